@@ -1,0 +1,433 @@
+"""The shape of the configuration: the one place that knows it.
+
+From these models come the commented `config.yaml` (`bert-judge config default`), the JSON schema for editors and the reference
+table in `docs/`; a test fails when one of them drifts. What a configuration *asks for* (which tables, which jobs) is in `plan.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Union, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from bert_judge.errors import ConfigError
+
+# A name becomes a folder and a column, so it is a plain word on every file system.
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=100)]
+# A model's key may hold `*`: it then stands for every model of its files whose name matches.
+ModelKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9*][A-Za-z0-9._+*-]*$", max_length=100)]
+Share = Annotated[float, Field(ge=0, le=1)]
+# A list that may be written as its single member.
+Names = Annotated[
+    list[str],
+    Field(min_length=1),
+    BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=str | list[str]),
+]
+Value = str | int | float | bool | None
+
+Family = Literal["multiple_choice", "reading", "math", "short_answer"]
+Style = Literal[
+    "terse", "wordy", "ignores_format", "hedging", "self_correcting", "broken_off", "refusing", "option_dumping"
+]
+Extraction = Literal["final_answer", "boxed", "choice", "last_number", "whole"]
+Extractions = Annotated[
+    list[Extraction],
+    Field(min_length=1),
+    BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=Extraction | list[Extraction]),
+]
+
+
+class Block(BaseModel):
+    """A part of the configuration: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, use_attribute_docstrings=True)
+
+
+# --- files that exist already ---------------------------------------------------------------------------------------
+
+
+class Columns(Block):
+    """Which column of a file holds what. A column that the file lacks and nobody needs may be left out."""
+
+    question: str = "question"
+    """the question"""
+    references: str = "references"
+    """right answers: a list, or one text"""
+    candidate: str = "candidate"
+    """the model's answer"""
+    model: str = "model"
+    """the model's name"""
+    label: str = "label"
+    """a verdict: 1/0, true/false, correct/incorrect, a share in [0, 1], or empty for "no verdict" """
+    choices: str | None = None
+    """answer options: a list"""
+    id: str | None = None
+    """an identifier of the row, unique in the file"""
+
+
+class Import(Block):
+    """A file of answers, with or without verdicts, that exists already."""
+
+    path: str
+    """parquet, CSV or JSONL file; relative to `data`"""
+    format: Literal["auto", "parquet", "csv", "jsonl"] = "auto"
+    """`auto` goes by the file's ending"""
+    columns: Columns = Columns()
+    """the file's column names"""
+    where: dict[str, Value | list[Value]] = {}
+    """keep rows whose column has this value, or one of these values"""
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class SimulatedModel(Block):
+    """Answers made up from the references by a rule: simulated data, whose truth is known."""
+
+    generator: Literal["simulated"]
+    knowledge: Share
+    """probability of knowing the answer to a question of middling difficulty"""
+    style: Style | dict[Style, Annotated[float, Field(gt=0)]] = "terse"
+    """how it writes: one style, or styles with their weights"""
+    seed: int = 0
+    """another seed, other answers"""
+
+
+class ImportedModel(Block):
+    """Answers read from a file."""
+
+    generator: Literal["imported"]
+    source: Names = Field(alias="from")
+    """name of an import, or several"""
+    named: str | None = None
+    """the model's name in the file, when it differs from the key"""
+
+
+class HFModel(Block):
+    """Answers generated here with transformers."""
+
+    generator: Literal["hf"]
+    model: str
+    """hub id or local folder"""
+    revision: str | None = None
+    """commit of the hub repository; pinned by `prepare` when left out"""
+    trust_remote_code: bool = False
+    """run code from the model's repository; needs a `revision`"""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """number format of the weights"""
+    max_new_tokens: int = Field(2048, gt=0)
+    """longest completion, in tokens"""
+    temperature: float = Field(0.0, ge=0)
+    """0 is greedy"""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """nucleus sampling, when the temperature is above 0"""
+    seed: int = 0
+    """seed of sampling"""
+    attempts: int = Field(1, gt=0)
+    """answers per question"""
+    system: str | None = None
+    """system prompt"""
+    thinking: bool | None = None
+    """switch of the chat template; left out: the template's default"""
+    reasoning_end: str = "</think>"
+    """what closes a reasoning block"""
+
+    @model_validator(mode="after")
+    def _remote_code_is_pinned(self) -> HFModel:
+        if self.trust_remote_code and self.revision is None:
+            raise ValueError("trust_remote_code needs a revision: name the commit whose code you trust")
+        return self
+
+
+Model = Annotated[Union[SimulatedModel, ImportedModel, HFModel], Field(discriminator="generator")]  # noqa: UP007
+
+
+# --- tasks ----------------------------------------------------------------------------------------------------------
+
+
+class ImportedTask(Block):
+    """The questions of an imported file, or a part of them."""
+
+    source: str = Field(alias="from")
+    """name of an import"""
+    where: dict[str, Value | list[Value]] = {}
+    """keep rows whose column has this value, or one of these values"""
+    questions: tuple[Share, Share] = (0.0, 1.0)
+    """part of the questions: each question falls on a fixed point between 0 and 1 that depends on its text only"""
+    family: Family = "short_answer"
+    """what kind of task it is; agreement is reported per family"""
+
+
+class Tasks(Block):
+    """Which questions are asked."""
+
+    train: list[Name] = []
+    """tasks whose answers may train a judge"""
+    test: list[Name] = Field(min_length=1)
+    """tasks on which the models are scored"""
+    imported: dict[Name, ImportedTask] = {}
+    """tasks that are made from imported files"""
+
+
+# --- judges ---------------------------------------------------------------------------------------------------------
+
+
+class LexicalJudge(Block):
+    """A rule on the words of the answer."""
+
+    kind: Literal["lexical"]
+    metric: Literal["exact_match", "contains", "rouge_l_recall", "rouge_l_f", "math_verify"]
+    """the rule"""
+    extract: Extractions = ["whole"]
+    """where the answer stands in the text; with a list, the first that is found. None found: invalid"""
+    normalize: bool = True
+    """ignore case, punctuation, articles and white space (SQuAD's normalisation)"""
+    threshold: Share = 0.5
+    """lowest ROUGE-L that counts as correct"""
+
+
+class ImportedJudge(Block):
+    """Verdicts read from a file, a person's for example."""
+
+    kind: Literal["imported"]
+    source: Names = Field(alias="from")
+    """name of an import, or several"""
+
+
+class SimulatedJudge(Block):
+    """The known truth about simulated models, with a share of flipped verdicts."""
+
+    kind: Literal["simulated"]
+    flip: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    """share of verdicts that are turned round"""
+    seed: int = 0
+    """another seed, other flips"""
+
+
+class Mix(Block):
+    """How many rows of a dataset come from where."""
+
+    per_task: dict[Name, Annotated[int, Field(gt=0)]] = {}
+    """at most this many rows of a task"""
+    per_model: dict[Name, Annotated[int, Field(gt=0)]] = {}
+    """at most this many rows of a model"""
+    total: Annotated[int, Field(gt=0)] | None = None
+    """at most this many rows in all"""
+
+
+class Input(Block):
+    """How question, candidate and reference become the encoder's tokens."""
+
+    format: Literal["pair", "tags"] = "pair"
+    """`pair`: the backbone's own sentence pair; `tags`: the three added tokens of the published checkpoints"""
+    question: bool = True
+    """show the question to the judge"""
+    max_length: int = Field(512, ge=16)
+    """longest input in tokens; the backbone's window when that is shorter"""
+    truncation: Literal["middle", "left"] = "middle"
+    """`middle` keeps the reference and the end of the candidate; `left` cuts the prompt's start, as published"""
+
+
+class Training(Block):
+    """How the encoder is fitted."""
+
+    epochs: float = Field(3.0, gt=0)
+    """passes over the training rows"""
+    learning_rate: float = Field(5e-5, gt=0)
+    """peak of the learning rate; linear decay to 0"""
+    warmup: Share = 0.05
+    """share of the steps in which the learning rate rises"""
+    batch_size: int = Field(32, gt=0)
+    """rows per step"""
+    weight_decay: float = Field(0.01, ge=0)
+    """AdamW's weight decay"""
+    seed: int = 0
+    """seed of the new layers and of the row order"""
+
+
+class BertJudge(Block):
+    """A trained encoder."""
+
+    kind: Literal["bert"]
+    dataset: str | None = None
+    """train on this dataset …"""
+    checkpoint: str | None = None
+    """… or take a trained judge: hub id or local folder"""
+    revision: str | None = None
+    """commit of the hub repository of backbone or checkpoint"""
+    backbone: str = "minilm"
+    """`minilm` (offline), a hub id or a local folder of an encoder"""
+    input: Input = Input()
+    """how the encoder sees a row"""
+    training: Training = Training()
+    """how the encoder is fitted"""
+    threshold: Share = 0.5
+    """lowest score that counts as correct"""
+    calibrated: bool = True
+    """scores after temperature scaling; false: the raw sigmoid"""
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> BertJudge:
+        if (self.dataset is None) == (self.checkpoint is None):
+            raise ValueError("give either a dataset to train on or a checkpoint")
+        return self
+
+
+Judge = Annotated[
+    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge],  # noqa: UP007
+    Field(discriminator="kind"),
+]
+
+
+# --- datasets -------------------------------------------------------------------------------------------------------
+
+
+class Dataset(Block):
+    """Labelled answers that train a judge."""
+
+    teacher: str
+    """the judge whose labels are learnt"""
+    tasks: list[str] = Field(min_length=1)
+    """tasks, out of `tasks.train`"""
+    models: list[str] | Literal["all"] = "all"
+    """models; with `all`, a new model retrains the judge"""
+    mix: Mix = Mix()
+    """limits per task and model"""
+    validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """share of the questions kept for calibration and metrics"""
+    balance: bool = False
+    """weight the rows so that right and wrong answers count alike"""
+    allow_test_questions: bool = False
+    """accept questions that a test task has too"""
+    seed: int = 0
+    """seed of the draw"""
+
+
+# --- the whole ------------------------------------------------------------------------------------------------------
+
+
+class Config(Block):
+    """A run: which models answer which tasks, who teaches, who judges."""
+
+    data: str | None = None
+    """folder of the imported files; the environment variable BERT_JUDGE_DATA when left out"""
+    imports: dict[Name, Import] = {}
+    """files of answers that exist already"""
+    models: dict[ModelKey, Model] = Field(min_length=1)
+    """name → how its answers come about"""
+    tasks: Tasks
+    """which questions are asked"""
+    task_files: list[str] = []
+    """Python files with tasks of your own"""
+    prompt_style: Literal["free", "soft", "strict"] = "free"
+    """`free`: the question only; `soft`: conclude with "Final answer: …"; `strict`: nothing but "Final answer: …" """
+    datasets: dict[Name, Dataset] = {}
+    """name → labelled answers that train a judge"""
+    judges: dict[Name, Judge] = Field(min_length=1)
+    """name → a way to decide"""
+    score_with: list[str] = Field(min_length=1)
+    """judges whose columns the score tables carry"""
+    gold: str | None = None
+    """the judge that counts as the truth: agreement is measured against it"""
+
+
+def parse(raw: Mapping[str, Any]) -> Config:
+    """Validate a configuration.
+
+    Raises:
+        ConfigError: with one line per fault of shape or of name, all of them at once.
+    """
+    faults: list[str] = []
+    try:
+        config = Config.model_validate(raw)
+    except ValidationError as error:
+        faults = [_fault(raw, item) for item in error.errors()]
+        config = None
+    faults += _dangling(raw)
+    if faults or config is None:
+        raise ConfigError(faults)
+    return config
+
+
+def _fault(raw: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    # pydantic inserts the chosen member of a union into the path; the reader's file has no such level.
+    path = [str(part) for part in item["loc"] if str(part) not in _union_tags() and part != "[key]"]
+    place = ".".join(path) or "the configuration"
+    match item["type"]:
+        case "extra_forbidden":
+            return f"{place}: unknown key; remove it or mend its spelling (see docs/configuration.md)"
+        case "missing":
+            return f"{place}: is missing"
+        case "string_pattern_mismatch":
+            return f"{place}: a name is letters, digits and . _ + - and starts with a letter or digit"
+        case "union_tag_invalid":
+            return f"{place}: {item['ctx']['discriminator']} is {item['ctx']['tag']!r}; known are {item['ctx']['expected_tags']}"
+        case "union_tag_not_found":
+            return f"{place}: {item['ctx']['discriminator']} is missing; it says what kind of entry this is"
+        case _:
+            return f"{place}: {item['msg'].removeprefix('Value error, ')}; got {item['input']!r:.80}"
+
+
+def _union_tags() -> set[str]:
+    members = (*get_args(get_args(Model)[0]), *get_args(get_args(Judge)[0]))
+    field = {True: "generator", False: "kind"}
+    return {
+        get_args(member.model_fields[field["generator" in member.model_fields]].annotation)[0] for member in members
+    }
+
+
+def _dangling(raw: Mapping[str, Any]) -> list[str]:
+    """Names that are used but not defined. Works on the raw mapping, so that faults of shape do not hide them."""
+
+    def block(name: str) -> dict[str, Any]:
+        value = raw.get(name)
+        return value if isinstance(value, dict) else {}
+
+    def texts(value: Any) -> list[str]:
+        return [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
+
+    judges, imports, datasets = block("judges"), block("imports"), block("datasets")
+    tasks = block("tasks")
+    listed = [*texts(tasks.get("train", [])), *texts(tasks.get("test", []))]
+    uses: list[tuple[str, str, Any, str]] = []  # (where, name, where it may be defined, what that is called)
+    for key, entry in {
+        **{f"models.{k}": v for k, v in block("models").items()},
+        **{f"judges.{k}": v for k, v in judges.items()},
+    }.items():
+        if isinstance(entry, dict):
+            uses += [(f"{key}.from", name, imports, "imports") for name in texts(entry.get("from", []))]
+    imported_tasks = tasks.get("imported")
+    for key, entry in imported_tasks.items() if isinstance(imported_tasks, dict) else ():
+        if isinstance(entry, dict):
+            uses += [(f"tasks.imported.{key}.from", name, imports, "imports") for name in texts(entry.get("from", []))]
+    for key, entry in judges.items():
+        if isinstance(entry, dict) and entry.get("dataset") is not None:
+            uses += [(f"judges.{key}.dataset", name, datasets, "datasets") for name in texts(entry["dataset"])]
+    for key, entry in datasets.items():
+        if isinstance(entry, dict):
+            uses += [(f"datasets.{key}.teacher", name, judges, "judges") for name in texts(entry.get("teacher", []))]
+            uses += [(f"datasets.{key}.tasks", name, listed, "tasks.train") for name in texts(entry.get("tasks", []))]
+    uses += [("score_with", name, judges, "judges") for name in texts(raw.get("score_with", []))]
+    uses += [("gold", name, judges, "judges") for name in texts(raw.get("gold"))]
+    faults = [
+        f"{where}: {name!r} is not defined under {what}; there are: {', '.join(map(str, known)) or 'none'}"
+        for where, name, known, what in uses
+        if name not in known
+    ]
+    return faults + [f"tasks: {name!r} is listed twice" for name in sorted({n for n in listed if listed.count(n) > 1})]
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema that editors use to complete and check a configuration."""
+    return TypeAdapter(Config).json_schema(by_alias=True)

@@ -1,0 +1,66 @@
+"""What a judge takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate with what it is judged by.
+
+    Attributes:
+        sample_id, attempt, model: identity of the candidate.
+        references: right answers; any one of them is right.
+    """
+
+    sample_id: str
+    attempt: int
+    model: str
+    question: str
+    references: tuple[str, ...]
+    candidate: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """One verdict.
+
+    Attributes:
+        verdict: one of `tables.VERDICTS`.
+        score: how right, 0 to 1; None when invalid.
+        reason: why a verdict is invalid, or what decided it.
+        raw: the judge's own words or uncalibrated score.
+        truncated: the judge did not see the whole row.
+    """
+
+    verdict: str
+    score: float | None
+    reason: str | None = None
+    raw: str | None = None
+    truncated: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+def invalid(reason: str, raw: str | None = None) -> Label:
+    """A verdict that could not be reached."""
+    return Label("invalid", None, reason, raw)
+
+
+def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
+    """The verdict of a score: correct from `threshold` on."""
+    return Label("correct" if score >= threshold else "incorrect", score, **details)  # type: ignore[arg-type]
+
+
+class Judge(Protocol):
+    """Decides on candidates."""
+
+    # Model name → revision, for the provenance of what it wrote.
+    revisions: dict[str, str]
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        """One label per row, in their order; the verdict on a row does not depend on the other rows."""
+        ...

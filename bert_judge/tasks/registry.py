@@ -1,0 +1,106 @@
+"""What a task is, and the list of those that are known by name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bert_judge.config import Family
+from bert_judge.errors import InputError
+
+# Modules of this package that define tasks; imported on first use.
+BUILT_IN = ("bert_judge.tasks.demo",)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One question.
+
+    Attributes:
+        question: what the model is asked, options included.
+        references: right answers; any one of them is right.
+        answer_kind: one of `tables.ANSWER_KINDS`.
+        choices: the options in their order, for multiple choice.
+    """
+
+    question: str
+    references: tuple[str, ...]
+    answer_kind: str = "text"
+    choices: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A named source of samples."""
+
+    name: str
+    family: Family
+    samples: Callable[[], Iterable[Sample]]
+
+
+_tasks: dict[str, Task] = {}
+
+
+def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]], Callable[[], Iterable[Sample]]]:
+    """Register a function without arguments that yields `Sample`s under a name.
+
+    Raises:
+        InputError: another function has the name.
+    """
+
+    def register(samples: Callable[[], Iterable[Sample]]) -> Callable[[], Iterable[Sample]]:
+        if (other := _tasks.get(name)) and other.samples.__code__.co_filename != samples.__code__.co_filename:
+            raise InputError(
+                f"{samples.__code__.co_filename}: task {name!r} exists already in {other.samples.__code__.co_filename}"
+            )
+        _tasks[name] = Task(name, family, samples)
+        return samples
+
+    return register
+
+
+def load_files(paths: Iterable[str | Path]) -> None:
+    """Import the user's task files, so that their tasks are known.
+
+    Raises:
+        InputError: a file is missing or fails to run.
+    """
+    for path in map(Path, paths):
+        spec = importlib.util.spec_from_file_location(f"bert_judge_user_tasks.{path.stem}", path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise InputError(f"task_files: {path}: no such Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        try:
+            spec.loader.exec_module(module)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"task_files: {path}: {type(error).__name__}: {error}") from error
+
+
+def names() -> list[str]:
+    """Names of all known tasks."""
+    _load_built_in()
+    return sorted(_tasks)
+
+
+def find(name: str) -> Task:
+    """The task of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    _load_built_in()
+    if name not in _tasks:
+        raise InputError(f"unknown task {name!r}; known are: {', '.join(sorted(_tasks))}")
+    return _tasks[name]
+
+
+def _load_built_in() -> None:
+    for module in BUILT_IN:
+        importlib.import_module(module)
