@@ -37,9 +37,7 @@ Names = Annotated[
 Value = str | int | float | bool | None
 
 Family = Literal["multiple_choice", "reading", "math", "short_answer"]
-Style = Literal[
-    "terse", "wordy", "ignores_format", "hedging", "self_correcting", "broken_off", "refusing", "option_dumping"
-]
+Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "broken_off", "refusing", "option_dumping"]
 Extraction = Literal["final_answer", "boxed", "choice", "last_number", "whole"]
 Extractions = Annotated[
     list[Extraction],
@@ -382,9 +380,7 @@ def _fault(raw: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 def _union_tags() -> set[str]:
     members = (*get_args(get_args(Model)[0]), *get_args(get_args(Judge)[0]))
     field = {True: "generator", False: "kind"}
-    return {
-        get_args(member.model_fields[field["generator" in member.model_fields]].annotation)[0] for member in members
-    }
+    return {get_args(member.model_fields[field["generator" in member.model_fields]].annotation)[0] for member in members}
 
 
 def _dangling(raw: Mapping[str, Any]) -> list[str]:

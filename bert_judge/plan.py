@@ -286,9 +286,7 @@ def _expand(config: Config, data: Path | None) -> tuple[dict[str, Model], list[s
                 continue
             key = plain_name(named)
             if key in models:
-                faults.append(
-                    f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with `named:`"
-                )
+                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with `named:`")
             models[key] = ImportedModel(generator="imported", source=sources, named=named)
     return models, faults
 

@@ -51,7 +51,7 @@ def run(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     done = _load(folder)
-    first = {key: item for key, item in zip(reversed(keys), reversed(items), strict=True)}
+    first = dict(zip(reversed(keys), reversed(items), strict=True))
     missing = [(key, item) for key, item in reversed(first.items()) if key not in done]
     if len(first) > len(missing):
         log.info("%d of %d %s are there already", len(first) - len(missing), len(first), what)

@@ -177,9 +177,7 @@ AGREEMENT = Schema(
         Column("ece", pa.float64(), "expected calibration error of the scores, 10 bins", nullable=True),
         Column("auroc", pa.float64(), "area under the ROC curve of the scores", nullable=True),
         Column("invalid", pa.float64(), "share of invalid verdicts", nullable=True),
-        Column(
-            "accuracy_error", pa.float64(), "mean absolute error of the models' accuracy against gold", nullable=True
-        ),
+        Column("accuracy_error", pa.float64(), "mean absolute error of the models' accuracy against gold", nullable=True),
         Column("rank_correlation", pa.float64(), "Kendall's tau-b of the models' order against gold", nullable=True),
     ),
 )
@@ -280,9 +278,7 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
     frame = _open(path, schema).read(columns=schema.names).to_pandas()
     for column in schema.columns:
         if column.type == TEXTS:
-            frame[column.name] = (
-                frame[column.name].map(lambda value: None if value is None else list(value)).astype(object)
-            )
+            frame[column.name] = frame[column.name].map(lambda value: None if value is None else list(value)).astype(object)
     return frame
 
 
@@ -352,9 +348,7 @@ def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:
         if not column.nullable and values.isna().any():
             raise InputError(f"{path}: column {column.name!r} holds {int(values.isna().sum())} nulls; none is allowed")
         if column.allowed and not (known := values.isin(column.allowed)).all():
-            raise InputError(
-                f"{path}: column {column.name!r} holds {values[~known].iloc[0]!r}; allowed are {column.allowed}"
-            )
+            raise InputError(f"{path}: column {column.name!r} holds {values[~known].iloc[0]!r}; allowed are {column.allowed}")
         if column.bounds and not (inside := values.dropna().between(*column.bounds)).all():
             raise InputError(
                 f"{path}: column {column.name!r} holds {values.dropna()[~inside].iloc[0]}; the range is {column.bounds}"
