@@ -7,7 +7,7 @@ table in `docs/`; a test fails when one of them drifts. What a configuration *as
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Union, get_args
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import (
     BaseModel,
@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from bert_judge import config_faults
 from bert_judge.errors import ConfigError
 
 # A name becomes a folder and a column, so it is a plain word on every file system.
@@ -28,28 +29,30 @@ Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=100)]
 # A model's key may hold `*`: it then stands for every model of its files whose name matches.
 ModelKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9*][A-Za-z0-9._+*-]*$", max_length=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 # A list that may be written as its single member.
-Names = Annotated[
-    list[str],
-    Field(min_length=1),
-    BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=str | list[str]),
-]
+Texts = Annotated[list[str], Field(min_length=1)]
+Names = Annotated[Texts, BeforeValidator(_as_list, json_schema_input_type=str | Texts)]
 Value = str | int | float | bool | None
 
 Family = Literal["multiple_choice", "reading", "math", "short_answer"]
 Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "broken_off", "refusing", "option_dumping"]
 Extraction = Literal["final_answer", "boxed", "choice", "last_number", "whole"]
-Extractions = Annotated[
-    list[Extraction],
-    Field(min_length=1),
-    BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=Extraction | list[Extraction]),
-]
+ExtractionList = Annotated[list[Extraction], Field(min_length=1)]
+Extractions = Annotated[ExtractionList, BeforeValidator(_as_list, json_schema_input_type=Extraction | ExtractionList)]
 
 
 class Block(BaseModel):
     """A part of the configuration: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", validate_by_name=True, validate_by_alias=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 # --- files that exist already ---------------------------------------------------------------------------------------
@@ -94,6 +97,7 @@ class SimulatedModel(Block):
     """Answers made up from the references by a rule: simulated data, whose truth is known."""
 
     generator: Literal["simulated"]
+    """answers made up here"""
     knowledge: Share
     """probability of knowing the answer to a question of middling difficulty"""
     style: Style | dict[Style, Annotated[float, Field(gt=0)]] = "terse"
@@ -106,6 +110,7 @@ class ImportedModel(Block):
     """Answers read from a file."""
 
     generator: Literal["imported"]
+    """answers read from a file"""
     source: Names = Field(alias="from")
     """name of an import, or several"""
     named: str | None = None
@@ -116,6 +121,7 @@ class HFModel(Block):
     """Answers generated here with transformers."""
 
     generator: Literal["hf"]
+    """answers generated with transformers"""
     model: str
     """hub id or local folder"""
     revision: str | None = None
@@ -185,20 +191,26 @@ class LexicalJudge(Block):
     """A rule on the words of the answer."""
 
     kind: Literal["lexical"]
-    metric: Literal["exact_match", "contains", "rouge_l_recall", "rouge_l_f", "math_verify"]
+    """a rule"""
+    metric: Literal["exact_match", "contains", "token_f1", "rouge_l_recall", "rouge_l_f", "math_verify"]
     """the rule"""
     extract: Extractions = ["whole"]
     """where the answer stands in the text; with a list, the first that is found. None found: invalid"""
     normalize: bool = True
     """ignore case, punctuation, articles and white space (SQuAD's normalisation)"""
+    stem: bool = True
+    """ROUGE-L and token F1 compare the stems of English words"""
     threshold: Share = 0.5
-    """lowest ROUGE-L that counts as correct"""
+    """lowest ROUGE-L or token F1 that counts as correct"""
+    seconds: float = Field(10.0, gt=0)
+    """longest time for one answer in Math-Verify; over it: invalid"""
 
 
 class ImportedJudge(Block):
     """Verdicts read from a file, a person's for example."""
 
     kind: Literal["imported"]
+    """verdicts from a file"""
     source: Names = Field(alias="from")
     """name of an import, or several"""
 
@@ -207,6 +219,7 @@ class SimulatedJudge(Block):
     """The known truth about simulated models, with a share of flipped verdicts."""
 
     kind: Literal["simulated"]
+    """the known truth"""
     flip: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """share of verdicts that are turned round"""
     seed: int = 0
@@ -258,6 +271,7 @@ class BertJudge(Block):
     """A trained encoder."""
 
     kind: Literal["bert"]
+    """a trained encoder"""
     dataset: str | None = None
     """train on this dataset …"""
     checkpoint: str | None = None
@@ -279,6 +293,8 @@ class BertJudge(Block):
     def _one_origin(self) -> BertJudge:
         if (self.dataset is None) == (self.checkpoint is None):
             raise ValueError("give either a dataset to train on or a checkpoint")
+        if self.checkpoint and (useless := self.model_fields_set & {"backbone", "input", "training"}):
+            raise ValueError(f"a checkpoint brings its own {' and '.join(sorted(useless))}; remove what is set here")
         return self
 
 
@@ -347,81 +363,16 @@ def parse(raw: Mapping[str, Any]) -> Config:
         ConfigError: with one line per fault of shape or of name, all of them at once.
     """
     faults: list[str] = []
+    config = None
     try:
-        config = Config.model_validate(raw)
+        # Only the keys of the documentation count, not the Python names of the fields behind them.
+        config = Config.model_validate(raw, by_alias=True, by_name=False)
     except ValidationError as error:
-        faults = [_fault(raw, item) for item in error.errors()]
-        config = None
-    faults += _dangling(raw)
+        faults = config_faults.of_shape(raw, error.errors(), json_schema())
+    faults += config_faults.of_names(raw)
     if faults or config is None:
         raise ConfigError(faults)
     return config
-
-
-def _fault(raw: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    # pydantic inserts the chosen member of a union into the path; the reader's file has no such level.
-    path = [str(part) for part in item["loc"] if str(part) not in _union_tags() and part != "[key]"]
-    place = ".".join(path) or "the configuration"
-    match item["type"]:
-        case "extra_forbidden":
-            return f"{place}: unknown key; remove it or mend its spelling (see docs/configuration.md)"
-        case "missing":
-            return f"{place}: is missing"
-        case "string_pattern_mismatch":
-            return f"{place}: a name is letters, digits and . _ + - and starts with a letter or digit"
-        case "union_tag_invalid":
-            return f"{place}: {item['ctx']['discriminator']} is {item['ctx']['tag']!r}; known are {item['ctx']['expected_tags']}"
-        case "union_tag_not_found":
-            return f"{place}: {item['ctx']['discriminator']} is missing; it says what kind of entry this is"
-        case _:
-            return f"{place}: {item['msg'].removeprefix('Value error, ')}; got {item['input']!r:.80}"
-
-
-def _union_tags() -> set[str]:
-    members = (*get_args(get_args(Model)[0]), *get_args(get_args(Judge)[0]))
-    field = {True: "generator", False: "kind"}
-    return {get_args(member.model_fields[field["generator" in member.model_fields]].annotation)[0] for member in members}
-
-
-def _dangling(raw: Mapping[str, Any]) -> list[str]:
-    """Names that are used but not defined. Works on the raw mapping, so that faults of shape do not hide them."""
-
-    def block(name: str) -> dict[str, Any]:
-        value = raw.get(name)
-        return value if isinstance(value, dict) else {}
-
-    def texts(value: Any) -> list[str]:
-        return [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
-
-    judges, imports, datasets = block("judges"), block("imports"), block("datasets")
-    tasks = block("tasks")
-    listed = [*texts(tasks.get("train", [])), *texts(tasks.get("test", []))]
-    uses: list[tuple[str, str, Any, str]] = []  # (where, name, where it may be defined, what that is called)
-    for key, entry in {
-        **{f"models.{k}": v for k, v in block("models").items()},
-        **{f"judges.{k}": v for k, v in judges.items()},
-    }.items():
-        if isinstance(entry, dict):
-            uses += [(f"{key}.from", name, imports, "imports") for name in texts(entry.get("from", []))]
-    imported_tasks = tasks.get("imported")
-    for key, entry in imported_tasks.items() if isinstance(imported_tasks, dict) else ():
-        if isinstance(entry, dict):
-            uses += [(f"tasks.imported.{key}.from", name, imports, "imports") for name in texts(entry.get("from", []))]
-    for key, entry in judges.items():
-        if isinstance(entry, dict) and entry.get("dataset") is not None:
-            uses += [(f"judges.{key}.dataset", name, datasets, "datasets") for name in texts(entry["dataset"])]
-    for key, entry in datasets.items():
-        if isinstance(entry, dict):
-            uses += [(f"datasets.{key}.teacher", name, judges, "judges") for name in texts(entry.get("teacher", []))]
-            uses += [(f"datasets.{key}.tasks", name, listed, "tasks.train") for name in texts(entry.get("tasks", []))]
-    uses += [("score_with", name, judges, "judges") for name in texts(raw.get("score_with", []))]
-    uses += [("gold", name, judges, "judges") for name in texts(raw.get("gold"))]
-    faults = [
-        f"{where}: {name!r} is not defined under {what}; there are: {', '.join(map(str, known)) or 'none'}"
-        for where, name, known, what in uses
-        if name not in known
-    ]
-    return faults + [f"tasks: {name!r} is listed twice" for name in sorted({n for n in listed if listed.count(n) > 1})]
 
 
 def json_schema() -> dict[str, Any]:
