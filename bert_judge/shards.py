@@ -67,6 +67,12 @@ def run(
     return [done[key] for key in keys]
 
 
+def work_folder(output: str | Path, root: str | Path = "results") -> Path:
+    """Where the unfinished work on an output lies: `results/.work/{stage}/{key}` for `results/{stage}/{key}.parquet`."""
+    path = Path(output).relative_to(root)
+    return Path(root, ".work", path.with_suffix("") if path.suffix == ".parquet" else path)
+
+
 def clear(folder: str | Path) -> None:
     """Delete the shards of a job whose table is written."""
     shutil.rmtree(folder, ignore_errors=True)

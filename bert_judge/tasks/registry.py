@@ -43,6 +43,7 @@ class Task:
 
 
 _tasks: dict[str, Task] = {}
+_files: dict[str, Path] = {}
 
 
 def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]], Callable[[], Iterable[Sample]]]:
@@ -69,7 +70,9 @@ def load_files(paths: Iterable[str | Path]) -> None:
     Raises:
         InputError: a file is missing or fails to run.
     """
+    _load_built_in()
     for path in map(Path, paths):
+        known = set(_tasks)
         spec = importlib.util.spec_from_file_location(f"bert_judge_user_tasks.{path.stem}", path)
         if spec is None or spec.loader is None or not path.is_file():
             raise InputError(f"task_files: {path}: no such Python file")
@@ -81,6 +84,7 @@ def load_files(paths: Iterable[str | Path]) -> None:
             raise
         except Exception as error:
             raise InputError(f"task_files: {path}: {type(error).__name__}: {error}") from error
+        _files.update({name: path for name in _tasks if name not in known})
 
 
 def names() -> list[str]:
@@ -99,6 +103,11 @@ def find(name: str) -> Task:
     if name not in _tasks:
         raise InputError(f"unknown task {name!r}; known are: {', '.join(sorted(_tasks))}")
     return _tasks[name]
+
+
+def file_of(name: str) -> Path | None:
+    """The user's file that defines a task; None for a built-in one."""
+    return _files.get(name)
 
 
 def _load_built_in() -> None:
