@@ -1,0 +1,91 @@
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+pathvars:
+    logs="logs",
+    benchmarks="results/benchmarks",
+
+
+# A configuration named on the command line takes the place of the demo's; it is not laid over it.
+if not workflow.overwrite_configfiles:
+
+    configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/prepare.smk"
+include: "rules/tasks.smk"
+include: "rules/candidates.smk"
+include: "rules/labels.smk"
+include: "rules/datasets.smk"
+include: "rules/judges.smk"
+include: "rules/scores.smk"
+include: "rules/standings.smk"
+include: "rules/report.smk"
+
+
+wildcard_constraints:
+    asset=one_of(PLAN.assets),
+    task=one_of(PLAN.tasks),
+    model=one_of(PLAN.models),
+    judge=one_of(PLAN.config.judges),
+    dataset=one_of(PLAN.config.datasets),
+
+
+# Downloads happen here and nowhere else: on a cluster, on the node that has a network.
+localrules:
+    prepare_asset,
+
+
+rule prepare:
+    input:
+        expand("results/prepared/{asset}.json", asset=PLAN.assets),
+
+
+rule candidates:
+    input:
+        tables_of("candidates/{model}/{task}", asked()),
+
+
+rule labels:
+    input:
+        tables_of("labels/{judge}/{model}/{task}", judged()),
+
+
+rule datasets:
+    input:
+        expand("results/datasets/{dataset}/{part}", dataset=PLAN.config.datasets, part=DATASET_FILES),
+
+
+rule judges:
+    input:
+        expand("results/judges/{judge}/judge.json", judge=trained_judges()),
+
+
+rule scores:
+    input:
+        tables_of("scores/{model}/{task}", PLAN.scored),
+
+
+rule standings:
+    input:
+        STANDINGS_FILES,
+
+
+rule report:
+    input:
+        "results/report.html",
+
+
+rule all:
+    default_target: True
+    input:
+        rules.report.input,
+        rules.scores.input,
+        rules.judges.input,
+
+
+onsuccess:
+    show_standings()

@@ -1,0 +1,81 @@
+# One rule per generator: all write the same table, and a model's generator decides which of them does.
+
+
+rule simulate_candidates:
+    input:
+        table="results/tasks/{task}.parquet",
+    output:
+        update("results/candidates/{model}/{task}.parquet"),
+    log:
+        "<logs>/candidates/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/candidates/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.generated_by("simulated")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        spec=spec_of(PLAN.candidates_spec),
+        stage_version=plan.STAGE_VERSIONS["candidates"],
+    message:
+        "Simulated answers of {wildcards.model} to {wildcards.task}"
+    script:
+        "../workflow_scripts/simulate_candidates.py"
+
+
+rule import_candidates:
+    input:
+        table="results/tasks/{task}.parquet",
+        source=imported_file,
+    output:
+        update("results/candidates/{model}/{task}.parquet"),
+    log:
+        "<logs>/candidates/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/candidates/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.generated_by("imported")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        spec=spec_of(PLAN.candidates_spec),
+        stage_version=plan.STAGE_VERSIONS["candidates"],
+    message:
+        "Imported answers of {wildcards.model} to {wildcards.task}"
+    script:
+        "../workflow_scripts/import_candidates.py"
+
+
+rule generate_candidates_hf:
+    input:
+        table="results/tasks/{task}.parquet",
+        # The revision is in the spec; a manifest that was merely written again makes no answer stale.
+        manifest=ancient("results/prepared/model-{model}.json"),
+    output:
+        update("results/candidates/{model}/{task}.parquet"),
+    log:
+        "<logs>/candidates/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/candidates/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.generated_by("hf")),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.candidates_spec),
+        stage_version=plan.STAGE_VERSIONS["candidates"],
+    message:
+        "Answers of {wildcards.model} to {wildcards.task}"
+    script:
+        "../workflow_scripts/generate_candidates_hf.py"

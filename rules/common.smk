@@ -1,0 +1,129 @@
+"""The plan of the run, and what the rules ask of it. No rules here."""
+
+import inspect
+import re
+import time
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from bert_judge import config_files, plan, tables, tasks
+from bert_judge.errors import ConfigError
+
+DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json", "overlap.json"]
+STANDINGS_FILES = ["results/standings.parquet", "results/agreement.parquet", "results/comparisons.parquet"]
+STARTED = time.time()
+
+
+def checked_plan():
+    """The plan of the configuration, or every fault of it, before any job runs."""
+    try:
+        if faults := config_files.faults(workflow.configfiles):
+            raise ConfigError(faults)
+        return plan.make(config)
+    except ConfigError as error:
+        raise WorkflowError("The configuration has faults; no job was started.", *error.faults) from None
+
+
+PLAN = checked_plan()
+
+
+# --- names ---
+
+
+def one_of(names):
+    """Regular expression of a wildcard: one of these names, or nothing at all when there are none."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def trained_judges():
+    """Judges that are trained here; the others of their kind come with a checkpoint."""
+    return [name for name in PLAN.judges("bert") if PLAN.config.judges[name].dataset]
+
+
+def asked():
+    """(model, task) of every answer table that is needed."""
+    return sorted({*PLAN.scored, *(pair for dataset in PLAN.config.datasets for pair in PLAN.labelled(dataset))})
+
+
+def judged():
+    """(judge, model, task) of every label table that is needed."""
+    scored = {(judge, *pair) for judge in PLAN.config.score_with for pair in PLAN.scored}
+    taught = {(entry.teacher, *pair) for name, entry in PLAN.config.datasets.items() for pair in PLAN.labelled(name)}
+    return sorted(scored | taught)
+
+
+def tables_of(pattern, keys):
+    """Paths of the tables with these keys; a key's members fill the pattern's wildcards in their order."""
+    fields = re.findall(r"{(\w+)}", pattern)
+    return [f"results/{pattern}.parquet".format(**dict(zip(fields, key))) for key in keys]
+
+
+# --- params ---
+
+
+def spec_of(make):
+    """Params function: the canonical JSON of what `make` says of the job's wildcards, taken by name."""
+    names = list(inspect.signature(make).parameters)
+    return lambda wildcards: tables.canonical(make(*(getattr(wildcards, name) for name in names)))
+
+
+def asset_spec(asset):
+    return PLAN.assets[asset]
+
+
+# --- inputs ---
+
+
+def task_source(wildcards):
+    """The file that a task's questions come from: an imported file, a user's task file, or none for a built-in task."""
+    if imported := PLAN.import_of(wildcards.task):
+        return PLAN.import_path(imported)
+    return tasks.file_of(wildcards.task) or []
+
+
+def imported_file(wildcards):
+    """The file that answers and verdicts on a task are imported from."""
+    return PLAN.import_path(PLAN.import_of(wildcards.task))
+
+
+def checkpoint_of(wildcards):
+    """What says where a judge's weights lie: its own folder when trained here, else what `prepare` found."""
+    if wildcards.judge in trained_judges():
+        return f"results/judges/{wildcards.judge}/judge.json"
+    return f"results/prepared/judge-{wildcards.judge}.json"
+
+
+def merged_candidates(wildcards):
+    return tables_of("candidates/{model}/{task}", PLAN.labelled(wildcards.dataset))
+
+
+def merged_labels(wildcards):
+    teacher = PLAN.config.datasets[wildcards.dataset].teacher
+    return tables_of("labels/{judge}/{model}/{task}", [(teacher, *pair) for pair in PLAN.labelled(wildcards.dataset)])
+
+
+def test_tasks(wildcards):
+    return tables_of("tasks/{task}", [(task,) for task in PLAN.overlap_spec(wildcards.dataset)["test"]])
+
+
+def training_file(name):
+    """Input function: a file of the dataset that a judge is trained on."""
+    return lambda wildcards: f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/{name}"
+
+
+def scoring_labels(wildcards):
+    return tables_of(
+        "labels/{judge}/{model}/{task}",
+        [(judge, wildcards.model, wildcards.task) for judge in PLAN.config.score_with],
+    )
+
+
+# --- the end of a run ---
+
+
+def show_standings():
+    """Print the standings when this run has made them."""
+    made = Path(STANDINGS_FILES[0])
+    if made.exists() and made.stat().st_mtime >= STARTED:
+        standings.show(made)

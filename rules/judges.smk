@@ -1,0 +1,36 @@
+rule train_judge:
+    input:
+        train=training_file("train.parquet"),
+        validation=training_file("validation.parquet"),
+        # Must have passed; a check made again for another test task makes no judge stale.
+        overlap=ancient(training_file("overlap.json")),
+        # The revision is in the spec; a manifest that was merely written again makes no judge stale.
+        backbone=ancient("results/prepared/judge-{judge}.json"),
+    output:
+        config="results/judges/{judge}/config.json",
+        weights="results/judges/{judge}/model.safetensors",
+        tokenizer="results/judges/{judge}/tokenizer.json",
+        metrics="results/judges/{judge}/metrics.json",
+        card="results/judges/{judge}/README.md",
+        # Written last: a folder without it is not a judge.
+        judge="results/judges/{judge}/judge.json",
+    log:
+        "<logs>/judges/{judge}.log",
+    benchmark:
+        "<benchmarks>/judges/{judge}.tsv"
+    wildcard_constraints:
+        judge=one_of(trained_judges()),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.judge_spec),
+        stage_version=plan.STAGE_VERSIONS["judge"],
+    message:
+        "Train {wildcards.judge}"
+    script:
+        "../workflow_scripts/train_judge.py"

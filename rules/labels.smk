@@ -1,0 +1,106 @@
+# One rule per kind of judge: all write the same table, and a judge's kind decides which of them does.
+
+
+rule label_lexical:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("lexical")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_lexical.py"
+
+
+rule label_imported:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+        source=imported_file,
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("imported")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_imported.py"
+
+
+rule label_simulated:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+        table="results/tasks/{task}.parquet",
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("simulated")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_simulated.py"
+
+
+rule label_bert:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+        checkpoint=checkpoint_of,
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("bert")),
+    conda:
+        "../envs/core.yaml"
+    threads: 2
+    resources:
+        mem_mb=4000,
+        runtime=240,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_bert.py"

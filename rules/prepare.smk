@@ -1,0 +1,19 @@
+rule prepare_asset:
+    output:
+        update("results/prepared/{asset}.json"),
+    log:
+        "<logs>/prepare/{asset}.log",
+    benchmark:
+        "<benchmarks>/prepare/{asset}.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        spec=spec_of(asset_spec),
+        stage_version=plan.STAGE_VERSIONS["prepared"],
+    message:
+        "Fetch and pin {wildcards.asset}"
+    script:
+        "../workflow_scripts/prepare_asset.py"

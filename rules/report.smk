@@ -1,0 +1,25 @@
+rule build_report:
+    input:
+        standings="results/standings.parquet",
+        agreement="results/agreement.parquet",
+        comparisons="results/comparisons.parquet",
+        scores=tables_of("scores/{model}/{task}", PLAN.scored),
+        judges=expand("results/judges/{judge}/judge.json", judge=trained_judges()),
+    output:
+        report(update("results/report.html"), caption="../report/report.rst", category="Standings"),
+    log:
+        "<logs>/report.log",
+    benchmark:
+        "<benchmarks>/report.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        spec=spec_of(PLAN.report_spec),
+        stage_version=plan.STAGE_VERSIONS["report"],
+    message:
+        "Report"
+    script:
+        "../workflow_scripts/build_report.py"

@@ -1,0 +1,21 @@
+rule build_task:
+    input:
+        source=task_source,
+    output:
+        update("results/tasks/{task}.parquet"),
+    log:
+        "<logs>/tasks/{task}.log",
+    benchmark:
+        "<benchmarks>/tasks/{task}.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        spec=spec_of(PLAN.task_spec),
+        stage_version=plan.STAGE_VERSIONS["task"],
+    message:
+        "Questions of {wildcards.task}"
+    script:
+        "../workflow_scripts/build_task.py"

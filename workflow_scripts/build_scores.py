@@ -1,0 +1,11 @@
+"""One row per answer, the verdicts of all judges side by side."""
+
+import json
+
+from bert_judge.evaluation.scores import build_scores
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    labels = dict(zip(spec["judges"], snakemake.input.labels, strict=True))
+    build_scores(spec, snakemake.input.candidates, labels, snakemake.output[0])

@@ -1,0 +1,16 @@
+"""Stop when a question of a test task is in the training data."""
+
+import json
+
+from bert_judge.logs import job_log
+from bert_judge.training.overlap import check_overlap
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    check_overlap(
+        spec,
+        train=snakemake.input.train,
+        validation=snakemake.input.validation,
+        tests=dict(zip(spec["test"], snakemake.input.tests, strict=True)),
+        output=snakemake.output[0],
+    )

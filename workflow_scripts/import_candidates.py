@@ -1,0 +1,9 @@
+"""Answers of a model out of a file."""
+
+import json
+
+from bert_judge.candidates import import_candidates
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    import_candidates(json.loads(snakemake.params.spec), snakemake.input.table, snakemake.input.source, snakemake.output[0])

@@ -1,0 +1,15 @@
+"""Verdicts of a trained encoder."""
+
+import json
+
+from bert_judge.labels import label_table
+from bert_judge.logs import job_log
+from bert_judge.shards import work_folder
+
+with job_log(snakemake.log[0]):
+    from bert_judge.judges.bert import BERTJudge
+
+    spec = json.loads(snakemake.params.spec)
+    output = snakemake.output[0]
+    judge = BERTJudge(snakemake.input.checkpoint, spec["settings"])
+    label_table(spec, snakemake.input.candidates, output, judge, work_folder(output))

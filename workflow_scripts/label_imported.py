@@ -1,0 +1,11 @@
+"""Verdicts of a judge of kind `imported`."""
+
+import json
+
+from bert_judge.judges.imported import ImportedJudge
+from bert_judge.labels import label_table
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    label_table(spec, snakemake.input.candidates, snakemake.output[0], ImportedJudge(spec, snakemake.input.source))

@@ -1,0 +1,11 @@
+"""Verdicts of a judge of kind `simulated`."""
+
+import json
+
+from bert_judge.judges.simulated import SimulatedJudge
+from bert_judge.labels import label_table
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    label_table(spec, snakemake.input.candidates, snakemake.output[0], SimulatedJudge(spec, snakemake.input.table))

@@ -1,0 +1,16 @@
+"""Labelled answers, merged and split by question."""
+
+import json
+
+from bert_judge.logs import job_log
+from bert_judge.training.dataset import build_dataset
+
+with job_log(snakemake.log[0]):
+    build_dataset(
+        json.loads(snakemake.params.spec),
+        candidates=snakemake.input.candidates,
+        labels=snakemake.input.labels,
+        train=snakemake.output.train,
+        validation=snakemake.output.validation,
+        summary=snakemake.output.summary,
+    )

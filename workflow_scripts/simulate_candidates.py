@@ -1,0 +1,14 @@
+"""Answers of a simulated model."""
+
+import json
+
+from bert_judge.candidates import generate_candidates
+from bert_judge.generators.simulated import SimulatedGenerator
+from bert_judge.logs import job_log
+from bert_judge.shards import work_folder
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    output = snakemake.output[0]
+    make = lambda: SimulatedGenerator(spec["model"], spec["settings"])
+    generate_candidates(spec, snakemake.input.table, output, work_folder(output), make)
