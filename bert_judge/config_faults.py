@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from bert_judge import schema_words
@@ -75,10 +76,8 @@ def _shape_line(
             return f"{place}: {error['msg'].removeprefix('Value error, ')}"
         case _:
             value = _at(raw, path)
-            # YAML reads 2024, 1.0, yes and 2024-01-31 as what they look like.
-            remedy = (
-                "; put quotes around it" if fragment.get("type") == "string" and not isinstance(value, str | list | dict) else ""
-            )
+            unquoted = fragment.get("type") == "string" and isinstance(value, bool | int | float | date)
+            remedy = "; put quotes around it" if unquoted else ""
             return f"{place}: needs {schema_words.words(fragment)}; got {_shown(value)}{remedy}"
 
 

@@ -9,27 +9,24 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bert_judge import tasks
+from bert_judge import plan_faults, tasks
 from bert_judge.config import (
     BertJudge,
     Config,
     HFModel,
-    Import,
     ImportedJudge,
     ImportedModel,
     Model,
     SimulatedJudge,
-    SimulatedModel,
     parse,
 )
-from bert_judge.errors import ConfigError, InputError
-from bert_judge.importers import files
+from bert_judge.errors import ConfigError
 
 # Raised when the meaning of a stage's output changes, so that old outputs are made anew.
 STAGE_VERSIONS = {
@@ -101,7 +98,7 @@ class Plan:
 
     def import_path(self, name: str) -> Path:
         """Where an imported file lies."""
-        return _import_path(self.config.imports[name], self.data)
+        return plan_faults.import_path(self.config.imports[name], self.data)
 
     def import_of(self, task: str) -> str | None:
         """The import a task's questions come from; None for a task made by a function."""
@@ -208,81 +205,52 @@ def make(raw: Mapping[str, Any]) -> Plan:
     Raises:
         ConfigError: with one line per fault, all of them at once.
     """
-    config = parse(raw)
-    folder = config.data or os.environ.get("BERT_JUDGE_DATA")
-    data = Path(folder).expanduser() if folder else None
-    faults = [*_task_faults(config), *_path_faults(config, data)]
-    if faults:
-        # The rest of the checks reads the files, so it makes no sense without them.
+    config, faults = None, []
+    try:
+        config = parse(raw)
+    except ConfigError as error:
+        faults = error.faults
+    data = _data_folder(raw)
+    path_faults = plan_faults.of_paths(raw, data)
+    faults = [*faults, *plan_faults.of_tasks(raw), *path_faults, *(plan_faults.of_fit(config) if config else ())]
+    if config is None or path_faults:
+        # The rest of the checks reads the files of a sound configuration.
         raise ConfigError(faults)
-    models, faults = _expand(config, data)
+    in_files, file_faults = plan_faults.models_in_files(config, data)
+    models, name_faults = _expand(config, in_files)
     plan = Plan(config, data, models)
-    faults += _use_faults(plan)
+    faults += [*file_faults, *name_faults, *plan_faults.of_use(plan, in_files)]
     if faults:
         raise ConfigError(faults)
     return plan
 
 
-def _task_faults(config: Config) -> list[str]:
-    try:
-        tasks.load_files(config.task_files)
-    except InputError as error:
-        return [str(error)]
-    known = {*tasks.names(), *config.tasks.imported}
-    faults = [
-        f"tasks.{part}: unknown task {name!r}; known are: {', '.join(sorted(known))}"
-        for part, listed in (("train", config.tasks.train), ("test", config.tasks.test))
-        for name in listed
-        if name not in known
-    ]
-    return (
-        faults
-        + [
-            f"tasks.imported.{name}: a built-in task has this name; choose another"
-            for name in config.tasks.imported
-            if name in tasks.names()
-        ]
-        + [
-            f"tasks.imported.{name}.questions: {list(part.questions)} is empty; the first number must be the smaller"
-            for name, part in config.tasks.imported.items()
-            if part.questions[0] >= part.questions[1]
-        ]
-    )
+def _data_folder(raw: Mapping[str, Any]) -> Path | None:
+    folder = raw.get("data") or os.environ.get("BERT_JUDGE_DATA")
+    return Path(folder).expanduser() if isinstance(folder, str) else None
 
 
-def _path_faults(config: Config, data: Path | None) -> list[str]:
-    faults = []
-    for name, entry in config.imports.items():
-        if not Path(entry.path).expanduser().is_absolute() and data is None:
-            faults.append(
-                f"imports.{name}.path: {entry.path!r} is relative, and no data folder is given; "
-                "add --config data=FOLDER or set BERT_JUDGE_DATA"
-            )
-        elif not (path := _import_path(entry, data)).is_file():
-            faults.append(f"imports.{name}.path: {path}: no such file; mend the path or the data folder")
-    return faults
-
-
-def _expand(config: Config, data: Path | None) -> tuple[dict[str, Model], list[str]]:
+def _expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[str, Model], list[str]]:
     """Replace keys with `*` by the models that they stand for."""
     models: dict[str, Model] = {k: m for k, m in config.models.items() if "*" not in k}
     faults: list[str] = []
-    taken = {entry.named or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
+    listed = {entry.named or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
     for pattern, entry in config.models.items():
         if "*" not in pattern:
             continue
         if not isinstance(entry, ImportedModel) or entry.named is not None:
-            faults.append(f"models.{pattern}: only an imported model without `named` may have a * in its key")
+            faults.append(f"models.{pattern}: only an imported model without `named` may have a * in its key; write the name out")
             continue
-        in_file: dict[str, list[str]] = {}
+        matched: dict[str, list[str]] = {}
         for source in entry.source:
-            try:
-                for named in files.distinct_models(config.imports[source], _import_path(config.imports[source], data)):
-                    in_file.setdefault(named, []).append(source)
-            except InputError as error:
-                faults.append(f"imports.{source}: {error}")
-        for named, sources in sorted(in_file.items()):
-            if named in taken or not fnmatch.fnmatchcase(named, pattern):
+            for named in in_files.get(source, ()):
+                if fnmatch.fnmatchcase(named, pattern):
+                    matched.setdefault(named, []).append(source)
+        if not matched and any(source in in_files for source in entry.source):
+            faults.append(f"models.{pattern}: no model in its files has such a name; mend the key")
+        for named, sources in sorted(matched.items()):
+            # A model that is listed by name has its own entry.
+            if named in listed:
                 continue
             key = plain_name(named)
             if key in models:
@@ -291,43 +259,9 @@ def _expand(config: Config, data: Path | None) -> tuple[dict[str, Model], list[s
     return models, faults
 
 
-def _use_faults(plan: Plan) -> list[str]:
-    """Parts of a configuration that are each right but do not fit together."""
-    config, faults = plan.config, []
-    for name, dataset in config.datasets.items():
-        chosen = dataset.models if dataset.models != "all" else []
-        faults += [
-            f"datasets.{name}.models: {model!r} is not defined under models; there are: {', '.join(plan.models)}"
-            for model in chosen
-            if model not in plan.models
-        ]
-        faults += [
-            f"datasets.{name}.tasks: {task!r} is a test task; train on tasks of tasks.train"
-            for task in dataset.tasks
-            if task in config.tasks.test and not dataset.allow_test_questions
-        ]
-        if all(m in plan.models for m in chosen) and not plan.labelled(name):
-            faults.append(f"datasets.{name}: none of its models has answers to its tasks")
-        if isinstance(teacher := config.judges[dataset.teacher], BertJudge) and teacher.dataset == name:
-            faults.append(f"datasets.{name}.teacher: {dataset.teacher!r} would be trained on its own labels")
-    if not plan.scored:
-        faults.append("tasks.test: no model has answers to any test task")
-    if config.gold is not None and config.gold not in config.score_with:
-        faults.append(f"gold: {config.gold!r} must be listed in score_with too")
-    simulated = any(isinstance(judge, SimulatedJudge) for judge in config.judges.values())
-    if simulated and not any(isinstance(model, SimulatedModel) for model in plan.models.values()):
-        faults.append("judges: a simulated judge knows the truth about simulated models only, and there is none")
-    return faults
-
-
 def plain_name(text: str) -> str:
     """A model's name in a file as a name that can be a folder."""
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip("-.") or "unnamed"
-
-
-def _import_path(entry: Import, data: Path | None) -> Path:
-    path = Path(entry.path).expanduser()
-    return path if path.is_absolute() or data is None else data / path
 
 
 def _dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:

@@ -69,8 +69,8 @@ def _either(texts: list[str]) -> str:
 
 def _list(fragment: Fragment, block: Callable[[str], str]) -> str:
     if "prefixItems" in fragment:
-        each = [words(item, block) for item in fragment["prefixItems"]]
-        return f"list of {len(each)}: {', '.join(each)}"
+        members = [words(item, block) for item in fragment["prefixItems"]]
+        return f"list of {len(members)}: {', '.join(members)}"
     each = words(fragment["items"], block)
     each = f"({each})" if " or " in each else each
     return f"list of {each}" + (", at least one" if fragment.get("minItems") else "")

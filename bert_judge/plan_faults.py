@@ -1,0 +1,175 @@
+"""What a configuration of sound shape still gets wrong: files that are not there, tasks nobody knows, parts that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import ValidationError
+
+from bert_judge import tasks
+from bert_judge.config import BertJudge, Config, Family, Import, ImportedJudge, ImportedModel, SimulatedJudge, SimulatedModel
+from bert_judge.config_faults import entries, listed_tasks, texts
+from bert_judge.errors import InputError
+from bert_judge.importers import files
+
+if TYPE_CHECKING:
+    from bert_judge.plan import Plan
+
+# The report groups agreement by task, by family and over all, so a task may not bear one of these names.
+GROUPS = (*get_args(Family), "all")
+
+
+def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
+    """Imported files that are not there or cannot be read as what they are said to be."""
+    if data is not None and not data.is_dir():
+        return [f"data: {data}: no such folder; mend --config data=FOLDER or BERT_JUDGE_DATA"]
+    return [line for name, entry in entries(raw, "imports").items() if (line := _path_fault(name, entry, data))]
+
+
+def _path_fault(name: str, entry: Mapping[str, Any], data: Path | None) -> str | None:
+    try:
+        checked = Import.model_validate(entry, by_alias=True, by_name=False)
+    except ValidationError:
+        # Told as a fault of shape already.
+        return None
+    if not Path(checked.path).expanduser().is_absolute() and data is None:
+        return (
+            f"imports.{name}.path: {checked.path!r} is relative, and no data folder is given; "
+            "add --config data=FOLDER or set BERT_JUDGE_DATA"
+        )
+    path = import_path(checked, data)
+    if path.is_dir():
+        return f"imports.{name}.path: {path} is a folder; name a file in it"
+    if not path.is_file():
+        return f"imports.{name}.path: {path}: no such file; mend the path or the data folder"
+    return None
+
+
+def of_tasks(raw: Mapping[str, Any]) -> list[str]:
+    """Tasks that no function and no imported file defines."""
+    faults = []
+    for path in texts(raw.get("task_files")):
+        try:
+            tasks.load_files([path])
+        except InputError as error:
+            faults.append(str(error))
+    imported, built_in = entries(raw, "tasks", "imported"), set(tasks.names())
+    faults += [f"tasks.imported.{name}: a task function has this name; choose another" for name in imported if name in built_in]
+    known = {*built_in, *imported}
+    if not faults:
+        # A task file that fails hides its tasks; to call them unknown would lead astray.
+        faults = [
+            f"tasks.{part}: unknown task {name!r}; known are: {', '.join(sorted(known))}"
+            for part in ("train", "test")
+            for name in listed_tasks(raw, part)
+            if name not in known
+        ]
+    return faults + [
+        f"tasks: {name!r} is what the report calls a group of tasks; choose another name"
+        for name in listed_tasks(raw)
+        if name in GROUPS
+    ]
+
+
+def of_fit(config: Config) -> list[str]:
+    """Parts of a configuration that are each right but do not fit together; no file is looked at."""
+    faults = [
+        f"tasks.imported.{name}.questions: {list(part.questions)} is empty; the first number must be the smaller"
+        for name, part in config.tasks.imported.items()
+        if part.questions[0] >= part.questions[1]
+    ]
+    for name, dataset in config.datasets.items():
+        faults += [
+            f"datasets.{name}.tasks: {task!r} is a test task; list it under tasks.train, or set allow_test_questions: true"
+            for task in dataset.tasks
+            if task in config.tasks.test and not dataset.allow_test_questions
+        ]
+        if name in _taught_by(config, name):
+            faults.append(f"datasets.{name}.teacher: {dataset.teacher!r} would be trained on its own labels; choose another")
+    if config.gold is not None and config.gold not in config.score_with:
+        faults.append(f"gold: {config.gold!r} must be listed under score_with too")
+    return faults
+
+
+def _taught_by(config: Config, dataset: str) -> list[str]:
+    """The datasets behind the labels of a dataset: what its teacher was trained on, what that one's teacher was, …"""
+    found: list[str] = []
+    while True:
+        teacher = config.judges[config.datasets[dataset].teacher]
+        if not isinstance(teacher, BertJudge) or teacher.dataset is None or teacher.dataset in found:
+            return found
+        dataset = teacher.dataset
+        found.append(dataset)
+
+
+def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
+    """What is asked of models and judges that cannot give it.
+
+    Args:
+        plan: the resolved configuration.
+        in_files: import → names of the models in the file.
+    """
+    faults = _model_faults(plan, in_files)
+    for name, dataset in plan.config.datasets.items():
+        chosen = [] if dataset.models == "all" else dataset.models
+        uses = (("models", chosen), ("mix.per_model", dataset.mix.per_model))
+        faults += [
+            f"datasets.{name}.{key}: {model!r} is not defined under models; there are: {', '.join(plan.models)}"
+            for key, models in uses
+            for model in models
+            if model not in plan.models
+        ]
+        if all(model in plan.models for model in chosen):
+            if not plan.labelled(name):
+                faults.append(f"datasets.{name}: none of its models has answers to its tasks; mend its models or tasks")
+            faults += _verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.labelled(name))
+    if not plan.scored:
+        faults.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
+    for judge in plan.config.score_with:
+        faults += _verdict_faults(plan, "score_with", judge, plan.scored)
+    return faults
+
+
+def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
+    faults = []
+    for key, model in plan.models.items():
+        if not isinstance(model, ImportedModel):
+            continue
+        named = model.named or key
+        present = sorted({name for source in model.source for name in in_files.get(source, ())})
+        if present and named not in present:
+            faults.append(f"models.{key}: {named!r} is not in its files; say `named:` with one of: {', '.join(present)}")
+    return faults
+
+
+def _verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
+    """One line when a judge that does not read answers has no verdicts on a table that is asked of it."""
+    judge = plan.config.judges[name]
+    for model, task in tables:
+        if isinstance(judge, SimulatedJudge) and not isinstance(plan.models[model], SimulatedModel):
+            return [f"{where}: {name!r} knows the truth about simulated models only, and {model!r} is none; use another judge"]
+        if isinstance(judge, ImportedJudge) and plan.import_of(task) not in judge.source:
+            return [f"{where}: {name!r} has no verdicts on task {task!r}; add the task's file to judges.{name}.from"]
+    return []
+
+
+def import_path(entry: Import, data: Path | None) -> Path:
+    """Where an imported file lies: relative paths start in the data folder."""
+    path = Path(entry.path).expanduser()
+    return path if path.is_absolute() or data is None else data / path
+
+
+def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
+    """Import → names of the models in the file, for the imports that models come from; and what is wrong with the files."""
+    sources = {s: None for model in config.models.values() if isinstance(model, ImportedModel) for s in model.source}
+    found: dict[str, list[str]] = {}
+    faults: list[str] = []
+    for source in sources:
+        entry = config.imports[source]
+        try:
+            found[source] = files.distinct_models(entry, import_path(entry, data))
+        except InputError as error:
+            faults.append(f"imports.{source}: {error}")
+    return found, faults
