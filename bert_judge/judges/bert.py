@@ -1,0 +1,191 @@
+"""The trained encoder as a judge."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from bert_judge.config import Input, Training
+from bert_judge.encoder import checkpoint as checkpoints
+from bert_judge.encoder import inference
+from bert_judge.encoder.references import closest
+from bert_judge.errors import InputError
+from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.training import calibration, fit, metrics
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the encoder says of rows; every array has shape (n,).
+
+    Attributes:
+        scores: how right, calibrated if the judge is, in [0, 1].
+        raw: sigmoid of the difference of the logits, in [0, 1].
+        truncated: something of the row was cut.
+        tokens: tokens read, over all references of the row.
+    """
+
+    scores: np.ndarray
+    raw: np.ndarray
+    truncated: np.ndarray
+    tokens: np.ndarray
+
+
+class BERTJudge:
+    """Scores candidates against references with an encoder.
+
+        judge = BERTJudge("results/judges/judge")
+        judge.predict(["Capital of France?"], [["Paris"]], ["It is Paris."])   # array([0.99…])
+
+    Args:
+        path: local folder of a judge, a published checkpoint, or a backbone that `fit` will train.
+        threshold: lowest score that counts as correct.
+        calibrated: divide the logit by the temperature fitted on the validation rows.
+        input: format of the input for a backbone; a judge has its own.
+        batch_tokens: tokens per batch, padding included; fitting the device when left out.
+        name: of the judge in the provenance of its labels.
+        revision: of the checkpoint in that provenance.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        threshold: float = 0.5,
+        calibrated: bool = True,
+        input: Input | None = None,
+        batch_tokens: int | None = None,
+        name: str = "bert",
+        revision: str = "local",
+    ) -> None:
+        self.checkpoint = checkpoints.load(path, input)
+        self.threshold = threshold
+        self.calibrated = calibrated
+        self.batch_tokens = batch_tokens
+        self.revisions = {name: revision}
+        self.path = Path(path)
+        self.device = inference.best_device()
+        self.dtype = inference.best_dtype(self.device)
+        self.checkpoint.model.to(self.device)  # type: ignore[arg-type]
+        log.info("%s: %s, %s", path, self.device, str(self.dtype).removeprefix("torch."))
+
+    def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
+        """How right each candidate is: scores in [0, 1], shape (n,).
+
+        Args:
+            questions, candidates: one text per row.
+            references: per row one right answer, or several of which the best one wins.
+
+        Raises:
+            InputError: the lists differ in length, a row has no reference, or the judge was never trained.
+        """
+        return self.explain(questions, references, candidates).scores
+
+    def explain(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> Prediction:
+        """Like `predict`, with raw scores, truncation and token counts."""
+        if not self.checkpoint.trained:
+            raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
+        logits, truncated, tokens = self._logits(questions, references, candidates)
+        temperature = self.checkpoint.card.temperature if self.calibrated else 1.0
+        return Prediction(calibration.scores(logits, temperature), calibration.scores(logits), truncated, tokens)
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        """See `judges.protocol.Judge`. An empty candidate is incorrect without a look by the encoder."""
+        shown = [row for row in rows if row.candidate.strip()]
+        seen = self.explain([r.question for r in shown], [r.references for r in shown], [r.candidate for r in shown])
+        columns = zip(seen.scores.tolist(), seen.raw.tolist(), seen.truncated.tolist(), seen.tokens.tolist(), strict=True)
+        labels = iter(
+            [
+                decided(score, self.threshold, raw=json.dumps({"raw_score": raw}), truncated=cut, prompt_tokens=tokens)
+                for score, raw, cut, tokens in columns
+            ]
+        )
+        return [next(labels) if row.candidate.strip() else decided(0.0, reason="empty answer") for row in rows]
+
+    def fit(
+        self,
+        questions: Sequence[str],
+        references: Sequence[str | Sequence[str]],
+        candidates: Sequence[str],
+        labels: Sequence[float],
+        weights: Sequence[float] | None = None,
+        training: Training | None = None,
+        work_folder: str | Path = "results/.work/fit",
+    ) -> dict[str, float]:
+        """Train on labelled rows; a call that was killed goes on when it is repeated with the same `work_folder`.
+
+        Args:
+            labels: the teacher's scores in [0, 1].
+            weights: of the rows in the loss; 1 when left out.
+
+        Returns:
+            Figures of the training run.
+        """
+        chosen = [closest(c, _listed(r)) for c, r in zip(candidates, references, strict=True)]
+        rows = self.checkpoint.encoder.encode(questions, candidates, chosen)
+        examples = fit.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
+        figures = fit.fit(self.checkpoint, examples, training or Training(), work_folder)
+        self.checkpoint.trained = True
+        self.checkpoint.card.temperature = 1.0
+        return figures
+
+    def calibrate(
+        self,
+        questions: Sequence[str],
+        references: Sequence[str | Sequence[str]],
+        candidates: Sequence[str],
+        labels: Sequence[float],
+    ) -> dict[str, float]:
+        """Fit the temperature on labelled rows that were not trained on.
+
+        Returns:
+            Metrics on these rows after calibration, with `ece_uncalibrated` and `temperature` beside them.
+        """
+        logits, _, _ = self._logits(questions, references, candidates)
+        temperature = calibration.fit_temperature(logits, labels)
+        self.checkpoint.card.temperature = temperature
+        raw = metrics.classification(labels, calibration.scores(logits), self.threshold)
+        calibrated = metrics.classification(labels, calibration.scores(logits, temperature), self.threshold)
+        return {**calibrated, "ece_uncalibrated": raw["ece"], "temperature": temperature}
+
+    def save(self, folder: str | Path) -> None:
+        """Write weights, tokenizer and judge.json, the last of them last."""
+        self.checkpoint.save(Path(folder))
+
+    def _logits(
+        self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Per row the logit of its best reference, whether anything was cut, and the tokens read."""
+        if not len(questions) == len(references) == len(candidates):
+            raise InputError(
+                f"predict needs lists of one length; got {len(questions)} questions, {len(references)} references, "
+                f"{len(candidates)} candidates"
+            )
+        listed = [_listed(r) for r in references]
+        if empty := [i for i, r in enumerate(listed) if not r]:
+            raise InputError(f"row {empty[0]} has no reference; a judge without references is another kind")
+        if not listed:
+            return np.zeros(0), np.zeros(0, bool), np.zeros(0, int)
+        counts = [len(r) for r in listed]
+        encoded = self.checkpoint.encoder.encode(
+            [q for q, n in zip(questions, counts, strict=True) for _ in range(n)],
+            [c for c, n in zip(candidates, counts, strict=True) for _ in range(n)],
+            [reference for r in listed for reference in r],
+        )
+        pad_id = cast(int, self.checkpoint.tokenizer.pad_token_id)
+        flat = inference.logits(self.checkpoint.model, encoded, pad_id, self.dtype, self.batch_tokens)
+        starts = np.cumsum([0, *counts[:-1]])
+        cut = np.array([row.truncated for row in encoded])
+        tokens = np.array([len(row.ids) for row in encoded])
+        return np.maximum.reduceat(flat, starts), np.logical_or.reduceat(cut, starts), np.add.reduceat(tokens, starts)
+
+
+def _listed(references: str | Sequence[str]) -> Sequence[str]:
+    return [references] if isinstance(references, str) else list(references)

@@ -1,0 +1,120 @@
+"""Labelled answers, merged over tasks and models, split by question."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.shards import content_key
+
+log = logging.getLogger(__name__)
+CONTENT = ["question", "references", "candidate"]
+
+
+def build_dataset(
+    spec: Mapping[str, Any],
+    candidates: Sequence[str | Path],
+    labels: Sequence[str | Path],
+    train: str | Path,
+    validation: str | Path,
+    summary: str | Path,
+) -> None:
+    """Merge candidate and label tables into a training and a validation part.
+
+    Args:
+        spec: of `Plan.dataset_spec`; its `tables` name model and task of each candidate table, in the order of the paths.
+        candidates, labels: one path per table.
+        train, validation: dataset tables to write. A question is in one of them only, also when several tasks have it.
+        summary: JSON file with the number of rows at each step.
+
+    Raises:
+        InputError: a label without its candidate, or too little left to train on.
+    """
+    merged = [
+        _merge(task, candidate_path, label_path)
+        for (_, task), candidate_path, label_path in zip(spec["tables"], candidates, labels, strict=True)
+    ]
+    rows = pd.concat(merged, ignore_index=True)
+    counts: dict[str, Any] = {"answers": len(rows)}
+    valid = rows[rows["verdict"] != "invalid"]
+    counts["invalid_dropped"] = len(rows) - len(valid)
+    counts["invalid_reasons"] = rows.loc[rows["verdict"] == "invalid", "reason"].fillna("").value_counts().to_dict()
+    folded = fold_duplicates(valid)
+    counts["duplicates_folded"] = len(valid) - len(folded)
+    drawn = draw(folded, spec["mix"], spec["seed"])
+    counts["left_out_by_mix"] = len(folded) - len(drawn)
+    if drawn.empty:
+        raise InputError(f"datasets.{spec['dataset']}: no labelled answer is left to train on; summary: {counts}")
+    drawn = drawn.assign(weight=balanced_weights(drawn["label"]) if spec["balance"] else 1.0)
+    held_out = drawn["question"].map(lambda q: _point(spec["seed"], "validation", tables.question_key(tables.question_stem(q))))
+    parts = {"train": drawn[held_out >= spec["validation"]], "validation": drawn[held_out < spec["validation"]]}
+    for name, part in parts.items():
+        if part.empty:
+            raise InputError(
+                f"datasets.{spec['dataset']}.validation: the {name} part has no rows; change the share or add questions"
+            )
+        counts[name] = _describe(part)
+    for path, part in ((train, parts["train"]), (validation, parts["validation"])):
+        tables.write(part, path, tables.DATASET, spec)
+    with tables.atomic(summary) as temporary:
+        temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    log.info("%d rows to train on, %d to validate", len(parts["train"]), len(parts["validation"]))
+
+
+def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per distinct (task, question, references, candidate); where teachers' labels differ, their mean."""
+    key = [rows["task"], rows["question"], rows["references"].map(tuple), rows["candidate"]]
+    mean = rows.groupby(key, sort=False)["label"].transform("mean")
+    return rows.assign(label=mean)[~pd.concat(key, axis=1).duplicated()]
+
+
+def draw(rows: pd.DataFrame, mix: Mapping[str, Any], seed: int) -> pd.DataFrame:
+    """Keep at most as many rows per task, per model and in all as the mix says.
+
+    Which rows stay depends on the seed and on each row alone, so a new model does not reshuffle the others' rows.
+    """
+    identity = zip(rows["sample_id"], rows["model"], rows["attempt"], strict=True)
+    order = pd.Series([_point(seed, "draw", *row) for row in identity], index=rows.index, dtype=float)
+    rows = rows.loc[order.sort_values(kind="stable").index]
+    for column, limits in (("task", mix["per_task"]), ("model", mix["per_model"])):
+        rank = rows.groupby(column, sort=False).cumcount()
+        rows = rows[rank < rows[column].map(limits).fillna(float("inf"))]
+    return rows.head(mix["total"]) if mix["total"] else rows
+
+
+def balanced_weights(labels: pd.Series) -> pd.Series:
+    """Weights with mean 1 that give right and wrong answers the same total."""
+    right = labels >= 0.5
+    shares = right.map(right.value_counts(normalize=True))
+    return 1 / (shares * right.nunique())
+
+
+def _merge(task: str, candidate_path: str | Path, label_path: str | Path) -> pd.DataFrame:
+    candidates = tables.read(candidate_path, tables.CANDIDATES)
+    labels = tables.read(label_path, tables.LABELS)[["sample_id", "attempt", "verdict", "score", "reason"]]
+    merged = candidates.merge(labels, on=["sample_id", "attempt"], how="left", validate="one_to_one")
+    if (lost := merged["verdict"].isna()).any():
+        raise InputError(f"{label_path}: no label for sample {merged.loc[lost, 'sample_id'].iloc[0]} of {candidate_path}")
+    return merged.assign(task=task, label=merged["score"])
+
+
+def _describe(part: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "rows": len(part),
+        "questions": int(part["question"].nunique()),
+        "share_right": float((part["label"] >= 0.5).mean()),
+        "per_task": part["task"].value_counts().to_dict(),
+        "per_model": part["model"].value_counts().to_dict(),
+    }
+
+
+def _point(*parts: Any) -> float:
+    """A fixed point in [0, 1) for the parts' content."""
+    return int(content_key(*map(str, parts)), 16) / 16**32

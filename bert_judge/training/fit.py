@@ -1,0 +1,205 @@
+"""Fitting an encoder to labels with transformers' Trainer, so that a killed run goes on from its last checkpoint.
+
+The order of all batches over all epochs is laid down beforehand from the seed: rows of similar length share a batch, batches are
+shuffled. So a run that was killed and resumed sees the same batches as one that was not.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import random
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.utils.data import Dataset
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from bert_judge.config import Training
+from bert_judge.encoder.checkpoint import Checkpoint
+from bert_judge.encoder.encoding import Encoded
+from bert_judge.encoder.inference import best_device, best_dtype, collate
+
+log = logging.getLogger(__name__)
+
+# Batches are formed within this many batches' worth of shuffled rows: enough to sort by length, few enough to stay random.
+BATCHES_PER_POOL = 50
+CHECKPOINTS_PER_RUN = 20
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Encoded rows with their labels in [0, 1] and weights, each of length n."""
+
+    rows: Sequence[Encoded]
+    labels: Sequence[float]
+    weights: Sequence[float]
+
+
+def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_folder: str | Path) -> dict[str, float]:
+    """Train the model of a checkpoint in place.
+
+    Args:
+        checkpoint: its model is changed and left in eval mode.
+        examples: what to learn.
+        settings: how.
+        work_folder: keeps the run's progress; a run that finds progress there goes on from it.
+
+    Returns:
+        Figures of the run: steps, tokens, seconds, tokens_per_second, loss.
+    """
+    work_folder = Path(work_folder)
+    order = batch_order([len(row.ids) for row in examples.rows], settings)
+    model, config = checkpoint.model, checkpoint.model.config
+    _without_attention_dropout(model)
+    pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
+    trainer = _WeightedTrainer(
+        model=model,
+        args=_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
+        train_dataset=_Ordered(examples, order),
+        data_collator=lambda batch: _collate(batch, pad_id, config),
+        callbacks=[_Log()],
+    )
+    trainer.remove_callback(PrinterCallback)
+    started = time.monotonic()
+    result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
+    model.eval()
+    seconds = time.monotonic() - started
+    tokens = sum(len(examples.rows[i].ids) for i in order)
+    return {
+        "steps": result.global_step,
+        "tokens": tokens,
+        "seconds": round(seconds, 1),
+        "tokens_per_second": round(tokens / seconds, 1),
+        "loss": result.training_loss,
+    }
+
+
+def batch_order(lengths: Sequence[int], settings: Training) -> list[int]:
+    """Positions of rows in the order of training, all epochs one after the other.
+
+    Every epoch holds each row once (the last epoch may be a part). Runs of `batch_size` positions are similar in length.
+    """
+    shuffle = random.Random(settings.seed)
+    stream: list[int] = []
+    for _ in range(math.ceil(settings.epochs)):
+        epoch = list(range(len(lengths)))
+        shuffle.shuffle(epoch)
+        stream += epoch
+    stream = stream[: max(1, round(settings.epochs * len(lengths)))]
+    order: list[int] = []
+    for pool in _chunks(stream, settings.batch_size * BATCHES_PER_POOL):
+        batches = _chunks(sorted(pool, key=lambda i: lengths[i]), settings.batch_size)
+        shuffle.shuffle(batches)
+        # Only the last pool may have a short batch; at its end it keeps the others aligned with the Trainer's steps.
+        batches.sort(key=lambda batch: len(batch) < settings.batch_size)
+        order += [position for batch in batches for position in batch]
+    return order
+
+
+def _chunks(items: list[int], size: int) -> list[list[int]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """The newest whole checkpoint below a folder; half-written ones are removed.
+
+    The Trainer writes `trainer_state.json` last.
+    """
+    whole: dict[int, Path] = {}
+    for path in folder.glob("checkpoint-*"):
+        try:
+            whole[json.loads((path / "trainer_state.json").read_text())["global_step"]] = path
+        except (OSError, json.JSONDecodeError, KeyError):
+            log.warning("%s: a checkpoint that was not finished; removed", path)
+            shutil.rmtree(path)
+    if not whole:
+        return None
+    step = max(whole)
+    log.info("going on from step %d", step)
+    return str(whole[step])
+
+
+class _Ordered(Dataset[dict[str, Any]]):
+    """The rows in the order of training."""
+
+    def __init__(self, examples: Examples, order: Sequence[int]) -> None:
+        self.examples, self.order = examples, order
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, position: int) -> dict[str, Any]:
+        i = self.order[position]
+        return {"row": self.examples.rows[i], "label": self.examples.labels[i], "weight": self.examples.weights[i]}
+
+
+def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object) -> dict[str, torch.Tensor]:
+    tensors = collate([item["row"] for item in batch], pad_id, config)
+    tensors["targets"] = torch.tensor([item["label"] for item in batch], dtype=torch.float32)
+    tensors["weights"] = torch.tensor([item["weight"] for item in batch], dtype=torch.float32)
+    return tensors
+
+
+class _WeightedTrainer(Trainer):
+    """Cross-entropy of the two logits against soft, weighted labels."""
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+        targets, weights = inputs.pop("targets"), inputs.pop("weights")
+        outputs = model(**inputs)
+        logits = outputs.logits.float()
+        # Two logits with softmax are one logit with sigmoid: only their difference counts.
+        losses = binary_cross_entropy_with_logits(logits[:, 1] - logits[:, 0], targets, reduction="none")
+        loss = (losses * weights).mean()
+        return (loss, outputs) if return_outputs else loss
+
+
+class _Log(TrainerCallback):
+    """Progress lines for a log file."""
+
+    def on_log(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: dict[str, Any] | None = None, **_: Any
+    ) -> None:
+        if logs and "loss" in logs:
+            log.info("step %d of %d, loss %.4f", state.global_step, state.max_steps, float(logs["loss"]))
+
+
+def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArguments:
+    device = best_device()
+    return TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=1,  # the order of the rows holds the epochs
+        train_sampling_strategy="sequential",
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        warmup_steps=round(settings.warmup * steps),
+        lr_scheduler_type="linear",
+        weight_decay=settings.weight_decay,
+        optim="adamw_torch_fused",
+        bf16=best_dtype(device) == torch.bfloat16,
+        use_cpu=device.type == "cpu",
+        seed=settings.seed,
+        logging_steps=max(1, steps // 50),
+        save_steps=max(1, math.ceil(steps / CHECKPOINTS_PER_RUN)),
+        save_total_limit=2,
+        remove_unused_columns=False,
+        dataloader_pin_memory=device.type == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+    )
+
+
+def _without_attention_dropout(model: PreTrainedModel) -> None:
+    """Switch off dropout inside attention: it keeps scaled-dot-product attention off its fast path."""
+    for module in model.modules():
+        if isinstance(getattr(module, "attention_dropout", None), float):
+            module.attention_dropout = 0.0  # type: ignore[assignment]
+        if type(module).__name__.endswith("SelfAttention") and isinstance(getattr(module, "dropout", None), torch.nn.Dropout):
+            module.dropout = torch.nn.Identity()

@@ -1,0 +1,53 @@
+"""The check that no question of a test task is trained on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+
+
+def check_overlap(
+    spec: Mapping[str, Any],
+    train: str | Path,
+    validation: str | Path,
+    tests: Mapping[str, str | Path],
+    output: str | Path,
+) -> None:
+    """Compare the questions of a dataset with those of every test task; options and case do not count.
+
+    Args:
+        spec: of `Plan.overlap_spec`.
+        train, validation: the dataset's tables.
+        tests: test task → its task table.
+        output: JSON file, test task → number of shared questions.
+
+    Raises:
+        InputError: questions are shared and the configuration does not allow it.
+    """
+    parts = [tables.read(path, tables.DATASET)[["question", "task"]] for path in (train, validation)]
+    trained = pd.concat(parts, ignore_index=True)
+    origin = dict(zip(trained["question"].map(_key), trained["task"], strict=True))
+    shared = {}
+    for task, path in tests.items():
+        questions = tables.read(path, tables.TASK)["question"]
+        common = [question for question in questions if _key(question) in origin]
+        shared[task] = len(common)
+        if common and not spec["allow_test_questions"]:
+            raise InputError(
+                f"datasets.{spec['dataset']}: {len(common)} questions of test task {task!r} are in the training data "
+                f"(from {origin[_key(common[0])]!r}), first: {common[0][:100]!r}; "
+                "split by question, or set allow_test_questions: true"
+            )
+    with tables.atomic(output) as temporary:
+        temporary.write_text(json.dumps({"shared_questions": shared}, indent=2) + "\n", encoding="utf-8")
+
+
+def _key(question: str) -> str:
+    return tables.question_key(tables.question_stem(question))
