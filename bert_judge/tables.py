@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from bert_judge.errors import InputError
 
 METADATA_KEY = b"bert_judge"
 TEXTS = pa.list_(pa.string())
+
+# A line that offers one answer: "(A) Paris", "A. Paris" or "A) Paris".
+OPTION_LINE = re.compile(r"\s*(?:\(([A-Z])\)|([A-Z])[.)])(?:\s|$)")
 
 STATUSES = ("ok", "truncated", "empty", "error", "imported")
 VERDICTS = ("correct", "incorrect", "invalid")
@@ -136,18 +140,21 @@ DATASET = Schema(
     ),
 )
 
+LEVELS = ("all", "family", "task")
+
 STANDINGS = Schema(
     "standings",
     1,
-    ("model", "task", "judge"),
+    ("level", "task", "model", "judge"),
     (
+        Column("level", pa.string(), "'task', or 'all' for the answers to all tasks together", allowed=("all", "task")),
+        Column("task", pa.string(), "name of the task, or 'all'"),
         MODEL,
-        Column("task", pa.string(), "name of the task"),
         Column("judge", pa.string(), "name of the judge"),
         Column("n", pa.int64(), "answers"),
         Column("questions", pa.int64(), "distinct questions"),
         Column("accuracy", pa.float64(), "share of correct among valid verdicts; null without any", nullable=True),
-        Column("low", pa.float64(), "lower end of the 95% interval", nullable=True),
+        Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
         Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
         Column("invalid", pa.float64(), "share of invalid verdicts; null without rows", nullable=True),
         Column("accuracy_if_wrong", pa.float64(), "accuracy if every invalid verdict were wrong", nullable=True),
@@ -155,15 +162,19 @@ STANDINGS = Schema(
     ),
 )
 
+GROUP = Column("group", pa.string(), "name of a task or of a family of tasks, or 'all'")
+LEVEL = Column("level", pa.string(), "what the group is", allowed=LEVELS)
+
 AGREEMENT = Schema(
     "agreement",
     1,
-    ("group", "judge"),
+    ("level", "group", "judge"),
     (
-        Column("group", pa.string(), "a task, a family of tasks, or 'all'"),
-        Column("level", pa.string(), "what the group is", allowed=("task", "family", "all")),
-        Column("judge", pa.string(), "name of the judge that is compared with the gold labels"),
+        LEVEL,
+        GROUP,
+        Column("judge", pa.string(), "the judge that is compared with the gold labels, or '(majority class)'"),
         Column("n", pa.int64(), "rows with a valid gold label"),
+        Column("questions", pa.int64(), "distinct questions among them"),
         Column(
             "agreement",
             pa.float64(),
@@ -173,28 +184,55 @@ AGREEMENT = Schema(
         Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
         Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
         Column("macro_f1", pa.float64(), "mean of the F1 of correct and of incorrect", nullable=True),
-        Column("kappa", pa.float64(), "Cohen's kappa", nullable=True),
+        Column("kappa", pa.float64(), "Cohen's kappa; null where both have one class", nullable=True),
         Column("ece", pa.float64(), "expected calibration error of the scores, 10 bins", nullable=True),
-        Column("auroc", pa.float64(), "area under the ROC curve of the scores", nullable=True),
+        Column(
+            "auroc", pa.float64(), "area under the ROC curve of the scores; null where gold has one class", nullable=True
+        ),
         Column("invalid", pa.float64(), "share of invalid verdicts", nullable=True),
-        Column("accuracy_error", pa.float64(), "mean absolute error of the models' accuracy against gold", nullable=True),
-        Column("rank_correlation", pa.float64(), "Kendall's tau-b of the models' order against gold", nullable=True),
+        Column("models", pa.int64(), "models with a valid gold label in the group"),
+        Column(
+            "accuracy_error",
+            pa.float64(),
+            "mean over models of |accuracy under the judge - under gold|; invalid verdicts count as wrong",
+            nullable=True,
+        ),
+        Column(
+            "accuracy_error_valid",
+            pa.float64(),
+            "the same over the rows with a valid verdict of the judge, for the models that have any",
+            nullable=True,
+        ),
+        Column(
+            "rank_correlation",
+            pa.float64(),
+            "Kendall's tau-b of the models' order against gold; invalid verdicts count as wrong",
+            nullable=True,
+        ),
+        Column("moved_model", pa.string(), "the model that the judge puts farthest from its gold rank", nullable=True),
+        Column("moved_places", pa.int64(), "by how many places; positive is too good a rank", nullable=True),
     ),
 )
 
 COMPARISONS = Schema(
     "comparisons",
     1,
-    ("group", "judge", "other"),
+    ("level", "group", "judge", "other"),
     (
-        Column("group", pa.string(), "a task, a family of tasks, or 'all'"),
+        LEVEL,
+        GROUP,
         Column("judge", pa.string(), "a trained judge"),
         Column("other", pa.string(), "the judge it is compared with"),
         Column("n", pa.int64(), "rows with a valid gold label"),
-        Column("difference", pa.float64(), "agreement of judge minus agreement of other, on the same rows"),
-        Column("low", pa.float64(), "lower end of the 95% interval of the difference, clustered by question"),
-        Column("high", pa.float64(), "upper end of the 95% interval of the difference"),
-        Column("p_value", pa.float64(), "exact McNemar test, two-sided"),
+        Column(
+            "difference",
+            pa.float64(),
+            "agreement of judge minus agreement of other, on the same rows; null without rows",
+            nullable=True,
+        ),
+        Column("low", pa.float64(), "lower end of the 95% interval, bootstrapped over questions", nullable=True),
+        Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
+        Column("p_value", pa.float64(), "exact McNemar test over rows, two-sided", nullable=True),
     ),
 )
 
@@ -219,6 +257,32 @@ def sample_id(task: str, question: str, references: Iterable[str]) -> str:
 def question_key(question: str) -> str:
     """Identity of a question over tasks: case and white space do not count."""
     return hashlib.sha256(" ".join(question.casefold().split()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def question_stem(question: str) -> str:
+    """The question without its option lines at the end, so that one question asked with other options is still the same question.
+
+    Options are lines lettered from A on without a gap, at least two; an option but the last may go on over further lines. A
+    question whose lines all belong to options is its own stem.
+    """
+    lines = question.rstrip().split("\n")
+    wanted: str | None = None
+    for at in range(len(lines) - 1, 0, -1):
+        option = OPTION_LINE.match(lines[at])
+        letter = (option[1] or option[2]) if option else None
+        if wanted is None and (letter is None or letter == "A"):
+            break
+        if wanted is not None and letter != wanted:
+            continue
+        if letter == "A":
+            return "\n".join(lines[:at]).rstrip() or question
+        wanted = chr(ord(str(letter)) - 1)
+    return question
+
+
+def question_point(question: str) -> float:
+    """A fixed point in [0, 1] for the question's stem: the same in every file, so a split by it never parts a question."""
+    return int(question_key(question_stem(question)), 16) / 16**16
 
 
 def canonical(spec: Mapping[str, Any]) -> str:

@@ -1,0 +1,134 @@
+"""Numbers with their doubt: intervals, agreement measures and paired tests.
+
+Several answers to one question are not independent, so every interval here takes the question as the unit that was drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from sklearn import metrics
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import proportion_confint
+
+CONFIDENCE = 0.95
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the ends of its 95% interval; all NaN where nothing was observed."""
+
+    value: float
+    low: float
+    high: float
+
+
+UNKNOWN = Interval(math.nan, math.nan, math.nan)
+
+
+def proportion(successes: ArrayLike, clusters: ArrayLike) -> Interval:
+    """A share with a 95% interval that respects clusters.
+
+    Wilson's interval, with the number of rows replaced by the effective sample size n / d. The design effect d is the
+    cluster-robust variance of the mean over the binomial one, and is never taken below 1; the effective size is then shrunk by
+    the ratio of t quantiles for few clusters (Korn and Graubard 1998, Survey Methodology 24:193). With one row per cluster and
+    with 0 or n successes the variance says nothing: there the size is n, or the number of clusters. So one answer per
+    question gives the plain Wilson interval, and the ends stay within [0, 1].
+
+    Args:
+        successes: shape (n,), booleans.
+        clusters: shape (n,), a hashable value per row; equal values are one cluster.
+    """
+    hits = np.asarray(successes, dtype=float)
+    n = len(hits)
+    if n == 0:
+        return UNKNOWN
+    _, code = np.unique(np.asarray(clusters), return_inverse=True)
+    groups = int(code.max()) + 1
+    share = float(hits.mean())
+    effective = float(n) if groups == n else _effective_size(hits - share, code, groups)
+    low, high = proportion_confint(share * effective, effective, alpha=1 - CONFIDENCE, method="wilson")
+    return Interval(share, min(float(low), share), max(float(high), share))
+
+
+def _effective_size(residuals: NDArray[np.float64], code: NDArray[np.intp], groups: int) -> float:
+    n = len(residuals)
+    binomial = float((residuals**2).sum())
+    if groups == 1 or binomial == 0:
+        return float(groups)
+    robust = float((np.bincount(code, residuals) ** 2).sum()) * groups / (groups - 1)
+    design_effect = max(robust / binomial, 1.0)
+    quantile = (1 + CONFIDENCE) / 2
+    few_clusters = float((stats.t.ppf(quantile, n - 1) / stats.t.ppf(quantile, groups - 1)) ** 2)
+    return max(n / design_effect * few_clusters, 1.0)
+
+
+def paired_difference(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, seed: int = 0) -> Interval:
+    """Mean of first minus second over the same rows, with a 95% percentile bootstrap over clusters.
+
+    Drawing clusters with replacement is drawing from the distinct pairs (sum of differences, rows) with their multiplicities, so
+    the cost depends on the few distinct pairs and not on the number of clusters.
+
+    Args:
+        first, second: shape (n,), booleans of the same rows.
+        clusters: shape (n,), as in `proportion`.
+        seed: same seed, same interval.
+    """
+    difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    if len(difference) == 0:
+        return UNKNOWN
+    _, code = np.unique(np.asarray(clusters), return_inverse=True)
+    per_cluster = np.stack([np.bincount(code, difference), np.bincount(code)], axis=1)
+    kinds, count = np.unique(per_cluster, axis=0, return_counts=True)
+    draws = np.random.default_rng(seed).multinomial(count.sum(), count / count.sum(), size=RESAMPLES) @ kinds
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(draws[:, 0] / draws[:, 1], [tail, 1 - tail])
+    return Interval(float(difference.mean()), float(low), float(high))
+
+
+def mcnemar_p(first: ArrayLike, second: ArrayLike) -> float:
+    """Exact two-sided McNemar test of two booleans on the same rows, shape (n,); NaN without rows."""
+    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if len(a) == 0:
+        return math.nan
+    table = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
+    return float(mcnemar(table, exact=True).pvalue)
+
+
+def macro_f1(verdicts: ArrayLike, gold: ArrayLike) -> float:
+    """Mean of the F1 of correct and of incorrect, shape (n,) texts; an invalid verdict misses the class of its gold label."""
+    truth = np.asarray(gold)
+    if len(truth) == 0:
+        return math.nan
+    return float(metrics.f1_score(truth, np.asarray(verdicts), labels=["correct", "incorrect"], average="macro", zero_division=0))
+
+
+def kappa(verdicts: ArrayLike, gold: ArrayLike) -> float:
+    """Cohen's kappa, shape (n,) texts, invalid being a third verdict; NaN where it is 0/0."""
+    said, truth = np.asarray(verdicts), np.asarray(gold)
+    if len(np.union1d(said, truth)) < 2:
+        return math.nan
+    return float(metrics.cohen_kappa_score(truth, said))
+
+
+def auroc(scores: ArrayLike, positive: ArrayLike) -> float:
+    """Area under the ROC curve; NaN where only one class is there. Shapes (n,): scores in [0, 1], booleans."""
+    truth = np.asarray(positive, dtype=bool)
+    if truth.all() or not truth.any():
+        return math.nan
+    return float(metrics.roc_auc_score(truth, np.asarray(scores, dtype=float)))
+
+
+def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
+    """Kendall's tau-b of two lists of values; NaN for fewer than two, or where all values of one are equal."""
+    if np.size(first) < 2:
+        return math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.ConstantInputWarning)
+        return float(stats.kendalltau(first, second, variant="b").statistic)

@@ -1,0 +1,41 @@
+"""Small score tables for tests."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from bert_judge import tables
+
+VERDICT = {"c": "correct", "i": "incorrect", "x": "invalid"}
+SCORE = {"c": 0.9, "i": 0.1, "x": None}
+
+
+def write_scores(
+    folder: Path,
+    model: str,
+    task: str,
+    verdicts: dict[str, str],
+    attempts: int = 1,
+    candidates: list[str] | None = None,
+    status: str = "ok",
+) -> Path:
+    """A score table; `verdicts` holds per judge one letter per question: correct, incorrect or x for invalid."""
+    count = len(next(iter(verdicts.values())))
+    frame = pd.DataFrame(
+        {
+            "sample_id": [tables.sample_id(task, f"question {i}", [f"reference {i}"]) for i in range(count)],
+            "question": [f"question {i} of {task}" for i in range(count)],
+            "references": [[f"reference {i}"] for i in range(count)],
+            "candidate": candidates if candidates is not None else [f"{model} says {i}" for i in range(count)],
+            "status": status,
+        }
+    )
+    for judge, letters in verdicts.items():
+        frame[judge] = pd.Series([SCORE[letter] for letter in letters], dtype=float)
+        frame[f"{judge}_verdict"] = [VERDICT[letter] for letter in letters]
+    frame = pd.concat([frame.assign(attempt=attempt) for attempt in range(attempts)], ignore_index=True)
+    frame["references"] = frame["references"].astype(object)
+    path = folder / model / f"{task}.parquet"
+    spec = {"model": model, "task": task, "judges": list(verdicts)}
+    tables.write(frame, path, tables.scores_schema(verdicts), spec, {model: "r1"})
+    return path

@@ -1,0 +1,89 @@
+"""Standings over small score tables whose numbers can be counted by hand."""
+
+import itertools
+
+import pandas as pd
+import pytest
+from score_files import write_scores
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.evaluation.standings import build_standings
+
+SPEC = {
+    "judges": ["gold", "strict"],
+    "gold": None,
+    "trained": [],
+    "families": {"maths": "math", "all": "reading"},
+    "tables": [["ada", "all"], ["ada", "maths"], ["bob", "all"], ["bob", "maths"]],
+}
+
+
+def verdicts(gold: str, strict: str) -> dict[str, str]:
+    return {"gold": gold, "strict": strict}
+
+
+@pytest.fixture
+def files(tmp_path):
+    return [
+        write_scores(tmp_path, "ada", "maths", verdicts("ccci", "cixx")),
+        write_scores(tmp_path, "bob", "maths", verdicts("ciii", "ccci")),
+        write_scores(tmp_path, "ada", "all", verdicts("cc", "xx")),
+        write_scores(tmp_path, "bob", "all", verdicts("ii", "ic")),
+    ]
+
+
+def run(files, tmp_path, spec=SPEC) -> dict[str, pd.DataFrame]:
+    paths = [tmp_path / f"{name}.parquet" for name in ("standings", "agreement", "comparisons")]
+    build_standings(spec, files, *paths)
+    schemas = (tables.STANDINGS, tables.AGREEMENT, tables.COMPARISONS)
+    return {schema.name: tables.read(path, schema) for path, schema in zip(paths, schemas, strict=True)}
+
+
+def test_accuracy_counts_valid_verdicts_and_bounds_the_rest(files, tmp_path):
+    standings = run(files, tmp_path)["standings"].set_index(["level", "task", "model", "judge"])
+    row = standings.loc[("task", "maths", "ada", "strict")]
+    assert (row["n"], row["questions"], row["accuracy"], row["invalid"]) == (4, 4, 0.5, 0.5)
+    assert (row["accuracy_if_wrong"], row["accuracy_if_right"]) == (0.25, 0.75)
+    row = standings.loc[("task", "all", "ada", "strict")]
+    assert row["invalid"] == 1
+    assert row[["accuracy", "low", "high"]].isna().all()
+    row = standings.loc[("all", "all", "ada", "gold")]
+    assert (row["n"], row["accuracy"]) == (6, 5 / 6)
+
+
+def test_rows_come_in_reading_order_whatever_the_order_of_the_files(files, tmp_path):
+    first = run(files, tmp_path)["standings"]
+    for order in itertools.permutations(files):
+        pd.testing.assert_frame_equal(first, run(order, tmp_path)["standings"])
+    strict = first[(first["task"] == "maths") & (first["judge"] == "strict")]
+    assert strict["model"].tolist() == ["bob", "ada"]
+    # A task may be called "all": the level tells it from the sum of all tasks.
+    assert first.groupby("level", sort=False)["task"].unique().map(list).to_dict() == {"all": ["all"], "task": ["all", "maths"]}
+
+
+def test_without_gold_there_is_no_agreement(files, tmp_path):
+    found = run(files, tmp_path)
+    assert len(found["agreement"]) == len(found["comparisons"]) == 0
+
+
+def test_several_attempts_share_a_question(tmp_path):
+    once = write_scores(tmp_path / "once", "ada", "maths", verdicts("ci" * 20, "ci" * 20))
+    path = write_scores(tmp_path / "twice", "ada", "maths", verdicts("ci" * 20, "ci" * 20), attempts=2)
+    spec = {**SPEC, "tables": [["ada", "maths"]]}
+    (single, double) = (run([p], tmp_path, spec)["standings"].iloc[0] for p in (once, path))
+    assert (double["n"], double["questions"]) == (80, 40)
+    assert double["low"] == pytest.approx(single["low"], abs=0.01)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_few_rows(tmp_path, count):
+    path = write_scores(tmp_path, "ada", "maths", verdicts("c" * count, "x" * count))
+    found = run([path], tmp_path, {**SPEC, "gold": "gold", "trained": ["strict"]})
+    assert found["standings"]["n"].tolist() == [count] * (4 if count else 0)
+    assert found["agreement"]["n"].unique().tolist() == [count]
+
+
+def test_a_missing_judge_is_named(files, tmp_path):
+    with pytest.raises(InputError, match=r"maths\.parquet: a scores table needs the column 'bert'"):
+        run(files, tmp_path, {**SPEC, "judges": ["bert"]})
