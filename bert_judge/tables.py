@@ -358,6 +358,12 @@ def provenance(path: str | Path) -> dict[str, Any]:
     return json.loads(metadata[METADATA_KEY]) if METADATA_KEY in metadata else {}
 
 
+def fingerprint(frame: pd.DataFrame) -> str:
+    """A hash of a frame's content, 16 hex digits."""
+    text = frame.to_json(orient="split", date_format="iso", double_precision=15, force_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 class atomic:
     """Context manager: yields a temporary path in the target's folder and renames it on success.
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from bert_judge.config import Input, Training
 from bert_judge.encoder import checkpoint as checkpoints
-from bert_judge.encoder import inference
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.protocol import Label, Row, decided
-from bert_judge.training import calibration, fit, metrics
+from bert_judge.encoder import calibration, fitting, inference, metrics
 
 log = logging.getLogger(__name__)
 
@@ -130,8 +129,8 @@ class BERTJudge:
         """
         chosen = [closest(c, _listed(r)) for c, r in zip(candidates, references, strict=True)]
         rows = self.checkpoint.encoder.encode(questions, candidates, chosen)
-        examples = fit.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
-        figures = fit.fit(self.checkpoint, examples, training or Training(), work_folder)
+        examples = fitting.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
+        figures = fitting.fit(self.checkpoint, examples, training or Training(), work_folder)
         self.checkpoint.trained = True
         self.checkpoint.card.temperature = 1.0
         return figures

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 # Batches are formed within this many batches' worth of shuffled rows: enough to sort by length, few enough to stay random.
 BATCHES_PER_POOL = 50
-CHECKPOINTS_PER_RUN = 20
+CHECKPOINTS_PER_RUN = 10
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArgument
         use_cpu=device.type == "cpu",
         seed=settings.seed,
         logging_steps=max(1, steps // 50),
-        save_steps=max(1, math.ceil(steps / CHECKPOINTS_PER_RUN)),
+        save_steps=max(10, math.ceil(steps / CHECKPOINTS_PER_RUN)),
         save_total_limit=2,
         remove_unused_columns=False,
         dataloader_pin_memory=device.type == "cuda",
@@ -202,4 +202,4 @@ def _without_attention_dropout(model: PreTrainedModel) -> None:
         if isinstance(getattr(module, "attention_dropout", None), float):
             module.attention_dropout = 0.0  # type: ignore[assignment]
         if type(module).__name__.endswith("SelfAttention") and isinstance(getattr(module, "dropout", None), torch.nn.Dropout):
-            module.dropout = torch.nn.Identity()
+            module.dropout.p = 0.0

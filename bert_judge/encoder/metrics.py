@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, roc_auc_score
 
-from bert_judge.training.calibration import expected_calibration_error
+from bert_judge.encoder.calibration import expected_calibration_error
 
 
 def classification(labels: ArrayLike, scores: ArrayLike, threshold: float = 0.5) -> dict[str, float]:

@@ -1,0 +1,100 @@
+"""The README.md beside a judge's weights: what it is, how good it is, how to use it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+
+from bert_judge import __version__, tables
+from bert_judge.encoder.checkpoint import Card
+
+_CARD = """\
+---
+{{ front_matter }}---
+
+# {{ name }}
+
+A judge of language models' answers: given a question, the right answers and a candidate, it says how right the candidate is,
+as a score between 0 and 1. Trained by bert-judge {{ version }} from `{{ card.backbone }}` ({{ card.backbone_revision }}) on the
+labels of the teacher `{{ dataset.teacher }}`.
+
+## How good it is
+
+On {{ metrics.n | int }} validation rows, of questions that it was not trained on, against the same teacher
+({{ "%.1f" | format(100 * metrics.share_right) }}% of them right):
+
+| metric | value |
+|---|---|
+{% for key, value in metrics.items() if key not in ("n", "share_right") -%}
+| {{ key }} | {{ "%.4g" | format(value) }} |
+{% endfor %}
+A teacher's mistakes are in these numbers: they say how well the judge imitates it, not how often both are right.
+
+## What it was trained on
+
+{{ summary.train.rows }} rows with {{ summary.train.questions }} questions; {{ summary.invalid_dropped }} answers without a valid label were
+dropped and {{ summary.duplicates_folded }} duplicates folded.
+
+| task | rows |
+|---|---|
+{% for task, rows in summary.train.per_task.items() -%}
+| {{ task }} | {{ rows }} |
+{% endfor %}
+## How to use it
+
+```python
+from bert_judge.judges.bert import BERTJudge
+
+judge = BERTJudge("path/to/this/folder")
+judge.predict(["What is the capital of France?"], [["Paris"]], ["It is Paris."])
+```
+
+Input format: `{{ card.input.format }}`{{ "" if card.input.question else ", without the question" }}, at most
+{{ card.input.max_length }} tokens. Score: sigmoid((logit₁ − logit₀) / {{ "%.3f" | format(card.temperature) }}); correct from
+the configured threshold on (0.5 unless set).
+
+## Full specification
+
+```json
+{{ spec }}
+```
+"""
+
+
+def write_model_card(
+    folder: str | Path, name: str, card: Card, metrics: Mapping[str, float], dataset: Mapping[str, Any], summary: Mapping[str, Any]
+) -> None:
+    """Write `README.md` in the form that model hubs read.
+
+    Args:
+        folder: of the judge.
+        name: of the judge in the configuration.
+        card: content of its judge.json.
+        metrics: on the validation rows.
+        dataset: spec of the dataset.
+        summary: the dataset's summary.json.
+    """
+    front_matter = {
+        "library_name": "transformers",
+        "pipeline_tag": "text-classification",
+        "base_model": card.backbone,
+        "tags": ["bert-judge", "evaluation", "answer-equivalence"],
+    }
+    template = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=False).from_string(_CARD)
+    text = template.render(
+        front_matter=yaml.safe_dump(front_matter, sort_keys=False),
+        name=name,
+        version=__version__,
+        card=card,
+        metrics=metrics,
+        dataset=dataset,
+        summary=summary,
+        spec=json.dumps(card.spec, indent=2, ensure_ascii=False),
+    )
+    with tables.atomic(Path(folder) / "README.md") as temporary:
+        temporary.write_text(text, encoding="utf-8")

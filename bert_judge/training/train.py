@@ -1,0 +1,66 @@
+"""The stage that makes a trained judge: dataset tables and a backbone in, a folder with everything about the judge out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bert_judge import shards, tables
+from bert_judge.config import Input, Training
+from bert_judge.judges.bert import BERTJudge
+from bert_judge.prepare import load_manifest
+from bert_judge.training.model_card import write_model_card
+
+log = logging.getLogger(__name__)
+
+
+def train_judge(
+    spec: Mapping[str, Any],
+    train: str | Path,
+    validation: str | Path,
+    summary: str | Path,
+    backbone: str | Path,
+    folder: str | Path,
+    work_folder: str | Path,
+) -> None:
+    """Train, calibrate and describe a judge.
+
+    Args:
+        spec: of `Plan.judge_spec`.
+        train, validation: dataset tables; the temperature and the metrics come from the validation part.
+        summary: the dataset's summary.json.
+        backbone: manifest of the prepared backbone.
+        folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
+        work_folder: keeps the training's checkpoints until the judge is whole.
+    """
+    folder, manifest = Path(folder), load_manifest(backbone)
+    judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
+    rows, held_out = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
+    # Other rows or another spec must not go on from this run's checkpoints.
+    progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
+    training = Training.model_validate(spec["training"])
+    figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, progress)
+    metrics = judge.calibrate(*_texts(held_out), held_out["label"].tolist())
+    log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
+    card = judge.checkpoint.card
+    card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_json(folder / "metrics.json", {"validation": metrics, "training": figures})
+    dataset = tables.provenance(train)["spec"]
+    write_model_card(folder, spec["judge"], card, metrics, json.loads(dataset), json.loads(Path(summary).read_text()))
+    judge.save(folder)
+    shards.clear(work_folder)
+
+
+def _texts(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
+    return rows["question"].tolist(), rows["references"].tolist(), rows["candidate"].tolist()
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    with tables.atomic(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
