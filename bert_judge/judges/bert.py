@@ -12,11 +12,11 @@ from typing import cast
 import numpy as np
 
 from bert_judge.config import Input, Training
+from bert_judge.encoder import calibration, fitting, inference, metrics
 from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.protocol import Label, Row, decided
-from bert_judge.encoder import calibration, fitting, inference, metrics
 
 log = logging.getLogger(__name__)
 

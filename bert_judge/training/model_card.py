@@ -37,8 +37,8 @@ A teacher's mistakes are in these numbers: they say how well the judge imitates 
 
 ## What it was trained on
 
-{{ summary.train.rows }} rows with {{ summary.train.questions }} questions; {{ summary.invalid_dropped }} answers without a valid label were
-dropped and {{ summary.duplicates_folded }} duplicates folded.
+{{ summary.train.rows }} rows with {{ summary.train.questions }} questions; {{ summary.invalid_dropped }} answers without a
+valid label were dropped and {{ summary.duplicates_folded }} duplicates folded.
 
 | task | rows |
 |---|---|
