@@ -97,7 +97,6 @@ class SimulatedModel(Block):
     """Answers made up from the references by a rule: simulated data, whose truth is known."""
 
     generator: Literal["simulated"]
-    """answers made up here"""
     knowledge: Share
     """probability of knowing the answer to a question of middling difficulty"""
     style: Style | dict[Style, Annotated[float, Field(gt=0)]] = "terse"
@@ -110,7 +109,6 @@ class ImportedModel(Block):
     """Answers read from a file."""
 
     generator: Literal["imported"]
-    """answers read from a file"""
     source: Names = Field(alias="from")
     """name of an import, or several"""
     named: str | None = None
@@ -121,7 +119,6 @@ class HFModel(Block):
     """Answers generated here with transformers."""
 
     generator: Literal["hf"]
-    """answers generated with transformers"""
     model: str
     """hub id or local folder"""
     revision: str | None = None
@@ -191,7 +188,6 @@ class LexicalJudge(Block):
     """A rule on the words of the answer."""
 
     kind: Literal["lexical"]
-    """a rule"""
     metric: Literal["exact_match", "contains", "token_f1", "rouge_l_recall", "rouge_l_f", "math_verify"]
     """the rule"""
     extract: Extractions = ["whole"]
@@ -210,7 +206,6 @@ class ImportedJudge(Block):
     """Verdicts read from a file, a person's for example."""
 
     kind: Literal["imported"]
-    """verdicts from a file"""
     source: Names = Field(alias="from")
     """name of an import, or several"""
 
@@ -219,7 +214,6 @@ class SimulatedJudge(Block):
     """The known truth about simulated models, with a share of flipped verdicts."""
 
     kind: Literal["simulated"]
-    """the known truth"""
     flip: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """share of verdicts that are turned round"""
     seed: int = 0
@@ -271,7 +265,6 @@ class BertJudge(Block):
     """A trained encoder."""
 
     kind: Literal["bert"]
-    """a trained encoder"""
     dataset: str | None = None
     """train on this dataset …"""
     checkpoint: str | None = None

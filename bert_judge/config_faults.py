@@ -14,6 +14,7 @@ from typing import Any
 from bert_judge import schema_words
 
 Raw = Mapping[str, Any]
+NAME = "letters, digits and . _ + -, the first a letter or digit"
 
 
 def of_shape(raw: Raw, errors: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[str]:
@@ -59,7 +60,7 @@ def _shape_line(
 ) -> str:
     place = ".".join(map(str, path)) or "the configuration"
     if error["loc"] and error["loc"][-1] == "[key]":
-        remedy = f"write a {schema_words.NAME}" if isinstance(path[-1], str) else "put quotes around it"
+        remedy = f"write {NAME}" if isinstance(path[-1], str) else "put quotes around it"
         return f"{place}: bad name {path[-1]!r}; {remedy}"
     match error["type"]:
         case "extra_forbidden":
@@ -77,7 +78,7 @@ def _shape_line(
         case _:
             value = _at(raw, path)
             unquoted = fragment.get("type") == "string" and isinstance(value, bool | int | float | date)
-            remedy = "; put quotes around it" if unquoted else ""
+            remedy = "; put quotes around it" if unquoted else f"; write {NAME}" if "pattern" in fragment else ""
             return f"{place}: needs {schema_words.words(fragment)}; got {_shown(value)}{remedy}"
 
 

@@ -17,14 +17,17 @@ def load(paths: Iterable[str | Path]) -> dict[str, Any]:
     Raises:
         ConfigError: one line for each file that is missing or no YAML mapping and for each key that is there twice.
     """
+    paths = list(paths)
+    if lines := faults(paths):
+        raise ConfigError(lines)
+    return merge(paths)
+
+
+def merge(paths: Iterable[str | Path]) -> dict[str, Any]:
+    """What configuration files say together, as far as they can be read; their faults are not told."""
     merged: dict[str, Any] = {}
-    faults: list[str] = []
-    for path in map(Path, paths):
-        content, found = _read(path)
-        faults += found
-        merged = _over(merged, content)
-    if faults:
-        raise ConfigError(faults)
+    for path in paths:
+        merged = _over(merged, _read(Path(path))[0])
     return merged
 
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from bert_judge import tasks
-from bert_judge.config import BertJudge, Config, Family, Import, ImportedJudge, ImportedModel, SimulatedJudge, SimulatedModel
+from bert_judge.config import BertJudge, Config, Import, ImportedJudge, ImportedModel, SimulatedJudge, SimulatedModel
 from bert_judge.config_faults import entries, listed_tasks, texts
 from bert_judge.errors import InputError
 from bert_judge.importers import files
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
-
-# The report groups agreement by task, by family and over all, so a task may not bear one of these names.
-GROUPS = (*get_args(Family), "all")
 
 
 def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
@@ -66,11 +63,7 @@ def of_tasks(raw: Mapping[str, Any]) -> list[str]:
             for name in listed_tasks(raw, part)
             if name not in known
         ]
-    return faults + [
-        f"tasks: {name!r} is what the report calls a group of tasks; choose another name"
-        for name in listed_tasks(raw)
-        if name in GROUPS
-    ]
+    return faults
 
 
 def of_fit(config: Config) -> list[str]:

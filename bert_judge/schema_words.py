@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Fragment = Mapping[str, Any]
-NAME = "name (letters, digits and . _ + -, the first a letter or digit)"
 PLAIN = {"string", "integer", "number", "boolean"}
 SIMPLE = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "nothing"}
 
@@ -51,7 +50,7 @@ def words(fragment: Fragment, block: Callable[[str], str] = lambda name: "block 
             values = member(fragment)
             return f"mapping of names to {words(values, block)}" if values else "block of keys"
         case "string" if "pattern" in fragment:
-            return NAME
+            return "name"
         case kind:
             return SIMPLE[str(kind)] + _range(fragment)
 

@@ -1,0 +1,105 @@
+"""The program `bert-judge`: looks at what a run made, checks configurations, writes what is generated from their model.
+
+Commands import what they need when they run, so that `--help` and bad input answer at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from bert_judge import __version__
+from bert_judge.errors import InputError
+
+
+class _Group(TyperGroup):
+    """Bad input ends in its lines on stderr and exit code 1, not in a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            for line in str(error).splitlines():
+                typer.echo(f"error: {line}", err=True)
+            raise typer.Exit(1) from error
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="Scores language models' answers with a small trained judge. Runs are made by Snakemake; this program looks at them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Part(StrEnum):
+    """What is generated from the configuration model."""
+
+    default = "default"
+    schema = "schema"
+    docs = "docs"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bert-judge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="A table (.parquet), a summary (.json) or the folder of a trained judge.")],
+    rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="How many rows of a table to print.")] = 5,
+) -> None:
+    """What a file of a run is, where it came from, what its columns mean, and its first rows."""
+    from bert_judge.cli.show import show as print_it
+
+    print_it(file, rows)
+
+
+@app.command()
+def standings(
+    file: Annotated[Path, typer.Argument(help="The standings of a run.")] = Path("results/standings.parquet"),
+) -> None:
+    """Accuracy per model under each judge, and how far each judge agrees with the gold labels."""
+    from bert_judge.cli.standings import show as print_it
+
+    print_it(file)
+
+
+@app.command()
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Configuration files; a later one's keys go over an earlier one's.")],
+    data: Annotated[Path | None, typer.Option(help="Folder of the imported files, as with --config data=FOLDER.")] = None,
+) -> None:
+    """Say everything that is wrong with a configuration, or what a run of it makes."""
+    from bert_judge.cli.check import check as check_it
+
+    typer.echo(check_it(files, data))
+
+
+@app.command()
+def config(
+    part: Annotated[Part, typer.Argument(help="The commented config.yaml, the JSON schema, or the reference in docs/.")],
+    write: Annotated[bool, typer.Option("--write", help="Write the file of this repository instead of printing it.")] = False,
+) -> None:
+    """Print or write what is generated from the configuration model."""
+    from bert_judge import config_docs
+
+    if write:
+        typer.echo(f"wrote {config_docs.write(part.value)}")
+    else:
+        typer.echo(config_docs.made(part.value), nl=False)
