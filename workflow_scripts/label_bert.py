@@ -11,5 +11,5 @@ with job_log(snakemake.log[0]):
 
     spec = json.loads(snakemake.params.spec)
     output = snakemake.output[0]
-    judge = BERTJudge(snakemake.input.checkpoint, spec["settings"])
+    judge = BERTJudge.from_run(snakemake.input.checkpoint, spec["settings"], spec["judge"])
     label_table(spec, snakemake.input.candidates, output, judge, work_folder(output))

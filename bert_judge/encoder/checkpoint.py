@@ -6,6 +6,7 @@ the left, not calibrated. A folder with neither is a backbone: it gets a new hea
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from dataclasses import asdict, dataclass, field
@@ -94,6 +95,14 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     encoder = RowEncoder(tokenizer, card.input, window(model))
     _grow(model, tokenizer)
     return Checkpoint(model.float().eval(), tokenizer, encoder, card, trained)
+
+
+def fingerprint(folder: Path) -> str:
+    """A hash of a judge's weights and card, 16 hex digits: equal judges, equal scores."""
+    digest = hashlib.sha256((folder / CARD).read_bytes())
+    with (folder / "model.safetensors").open("rb") as weights:
+        digest.update(hashlib.file_digest(weights, "sha256").digest())
+    return digest.hexdigest()[:16]
 
 
 def window(model: PreTrainedModel) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.prepare import load_manifest
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,23 @@ class BERTJudge:
         self.dtype = inference.best_dtype(self.device)
         self.checkpoint.model.to(self.device)  # type: ignore[arg-type]
         log.info("%s: %s, %s", path, self.device, str(self.dtype).removeprefix("torch."))
+
+    @classmethod
+    def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
+        """The judge of a workflow run.
+
+        Args:
+            checkpoint: the judge.json of a judge trained here, or the manifest of a prepared checkpoint.
+            settings: threshold and calibrated, as in the judge's configuration.
+            name: of the judge in the configuration.
+        """
+        checkpoint = Path(checkpoint)
+        if checkpoint.name == checkpoints.CARD:
+            folder, revision = checkpoint.parent, checkpoints.fingerprint(checkpoint.parent)
+        else:
+            manifest = load_manifest(checkpoint)
+            folder, revision = manifest.path, manifest.revision
+        return cls(folder, settings["threshold"], settings["calibrated"], name=name, revision=revision)
 
     def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         """How right each candidate is: scores in [0, 1], shape (n,).
