@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+import signal
+import threading
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +24,9 @@ from bert_judge import tables
 
 Item = TypeVar("Item")
 log = logging.getLogger(__name__)
+
+# Least time between two progress lines.
+PROGRESS_SECONDS = 10.0
 
 
 def content_key(*parts: Hashable) -> str:
@@ -55,16 +61,49 @@ def run(
     missing = [(key, item) for key, item in reversed(first.items()) if key not in done]
     if len(first) > len(missing):
         log.info("%d of %d %s are there already", len(first) - len(missing), len(first), what)
-    started = time.monotonic()
-    for start in range(0, len(missing), shard_rows):
-        shard = missing[start : start + shard_rows]
-        results = {key: result for (key, _), result in zip(shard, work([item for _, item in shard]), strict=True)}
-        _save(folder, results)
-        done |= results
-        finished = start + len(shard)
-        rate = finished / max(time.monotonic() - started, 1e-9)
-        log.info("%d/%d %s, %.1f/s, %.0f s left", finished, len(missing), what, rate, (len(missing) - finished) / rate)
+    progress = _Progress(len(missing), what)
+    with _sigterm_waits() as is_asked_to_stop:
+        for start in range(0, len(missing), shard_rows):
+            if is_asked_to_stop():
+                log.warning("asked to stop after %d of %d %s; the next run goes on from here", start, len(missing), what)
+                raise SystemExit(128 + signal.SIGTERM)
+            shard = missing[start : start + shard_rows]
+            results = {key: result for (key, _), result in zip(shard, work([item for _, item in shard]), strict=True)}
+            _save(folder, results)
+            done |= results
+            progress.show(start + len(shard))
     return [done[key] for key in keys]
+
+
+class _Progress:
+    """Log lines that are rare enough not to flood the log; the last one always comes."""
+
+    def __init__(self, total: int, what: str) -> None:
+        self.total, self.what = total, what
+        self.started = self.shown = time.monotonic()
+
+    def show(self, finished: int) -> None:
+        now = time.monotonic()
+        if finished < self.total and now - self.shown < PROGRESS_SECONDS:
+            return
+        self.shown = now
+        rate = finished / max(now - self.started, 1e-9)
+        log.info("%d/%d %s, %.1f/s, %.0f s left", finished, self.total, self.what, rate, (self.total - finished) / rate)
+
+
+@contextmanager
+def _sigterm_waits() -> Iterator[Callable[[], bool]]:
+    """Let the shard in hand be finished when a scheduler sends SIGTERM; yields whether it has come."""
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread may say what a signal does.
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    try:
+        yield lambda: bool(asked)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def work_folder(output: str | Path, root: str | Path = "results") -> Path:
@@ -87,6 +126,11 @@ def _save(folder: Path, results: Mapping[str, Mapping[str, Any]]) -> None:
 def _load(folder: Path) -> dict[str, Mapping[str, Any]]:
     done: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("[0-9a-f]*.parquet")):
-        table = pq.read_table(path)
-        done |= {row.pop("key"): row for row in table.to_pylist()}
+        try:
+            rows = pq.read_table(path).to_pylist()
+        except (pa.ArrowInvalid, OSError) as error:
+            # Of a full disk or a crashed machine; what it held is done again.
+            log.warning("%s is not readable and is left out: %s", path, " ".join(str(error).split()))
+            continue
+        done |= {row.pop("key"): row for row in rows}
     return done

@@ -186,9 +186,7 @@ AGREEMENT = Schema(
         Column("macro_f1", pa.float64(), "mean of the F1 of correct and of incorrect", nullable=True),
         Column("kappa", pa.float64(), "Cohen's kappa; null where both have one class", nullable=True),
         Column("ece", pa.float64(), "expected calibration error of the scores, 10 bins", nullable=True),
-        Column(
-            "auroc", pa.float64(), "area under the ROC curve of the scores; null where gold has one class", nullable=True
-        ),
+        Column("auroc", pa.float64(), "area under the ROC curve of the scores; null where gold has one class", nullable=True),
         Column("invalid", pa.float64(), "share of invalid verdicts", nullable=True),
         Column("models", pa.int64(), "models with a valid gold label in the group"),
         Column(
@@ -283,6 +281,11 @@ def question_stem(question: str) -> str:
 def question_point(question: str) -> float:
     """A fixed point in [0, 1] for the question's stem: the same in every file, so a split by it never parts a question."""
     return int(question_key(question_stem(question)), 16) / 16**16
+
+
+def storable(text: str) -> str:
+    """The text with each half character (lone surrogate), which no file can hold, replaced by the sign for a broken character."""
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def canonical(spec: Mapping[str, Any]) -> str:

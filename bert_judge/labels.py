@@ -1,0 +1,93 @@
+"""The stage that writes a judge's verdicts on a table of answers: one row per answer, whatever became of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bert_judge import shards, tables
+from bert_judge.judges.protocol import Judge, Label, Row, invalid
+
+log = logging.getLogger(__name__)
+
+# Answers held in memory at once.
+BATCH_ROWS = 16_384
+# Verdicts per shard: the most that a kill can lose.
+SHARD_ROWS = 1024
+
+
+def label_table(
+    spec: Mapping[str, Any],
+    candidates: str | Path,
+    output: str | Path,
+    judge: Judge,
+    work_folder: str | Path | None = None,
+    shard_rows: int = SHARD_ROWS,
+) -> None:
+    """Judge every answer of a candidates table. An answer that failed to be generated is invalid for every judge.
+
+    Args:
+        spec: `Plan.labels_spec`.
+        work_folder: keeps the finished shards until the table is written, for judges whose verdicts are dear; None: a killed job
+            starts again. A verdict is taken from there only if spec, judge's revisions and answer are the same.
+        shard_rows: verdicts per shard, the most that a kill can lose.
+
+    Raises:
+        InputError: the candidates cannot be read, or the judge refuses its input.
+        ValueError: the judge gave too few or too many labels, or an invalid one with a score; a fault of the judge.
+    """
+    work_folder = None if work_folder is None else Path(work_folder)
+    parts = []
+    for number, batch in enumerate(tables.read_batches(candidates, tables.CANDIDATES, BATCH_ROWS)):
+        folder = None if work_folder is None else work_folder / f"{number:05d}"
+        parts.append(_labelled(spec, batch, judge, folder, shard_rows))
+    frame = pd.concat(parts, ignore_index=True) if parts else tables.empty(tables.LABELS)
+    tables.write(frame, output, tables.LABELS, spec, judge.revisions)
+    if work_folder is not None:
+        shards.clear(work_folder)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in frame["verdict"].value_counts().items())
+    log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], counts or "no answers")
+
+
+def _labelled(spec: Mapping[str, Any], batch: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int) -> pd.DataFrame:
+    """The label rows of some answers, in their order."""
+    failed = (batch["status"] == "error").tolist()
+    rows = [
+        Row(row["sample_id"], int(row["attempt"]), row["model"], row["question"], tuple(row["references"]), row["candidate"])
+        for row, has_failed in zip(batch.to_dict("records"), failed, strict=True)
+        if not has_failed
+    ]
+
+    def work(some: Sequence[Row]) -> list[dict[str, Any]]:
+        return [_plain(label) for label in _checked(judge.judge(some), some, spec["judge"])]
+
+    if folder is None:
+        results: Sequence[Mapping[str, Any]] = work(rows) if rows else []
+    else:
+        origin = tables.canonical({"spec": spec, "revisions": judge.revisions})
+        keys = [shards.content_key(origin, row) for row in rows]
+        results = shards.run(rows, keys, work, folder, shard_rows, what="verdicts")
+    remaining = iter(results)
+    labels = [_plain(invalid("generation failed")) if has_failed else next(remaining) for has_failed in failed]
+    verdicts = pd.DataFrame(labels, columns=[field.name for field in fields(Label)])
+    return pd.concat([batch[["sample_id", "attempt", "model"]].assign(judge=spec["judge"]), verdicts], axis=1)
+
+
+def _checked(labels: Sequence[Label], rows: Sequence[Row], judge: str) -> Sequence[Label]:
+    if len(labels) != len(rows):
+        raise ValueError(f"judge {judge}: {len(labels)} labels for {len(rows)} answers")
+    for row, label in zip(rows, labels, strict=True):
+        if (label.verdict == "invalid") != (label.score is None):
+            raise ValueError(f"judge {judge}: answer {row.sample_id}: verdict {label.verdict} with score {label.score}")
+    return labels
+
+
+def _plain(label: Label) -> dict[str, Any]:
+    """A label as values that a shard can hold."""
+    texts = {"reason": label.reason, "raw": label.raw}
+    return asdict(label) | {name: None if text is None else tables.storable(text) for name, text in texts.items()}
