@@ -105,6 +105,20 @@ class Plan:
         imported = self.config.tasks.imported.get(task)
         return imported.source if imported else None
 
+    def verdict_import(self, judge: str, task: str) -> str | None:
+        """The import that holds an imported judge's verdicts on a task; None: there is none, or no telling which.
+
+        The task's own file when the judge reads it, else the one file of the judge that no task is made of.
+        """
+        entry = self.config.judges[judge]
+        assert isinstance(entry, ImportedJudge)
+        own = self.import_of(task)
+        if own in entry.source:
+            return own
+        asked = {part.source for part in self.config.tasks.imported.values()}
+        verdicts_only = [name for name in entry.source if name not in asked]
+        return verdicts_only[0] if len(verdicts_only) == 1 else None
+
     @cached_property
     def assets(self) -> dict[str, Spec]:
         """What `prepare` resolves to a local folder: name → repository and revision."""
@@ -154,7 +168,11 @@ class Plan:
                 # What made the checkpoint is in the judge's own spec; here stands how its scores are read.
                 return {**spec, "settings": _dump(entry, only={"kind", "threshold", "calibrated"})}
             case ImportedJudge():
-                return {**spec, "settings": {"kind": entry.kind}, "source": self.candidates_spec(model, task)}
+                spec = {**spec, "settings": {"kind": entry.kind}, "source": self.candidates_spec(model, task)}
+                verdicts = self.verdict_import(judge, task)
+                # Verdicts in the rows of the answers need no import of their own.
+                in_rows = verdicts == self.import_of(task) and isinstance(self.models[model], ImportedModel)
+                return spec if in_rows or verdicts is None else {**spec, "verdicts": self._import(verdicts)}
             case SimulatedJudge():
                 return {**spec, "settings": _dump(entry), "source": self.candidates_spec(model, task)}
             case _:

@@ -143,8 +143,11 @@ def _verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[st
     for model, task in tables:
         if isinstance(judge, SimulatedJudge) and not isinstance(plan.models[model], SimulatedModel):
             return [f"{where}: {name!r} knows the truth about simulated models only, and {model!r} is none; use another judge"]
-        if isinstance(judge, ImportedJudge) and plan.import_of(task) not in judge.source:
-            return [f"{where}: {name!r} has no verdicts on task {task!r}; add the task's file to judges.{name}.from"]
+        if isinstance(judge, ImportedJudge) and plan.verdict_import(name, task) is None:
+            return [
+                f"{where}: {name!r} has no verdicts on task {task!r}; add the task's file, or one file of verdicts, "
+                f"to judges.{name}.from"
+            ]
     return []
 
 

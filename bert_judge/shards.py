@@ -93,13 +93,19 @@ class _Progress:
 
 @contextmanager
 def _sigterm_waits() -> Iterator[Callable[[], bool]]:
-    """Let the shard in hand be finished when a scheduler sends SIGTERM; yields whether it has come."""
+    """Let the shard in hand be finished when a scheduler sends SIGTERM; yields whether it has come. A second one acts at once."""
     asked: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread may say what a signal does.
         yield lambda: False
         return
-    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    before = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
+
+    def note(number: int, _: object) -> None:
+        asked.append(number)
+        signal.signal(number, before)
+
+    signal.signal(signal.SIGTERM, note)
     try:
         yield lambda: bool(asked)
     finally:

@@ -29,7 +29,7 @@ rule label_lexical:
 rule label_imported:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
-        source=imported_file,
+        source=verdict_file,
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:
