@@ -65,7 +65,7 @@ def show(
     rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="How many rows of a table to print.")] = 5,
 ) -> None:
     """What a file of a run is, where it came from, what its columns mean, and its first rows."""
-    from bert_judge.cli.show import show as print_it
+    from bert_judge.cli.show_file import show as print_it
 
     print_it(file, rows)
 
@@ -73,11 +73,12 @@ def show(
 @app.command()
 def standings(
     file: Annotated[Path, typer.Argument(help="The standings of a run.")] = Path("results/standings.parquet"),
+    task: Annotated[str | None, typer.Option("--task", "-t", help="Only the accuracies on this task.")] = None,
 ) -> None:
     """Accuracy per model under each judge, and how far each judge agrees with the gold labels."""
-    from bert_judge.cli.standings import show as print_it
+    from bert_judge.cli.show_standings import show as print_it
 
-    print_it(file)
+    print_it(file, task)
 
 
 @app.command()
@@ -86,7 +87,7 @@ def check(
     data: Annotated[Path | None, typer.Option(help="Folder of the imported files, as with --config data=FOLDER.")] = None,
 ) -> None:
     """Say everything that is wrong with a configuration, or what a run of it makes."""
-    from bert_judge.cli.check import check as check_it
+    from bert_judge.cli.check_config import check as check_it
 
     typer.echo(check_it(files, data))
 

@@ -1,0 +1,155 @@
+"""The standings in a terminal: accuracy per model under each judge, and how far each judge agrees with the gold labels."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from bert_judge import tables
+from bert_judge.cli.terminal import console
+from bert_judge.errors import InputError
+
+Row = dict[Hashable, Any]
+# Up to so many tasks, each has its own table unasked.
+FEW = 3
+
+
+def show(path: str | Path, task: str | None = None, screen: Console | None = None) -> None:
+    """Print the standings, and the agreement and comparisons that lie beside them.
+
+    Args:
+        path: `standings.parquet` of a run.
+        task: only the standings of this task; when left out, those over all tasks, and of each when there are few.
+        screen: where to; the terminal when left out.
+
+    Raises:
+        InputError: no such file, not the standings of a run, or no such task.
+    """
+    path, screen = Path(path), screen or console()
+    standings = tables.read(path, tables.STANDINGS)
+    gold = json.loads(tables.provenance(path).get("spec", "{}")).get("gold")
+    if standings.empty:
+        screen.print(f"{path}: no answers were scored")
+    for name, part in _chosen(standings, path, task):
+        _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(part, gold))
+    if gold is not None and (beside := path.with_name("agreement.parquet")).is_file():
+        _show_agreement(screen, tables.read(beside, tables.AGREEMENT), gold)
+    if (beside := path.with_name("comparisons.parquet")).is_file():
+        _show_comparisons(screen, tables.read(beside, tables.COMPARISONS))
+
+
+def _chosen(standings: pd.DataFrame, path: Path, task: str | None) -> list[tuple[str, pd.DataFrame]]:
+    """(title, rows) of the tables to print."""
+    whole = standings[standings["level"] == "all"]
+    tasks = {str(name): part for name, part in standings[standings["level"] == "task"].groupby("task", sort=False)}
+    if task is not None:
+        if task not in tasks:
+            raise InputError(f"{path}: no task {task!r} in it; there are: {', '.join(tasks)}")
+        return [(f"Task {task}", tasks[task])]
+    each = [(f"Task {name}", part) for name, part in tasks.items()]
+    if len(tasks) <= 1:
+        # Over one task, "all tasks" says nothing new.
+        return each
+    return [("All tasks", whole), *(each if len(tasks) <= FEW else [])]
+
+
+def _accuracy(part: pd.DataFrame, gold: str | None) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: one row per model, the best first; one column per judge, gold first."""
+    judges = sorted(dict.fromkeys(part["judge"]), key=lambda judge: judge != gold)
+    cells = {(row["model"], row["judge"]): row for row in part.to_dict("records")}
+    first = part[part["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True], na_position="last")
+    answers = {model: row["n"] for (model, _), row in cells.items()}
+    rows = [
+        [model, str(answers[model]), *(_accuracy_cell(cells.get((model, judge))) for judge in judges)] for model in first["model"]
+    ]
+    return ["model", "answers", *(f"{judge} (gold)" if judge == gold else judge for judge in judges)], rows
+
+
+def _accuracy_cell(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    text = "all invalid" if math.isnan(row["accuracy"]) else f"{_percent(row['accuracy'])} {_interval(row)}"
+    invalid = row["invalid"] if not math.isnan(row["invalid"]) else 0.0
+    return f"{text}, {_percent(invalid)} invalid" if 0 < invalid < 1 else text
+
+
+def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None:
+    whole = agreement[agreement["level"] == "all"].sort_values("agreement", ascending=False, na_position="last")
+    if whole.empty:
+        return
+    columns: dict[str, Callable[[Row], str]] = {
+        "judge": lambda row: row["judge"],
+        "agrees": lambda row: f"{_percent(row['agreement'])} {_interval(row)}",
+        "macro-F1": lambda row: _percent(row["macro_f1"]),
+        "kappa": lambda row: _number(row["kappa"]),
+        "invalid": lambda row: _percent(row["invalid"]),
+        "error of accuracy": lambda row: _percent(row["accuracy_error"]),
+        "rank correlation": lambda row: _number(row["rank_correlation"]),
+        "most misplaced model": _moved,
+    }
+    rows = [[text(row) for text in columns.values()] for row in whole.to_dict("records")]
+    title = f"Against {gold} on {whole['n'].max()} answers to {whole['questions'].max()} questions: agreement in %"
+    _print(screen, title, list(columns), rows)
+    screen.print("error of accuracy: mean over the models, in points; an invalid verdict counts as wrong and never agrees")
+
+
+def _moved(row: Row) -> str:
+    if row["moved_model"] is None or math.isnan(row["moved_places"]) or not row["moved_places"]:
+        return "–"
+    places = int(row["moved_places"])
+    return f"{row['moved_model']}, {abs(places)} {'too high' if places > 0 else 'too low'}"
+
+
+def _show_comparisons(screen: Console, comparisons: pd.DataFrame) -> None:
+    whole = comparisons[comparisons["level"] == "all"].dropna(subset=["difference"])
+    if whole.empty:
+        return
+    rows = [
+        [f"{row['judge']} – {row['other']}", f"{100 * row['difference']:+.1f} {_interval(row, '+.1f')}", _p_value(row["p_value"])]
+        for row in whole.to_dict("records")
+    ]
+    _print(screen, "Difference in agreement, in points, on the same answers", ["judges", "difference", "p (McNemar)"], rows)
+
+
+def _percent(value: float) -> str:
+    return "–" if math.isnan(value) else f"{100 * value:.1f}"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}"
+
+
+def _p_value(value: float) -> str:
+    return "–" if math.isnan(value) else "<0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def _interval(row: Row, form: str = ".1f") -> str:
+    low, high = row["low"], row["high"]
+    return "" if math.isnan(low) or math.isnan(high) else f"[{100 * low:{form}}, {100 * high:{form}}]"
+
+
+def _print(screen: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; what is too wide for the terminal goes below, with the first column again."""
+    screen.print(f"\n{title}")
+    widths = [max(len(line[at]) for line in [header, *rows]) + 2 for at in range(len(header))]
+    at = 1
+    while at < len(header):
+        end = at + 1
+        while end < len(header) and widths[0] + sum(widths[at : end + 1]) <= screen.width:
+            end += 1
+        chosen = [0, *range(at, end)]
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+        for column in chosen:
+            table.add_column(header[column], justify="left", overflow="fold", no_wrap=widths[0] + widths[column] <= screen.width)
+        for row in rows:
+            table.add_row(*(row[column] for column in chosen))
+        screen.print(table)
+        if (at := end) < len(header):
+            screen.print()
