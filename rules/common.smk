@@ -83,8 +83,13 @@ def task_source(wildcards):
 
 
 def imported_file(wildcards):
-    """The file that answers and verdicts on a task are imported from."""
+    """The file that answers to a task are imported from."""
     return PLAN.import_path(PLAN.import_of(wildcards.task))
+
+
+def verdict_file(wildcards):
+    """The file that a judge's verdicts on a task are imported from."""
+    return PLAN.import_path(PLAN.verdict_import(wildcards.judge, wildcards.task))
 
 
 def checkpoint_of(wildcards):
@@ -95,12 +100,12 @@ def checkpoint_of(wildcards):
 
 
 def merged_candidates(wildcards):
-    return tables_of("candidates/{model}/{task}", PLAN.labelled(wildcards.dataset))
+    return tables_of("candidates/{model}/{task}", PLAN.dataset_spec(wildcards.dataset)["tables"])
 
 
 def merged_labels(wildcards):
-    teacher = PLAN.config.datasets[wildcards.dataset].teacher
-    return tables_of("labels/{judge}/{model}/{task}", [(teacher, *pair) for pair in PLAN.labelled(wildcards.dataset)])
+    dataset = PLAN.dataset_spec(wildcards.dataset)
+    return tables_of("labels/{judge}/{model}/{task}", [(dataset["teacher"], *pair) for pair in dataset["tables"]])
 
 
 def test_tasks(wildcards):
@@ -126,4 +131,6 @@ def show_standings():
     """Print the standings when this run has made them."""
     made = Path(STANDINGS_FILES[0])
     if made.exists() and made.stat().st_mtime >= STARTED:
-        standings.show(made)
+        from bert_judge.cli.show_standings import show
+
+        show(made)

@@ -4,6 +4,7 @@ import json
 
 from bert_judge.candidates import generate_candidates
 from bert_judge.logs import job_log
+from bert_judge.prepare import load_manifest
 from bert_judge.shards import work_folder
 
 with job_log(snakemake.log[0]):
@@ -11,5 +12,12 @@ with job_log(snakemake.log[0]):
 
     spec = json.loads(snakemake.params.spec)
     output = snakemake.output[0]
-    make = lambda: HFGenerator(spec["model"], spec["settings"], snakemake.input.manifest)
-    generate_candidates(spec, snakemake.input.table, output, work_folder(output), make)
+    manifest = load_manifest(snakemake.input.manifest)
+    generate_candidates(
+        spec,
+        snakemake.input.table,
+        output,
+        work_folder(output),
+        lambda: HFGenerator(spec["model"], spec["settings"], manifest),
+        {spec["model"]: manifest.revision},
+    )

@@ -10,5 +10,10 @@ from bert_judge.shards import work_folder
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     output = snakemake.output[0]
-    make = lambda: SimulatedGenerator(spec["model"], spec["settings"])
-    generate_candidates(spec, snakemake.input.table, output, work_folder(output), make)
+    generate_candidates(
+        spec,
+        snakemake.input.table,
+        output,
+        work_folder(output),
+        lambda: SimulatedGenerator(spec["model"], spec["settings"]),
+    )

@@ -1,0 +1,134 @@
+"""A copy of the workflow in a folder of its own, and its runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PROJECT = Path(__file__).parents[2]
+WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")
+NOTHING = "Nothing to be done"
+MESSAGE = re.compile(r"^(?:Job \d+|localrule \S+|rule \S+): (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run of Snakemake that has ended.
+
+    Attributes:
+        code: exit status.
+        text: all that it printed.
+    """
+
+    code: int
+    text: str
+
+    @property
+    def jobs(self) -> set[str]:
+        """Messages of the jobs that ran or would run."""
+        return set(MESSAGE.findall(self.text))
+
+    @property
+    def idle(self) -> bool:
+        return self.code == 0 and NOTHING in self.text
+
+
+class Workspace:
+    """A folder with the workflow, a configuration and results."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, folder: Path, config: Mapping[str, Any]) -> Workspace:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in WORKFLOW:
+            source = PROJECT / name
+            shutil.copytree(source, folder / name) if source.is_dir() else shutil.copy2(source, folder / name)
+        shutil.copy2(Path(__file__).with_name("mini_tasks.py"), folder)
+        made = cls(folder)
+        made.configure(config)
+        return made
+
+    def copy(self, folder: Path) -> Workspace:
+        """The same with all results and Snakemake's memory of them."""
+        shutil.copytree(self.folder, folder)
+        return Workspace(folder)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return yaml.safe_load((self.folder / "config.yaml").read_text())
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        (self.folder / "config.yaml").write_text(yaml.safe_dump(dict(config), sort_keys=False))
+
+    def run(self, *arguments: str) -> Result:
+        """Run Snakemake to its end."""
+        ended = subprocess.run(self._command(*arguments), capture_output=True, text=True, cwd=self.folder, env=self._environment())
+        return Result(ended.returncode, ended.stdout + ended.stderr)
+
+    def done(self, *arguments: str) -> Result:
+        """Run Snakemake and insist that it succeeds."""
+        result = self.run(*arguments)
+        assert result.code == 0, result.text[-6000:]
+        return result
+
+    def planned(self, *arguments: str) -> set[str]:
+        """Messages of the jobs that a run would start."""
+        return self.done("--dry-run", *arguments).jobs
+
+    def kill_when(self, ready: Callable[[], bool], *arguments: str) -> None:
+        """Start a run and kill it with all its jobs, SIGKILL, as soon as `ready()`."""
+        process = subprocess.Popen(
+            self._command(*arguments),
+            cwd=self.folder,
+            env=self._environment() | {"PAUSE_AFTER_SHARD": "1"},
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 120
+        while not ready():
+            assert process.poll() is None, "the run ended before it could be killed"
+            assert time.monotonic() < deadline, "the moment to kill the run never came"
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def found(self, pattern: str) -> list[Path]:
+        return sorted(self.folder.glob(pattern))
+
+    def contents(self) -> dict[str, bytes]:
+        """Path → content of every result."""
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in self._results()}
+
+    def times(self) -> dict[str, int]:
+        """Path → time of the last change of every result."""
+        return {str(path.relative_to(self.folder)): path.stat().st_mtime_ns for path in self._results()}
+
+    def changed_since(self, before: Mapping[str, int]) -> set[str]:
+        """Results that were written after `before = times()`."""
+        return {path for path, changed in self.times().items() if before.get(path) != changed}
+
+    def _results(self) -> list[Path]:
+        hidden = {".work", "benchmarks"}
+        folder = self.folder / "results"
+        return [p for p in sorted(folder.rglob("*")) if p.is_file() and not hidden & set(p.relative_to(folder).parts)]
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name not in ("BERT_JUDGE_DATA", "PYTHONPATH")}
+        return kept | {"PYTHONPATH": str(Path(__file__).with_name("site"))}
