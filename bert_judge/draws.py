@@ -1,4 +1,4 @@
-"""Draws that depend on their content only: the same parts give the same draw in every process, on every machine and in any order."""
+"""Draws that depend on their content only: the same parts give the same draw in every process, on any machine, in any order."""
 
 from __future__ import annotations
 

@@ -10,11 +10,8 @@ from bert_judge.draws import Dice
 from bert_judge.tasks.demo.facts import Part, part
 from bert_judge.tasks.registry import Sample, task
 
-NAMES = (
-    "Ada Amir Anna Ben Chen Clara David Elif Emma Farid Grace Hana Ivan Jack Julia Kofi Lena Leo Maria Mia Nadia Noah Olga Omar "
-    "Paula Priya Rosa Sam Sofia Tariq Tom Uma Vera Yuki Zoe"
-).split()
-VARIANTS = 22
+NAMES = ("Ada", "Amir", "Anna", "Ben", "Chen", "Clara", "Elif", "Emma", "Farid", "Grace", "Hana", "Ivan", "Julia", "Kofi", "Lena")
+VARIANTS = 24
 
 
 @dataclass(frozen=True)
