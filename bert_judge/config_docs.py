@@ -64,6 +64,9 @@ class _Writer:
             if isinstance(value, Mapping) and value and not self._fits_one_line(value, inner, f"{indent}{key}: "):
                 yield f"{indent}{_flow(key)}:"
                 yield from self.lines(value, inner, f"{indent}  ")
+            elif isinstance(value, list) and len(f"{indent}{key}: {_flow(value)}") > WIDTH:
+                yield f"{indent}{_flow(key)}:"
+                yield from (f"{indent}  - {_flow(item)}" for item in value)
             else:
                 yield f"{indent}{_flow(key)}: {_flow(value)}"
 

@@ -83,14 +83,14 @@ class Plan:
 
     @cached_property
     def scored(self) -> list[tuple[str, str]]:
-        """(model, task) of every score table."""
-        return [(m, t) for t in self.config.tasks.test for m in self.models if self.answers(m, t)]
+        """(model, task) of every score table, sorted, so that the order in the file does not matter."""
+        return sorted((m, t) for t in self.config.tasks.test for m in self.models if self.answers(m, t))
 
     def labelled(self, dataset: str) -> list[tuple[str, str]]:
-        """(model, task) of every table that a dataset merges."""
+        """(model, task) of every table that a dataset merges, sorted; paths are listed in this order too."""
         entry = self.config.datasets[dataset]
         chosen = list(self.models) if entry.models == "all" else entry.models
-        return [(m, t) for t in entry.tasks for m in chosen if self.answers(m, t)]
+        return sorted((m, t) for t in entry.tasks for m in chosen if self.answers(m, t))
 
     def family(self, task: str) -> str:
         imported = self.config.tasks.imported.get(task)
@@ -182,8 +182,8 @@ class Plan:
         entry = self.config.datasets[dataset]
         return {
             "dataset": dataset,
-            **_dump(entry, without={"allow_test_questions", "models"}),
-            "tables": [[m, t] for m, t in sorted(self.labelled(dataset))],
+            **_dump(entry, without={"allow_test_questions", "models", "tasks"}),
+            "tables": [[m, t] for m, t in self.labelled(dataset)],
         }
 
     def overlap_spec(self, dataset: str) -> Spec:
@@ -205,7 +205,7 @@ class Plan:
             "gold": self.config.gold,
             "trained": self.judges("bert"),
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
-            "tables": [[m, t] for m, t in sorted(self.scored)],
+            "tables": [[m, t] for m, t in self.scored],
         }
 
     def report_spec(self) -> Spec:
