@@ -58,7 +58,7 @@ def share(value: Any) -> float | None:
     """A verdict as a number from 0 (wrong) to 1 (right); None is no verdict."""
     if is_null(value):
         return None
-    number = math.nan
+    number: Any = math.nan
     if isinstance(value, str):
         word = value.strip().casefold()
         if word in NO_VERDICT:
@@ -67,10 +67,10 @@ def share(value: Any) -> float | None:
             return float(word in RIGHT)
         number = number_in(word)
     elif isinstance(value, numbers.Number):
-        number = float(value)  # type: ignore[arg-type]
+        number = value
     # Not a number fails this too.
     if 0 <= number <= 1:
-        return number
+        return float(number)
     raise Unreadable(
         f"is {_shown(value)}; give 1 or 0, true or false, correct or incorrect, yes or no, a share in [0, 1], or nothing"
     )
