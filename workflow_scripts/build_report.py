@@ -1,17 +1,19 @@
 """The report: one HTML file."""
 
 import json
+from pathlib import Path
 
 from bert_judge.logs import job_log
 from bert_judge.report.build import build_report
 
 with job_log(snakemake.log[0]):
+    folders = [Path(path).parent for path in snakemake.input.judges]
     build_report(
         json.loads(snakemake.params.spec),
-        snakemake.input.standings,
-        snakemake.input.agreement,
-        snakemake.input.comparisons,
-        snakemake.input.scores,
-        snakemake.input.judges,
-        snakemake.output[0],
+        Path(snakemake.input.standings),
+        Path(snakemake.input.agreement),
+        Path(snakemake.input.comparisons),
+        [Path(path) for path in snakemake.input.scores],
+        {folder.name: folder for folder in folders},
+        Path(snakemake.output[0]),
     )

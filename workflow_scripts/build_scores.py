@@ -1,11 +1,12 @@
 """One row per answer, the verdicts of all judges side by side."""
 
 import json
+from pathlib import Path
 
 from bert_judge.evaluation.scores import build_scores
 from bert_judge.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
-    labels = dict(zip(spec["judges"], snakemake.input.labels, strict=True))
-    build_scores(spec, snakemake.input.candidates, labels, snakemake.output[0])
+    labels = dict(zip(spec["judges"], map(Path, snakemake.input.labels), strict=True))
+    build_scores(spec, Path(snakemake.input.candidates), labels, Path(snakemake.output[0]))

@@ -1,4 +1,4 @@
-"""Verdicts of a judge of kind `imported`."""
+"""Verdicts that stand in a file."""
 
 import json
 

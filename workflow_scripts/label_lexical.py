@@ -1,4 +1,4 @@
-"""Verdicts of a judge of kind `lexical`."""
+"""Verdicts of a rule on words."""
 
 import json
 
@@ -8,4 +8,5 @@ from bert_judge.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
-    label_table(spec, snakemake.input.candidates, snakemake.output[0], LexicalJudge(spec["settings"]))
+    with LexicalJudge(spec["settings"]) as judge:
+        label_table(spec, snakemake.input.candidates, snakemake.output[0], judge)

@@ -1,4 +1,4 @@
-"""Verdicts of a judge of kind `simulated`."""
+"""The known truth about simulated models."""
 
 import json
 
