@@ -19,29 +19,32 @@ if TYPE_CHECKING:
 
 
 def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
-    """Imported files that are not there or cannot be read as what they are said to be."""
+    """Imported files that are not there."""
     if data is not None and not data.is_dir():
         return [f"data: {data}: no such folder; mend --config data=FOLDER or BERT_JUDGE_DATA"]
-    return [line for name, entry in entries(raw, "imports").items() if (line := _path_fault(name, entry, data))]
-
-
-def _path_fault(name: str, entry: Mapping[str, Any], data: Path | None) -> str | None:
-    try:
-        checked = Import.model_validate(entry, by_alias=True, by_name=False)
-    except ValidationError:
-        # Told as a fault of shape already.
-        return None
-    if not Path(checked.path).expanduser().is_absolute() and data is None:
-        return (
-            f"imports.{name}.path: {checked.path!r} is relative, and no data folder is given; "
+    sound = {name: checked for name, entry in entries(raw, "imports").items() if (checked := _sound(entry))}
+    relative = [name for name, entry in sound.items() if data is None and not import_path(entry, data).is_absolute()]
+    faults = []
+    if relative:
+        faults = [
+            f"data: no folder is given, and the paths of {', '.join(relative)} under imports are relative to it; "
             "add --config data=FOLDER or set BERT_JUDGE_DATA"
-        )
-    path = import_path(checked, data)
-    if path.is_dir():
-        return f"imports.{name}.path: {path} is a folder; name a file in it"
-    if not path.is_file():
-        return f"imports.{name}.path: {path}: no such file; mend the path or the data folder"
-    return None
+        ]
+    for name, entry in sound.items():
+        path = import_path(entry, data)
+        if name in relative or path.is_file():
+            continue
+        fault = "is a folder; name a file in it" if path.is_dir() else "no such file; mend the path or the data folder"
+        faults.append(f"imports.{name}.path: {path}: {fault}")
+    return faults
+
+
+def _sound(entry: Mapping[str, Any]) -> Import | None:
+    """An import whose shape has no fault; the others' faults are told already."""
+    try:
+        return Import.model_validate(entry, by_alias=True, by_name=False)
+    except ValidationError:
+        return None
 
 
 def of_tasks(raw: Mapping[str, Any]) -> list[str]:
