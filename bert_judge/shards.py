@@ -57,8 +57,10 @@ def run(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     done = _load(folder)
-    first = dict(zip(reversed(keys), reversed(items), strict=True))
-    missing = [(key, item) for key, item in reversed(first.items()) if key not in done]
+    first: dict[str, Item] = {}
+    for key, item in zip(keys, items, strict=True):
+        first.setdefault(key, item)
+    missing = [(key, item) for key, item in first.items() if key not in done]
     if len(first) > len(missing):
         log.info("%d of %d %s are there already", len(first) - len(missing), len(first), what)
     progress = _Progress(len(missing), what)

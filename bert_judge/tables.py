@@ -13,6 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -340,9 +341,11 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
     """Read and check a table; list columns come as Python lists.
 
     Raises:
-        InputError: no such file, no parquet, or a missing column.
+        InputError: no such file, no parquet, a damaged one, or a missing column.
     """
-    frame = _open(path, schema).read(columns=schema.names).to_pandas()
+    file = _open(path, schema)
+    with _damage_told(path):
+        frame = file.read(columns=schema.names).to_pandas()
     for column in schema.columns:
         if column.type == TEXTS:
             frame[column.name] = frame[column.name].map(lambda value: None if value is None else list(value)).astype(object)
@@ -350,9 +353,15 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
 
 
 def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.DataFrame]:
-    """Read a table in frames of at most `rows` rows, so that memory does not grow with the file."""
-    for batch in _open(path, schema).iter_batches(batch_size=rows, columns=schema.names):
-        yield batch.to_pandas()
+    """Read a table in frames of at most `rows` rows, so that memory does not grow with the file; list columns come as arrays.
+
+    Raises:
+        InputError: as `read`.
+    """
+    file = _open(path, schema)
+    with _damage_told(path):
+        for batch in file.iter_batches(batch_size=rows, columns=schema.names):
+            yield batch.to_pandas()
 
 
 def provenance(path: str | Path) -> dict[str, Any]:
@@ -395,8 +404,15 @@ class atomic:
 
 
 def _parquet(path: str | Path) -> pq.ParquetFile:
-    try:
+    with _damage_told(path):
         return pq.ParquetFile(path)
+
+
+@contextmanager
+def _damage_told(path: str | Path) -> Iterator[None]:
+    """Say of which file it is that Arrow could not make sense."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
     except (pa.ArrowInvalid, OSError) as error:
@@ -422,6 +438,8 @@ def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:
             raise InputError(f"{path}: column {column.name!r} holds {int(values.isna().sum())} nulls; none is allowed")
         if column.allowed and not (known := values.isin(column.allowed)).all():
             raise InputError(f"{path}: column {column.name!r} holds {values[~known].iloc[0]!r}; allowed are {column.allowed}")
+        if column.type == TEXTS and (odd := [value for value in values.dropna() if not _are_texts(value)]):
+            raise InputError(f"{path}: column {column.name!r} holds {odd[0]!r:.80}; it needs lists of texts")
         if column.bounds and not (inside := values.dropna().between(*column.bounds)).all():
             raise InputError(
                 f"{path}: column {column.name!r} holds {values.dropna()[~inside].iloc[0]}; the range is {column.bounds}"
@@ -430,6 +448,11 @@ def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:
     if repeated.any():
         first = frame.loc[repeated, list(schema.key)].iloc[0].to_dict()
         raise InputError(f"{path}: {int(repeated.sum())} rows repeat the key {schema.key}; the first is {first}")
+
+
+def _are_texts(value: object) -> bool:
+    # Arrow would take a bare text for the list of its letters.
+    return isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
 
 
 def _one_line(error: BaseException) -> str:

@@ -97,12 +97,14 @@ def _fault(sample: object) -> str | None:
     if not isinstance(sample, Sample):
         return f"it is a {type(sample).__name__}; yield bert_judge.tasks.Sample objects"
     if not _is_filled(sample.question):
-        return "its question is empty or no text; give a text"
+        return f"its question is {sample.question!r:.80}; give a text that is not empty"
     # A bare text is a sequence of texts too, its letters.
     if not _are_filled(sample.references) or not sample.references:
         return f"its references are {sample.references!r:.80}; give a tuple of at least one text, none empty"
     if sample.choices is not None and not _are_filled(sample.choices):
         return f"its choices are {sample.choices!r:.80}; give None or a tuple of texts, none empty"
+    if any(tables.storable(text) != text for text in (sample.question, *sample.references, *(sample.choices or ()))):
+        return "it has half a character (a lone surrogate), which no file can hold; remove it"
     if sample.answer_kind not in tables.ANSWER_KINDS:
         return f"its answer_kind is {sample.answer_kind!r}; give one of {', '.join(tables.ANSWER_KINDS)}"
     return None
