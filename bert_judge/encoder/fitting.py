@@ -201,5 +201,7 @@ def _without_attention_dropout(model: PreTrainedModel) -> None:
     for module in model.modules():
         if isinstance(getattr(module, "attention_dropout", None), float):
             module.attention_dropout = 0.0  # type: ignore[assignment]
-        if type(module).__name__.endswith("SelfAttention") and isinstance(getattr(module, "dropout", None), torch.nn.Dropout):
-            module.dropout.p = 0.0
+        if type(module).__name__.endswith("SelfAttention"):
+            for child in module.children():
+                if isinstance(child, torch.nn.Dropout):
+                    child.p = 0.0

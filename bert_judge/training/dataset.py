@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,8 @@ def draw(rows: pd.DataFrame, mix: Mapping[str, Any], seed: int) -> pd.DataFrame:
     rows = rows.loc[order.sort_values(kind="stable").index]
     for column, limits in (("task", mix["per_task"]), ("model", mix["per_model"])):
         rank = rows.groupby(column, sort=False).cumcount()
-        rows = rows[rank < rows[column].map(limits).fillna(float("inf"))]
+        most = rows[column].map(lambda name, limits=limits: limits.get(name, math.inf)).astype(float)
+        rows = rows[rank < most]
     return rows.head(mix["total"]) if mix["total"] else rows
 
 

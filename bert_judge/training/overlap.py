@@ -42,7 +42,7 @@ def check_overlap(
         if common and not spec["allow_test_questions"]:
             raise InputError(
                 f"datasets.{spec['dataset']}: {len(common)} questions of test task {task!r} are in the training data "
-                f"(from {origin[_key(common[0])]!r}), first: {common[0][:100]!r}; "
+                f"(from {origin[_key(common[0])]!r}), first: {' '.join(common[0].split())[:100]!r}; "
                 "split by question, or set allow_test_questions: true"
             )
     with tables.atomic(output) as temporary:

@@ -1,0 +1,130 @@
+"""The encoder judge as its users see it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from bert_judge.config import Input, Training
+from bert_judge.encoder.checkpoint import CARD
+from bert_judge.errors import InputError
+from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.protocol import Row
+
+QUESTIONS = ["What is the capital of France?"] * 3
+REFERENCES = [["Paris"], ["Paris", "city of Paris"], ["Paris"]]
+CANDIDATES = ["It is Paris.", "Mars", "Größe 東京 " * 200]
+
+
+def trained(folder: Path, architecture: str = "bert", **settings: object) -> BERTJudge:
+    judge = BERTJudge(tiny_models.encoder(folder / "backbone", architecture), input=Input.model_validate(settings))
+    judge.fit(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.3], training=Training(epochs=1), work_folder=folder / "work")
+    return judge
+
+
+@pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize("format", ["pair", "tags"])
+def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architecture: str, format: str) -> None:
+    judge = trained(tmp_path, architecture, format=format)
+    judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
+    judge.save(tmp_path / "judge")
+    again = BERTJudge(tmp_path / "judge")
+    scores = judge.predict(QUESTIONS, REFERENCES, CANDIDATES)
+    assert scores.shape == (3,) and ((scores >= 0) & (scores <= 1)).all()
+    np.testing.assert_allclose(again.predict(QUESTIONS, REFERENCES, CANDIDATES), scores, atol=1e-6)
+    assert again.checkpoint.card == judge.checkpoint.card
+
+
+def test_the_published_formula_gives_the_same_scores(tmp_path: Path) -> None:
+    trained(tmp_path, "eurobert", format="tags").save(tmp_path / "judge")
+    (tmp_path / "judge" / CARD).unlink()  # a published checkpoint has no card
+    judge = BERTJudge(tmp_path / "judge")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "judge", truncation_side="left")
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "judge").eval()
+    for question, [reference, *_], candidate in zip(QUESTIONS, REFERENCES, CANDIDATES, strict=True):
+        prompt = f"<|question|>{question}<|candidate|>{candidate}<|reference|>{reference}"
+        with torch.inference_mode():
+            logits = model(**tokenizer(prompt, return_tensors="pt", truncation=True, max_length=128)).logits[0]
+        expected = torch.sigmoid(logits[1] - logits[0]).item()
+        assert judge.predict([question], [reference], [candidate])[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_best_reference_wins(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    single = [judge.predict(["q"], [[reference]], ["Mars"])[0] for reference in ("Paris", "Mars", "noon fox")]
+    assert judge.predict(["q"], [["Paris", "Mars", "noon fox"]], ["Mars"])[0] == pytest.approx(max(single))
+
+
+def test_labels_keep_raw_scores_truncation_and_tokens(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    judge.checkpoint.card.temperature = 2.0
+    rows = [Row("a", 0, "m", "q", ("Paris",), "It is Paris."), Row("b", 0, "m", "q", ("Paris",), "fox " * 500)]
+    labels = judge.judge(rows)
+    assert [label.truncated for label in labels] == [False, True]
+    for label in labels:
+        raw = json.loads(label.raw)["raw_score"]
+        assert label.score == pytest.approx(1 / (1 + np.exp(-np.log(raw / (1 - raw)) / 2)))
+        assert label.verdict == ("correct" if label.score >= 0.5 else "incorrect")
+        assert label.prompt_tokens > 0
+
+
+def test_an_empty_answer_is_incorrect(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    rows = [
+        Row("a", 0, "m", "q", ("Paris",), " \n"),
+        Row("b", 0, "m", "q", ("Paris",), "Paris"),
+        Row("c", 0, "m", "q", ("Paris",), ""),
+    ]
+    labels = judge.judge(rows)
+    assert [(label.verdict, label.score, label.reason) for label in (labels[0], labels[2])] == [
+        ("incorrect", 0.0, "empty answer")
+    ] * 2
+    assert labels[1].reason is None
+    assert judge.judge([]) == []
+
+
+def test_the_threshold_decides(tmp_path: Path) -> None:
+    trained(tmp_path).save(tmp_path / "judge")
+    row = [Row("a", 0, "m", "q", ("Paris",), "Paris")]
+    verdicts = [BERTJudge(tmp_path / "judge", threshold=threshold).judge(row)[0].verdict for threshold in (0.0, 1.0)]
+    assert verdicts == ["correct", "incorrect"]
+
+
+def broken_card(folder: Path) -> Path:
+    trained(folder).save(folder / "judge")
+    (folder / "judge" / CARD).write_text('{"input": {"format": "verse"}}')
+    return folder / "judge"
+
+
+def broken_weights(folder: Path) -> Path:
+    trained(folder).save(folder / "judge")
+    (folder / "judge" / "config.json").write_text("{")
+    return folder / "judge"
+
+
+def three_logits(folder: Path) -> Path:
+    shutil.copytree(tiny_models.encoder(folder / "three", labels=3), folder / "copy")
+    return folder / "copy"
+
+
+@pytest.mark.parametrize("make", [broken_card, broken_weights, lambda folder: folder / "nowhere"])
+def test_a_broken_folder_gives_one_line(tmp_path: Path, make: object) -> None:
+    with pytest.raises(InputError) as caught:
+        BERTJudge(make(tmp_path))
+    assert "\n" not in str(caught.value) and str(tmp_path) in str(caught.value)
+
+
+def test_bad_calls_give_one_line(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    with pytest.raises(InputError, match="one length"):
+        judge.predict(["q"], [["r"]], ["c", "d"])
+    with pytest.raises(InputError, match="row 1 has no reference"):
+        judge.predict(["q", "q"], [["r"], []], ["c", "d"])
+    with pytest.raises(InputError, match="never trained"):
+        BERTJudge(tiny_models.encoder(tmp_path / "raw")).predict(["q"], ["r"], ["c"])
+    assert judge.predict([], [], []).shape == (0,)

@@ -1,0 +1,164 @@
+"""Labelled answers merged, folded, drawn, weighted and split by question; the check for test questions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.training.dataset import balanced_weights, build_dataset, draw, fold_duplicates
+from bert_judge.training.overlap import check_overlap
+
+NO_MIX: dict[str, Any] = {"per_task": {}, "per_model": {}, "total": None}
+
+
+def spec_of(pairs: list[tuple[str, str]], **settings: Any) -> dict[str, Any]:
+    defaults = {"dataset": "d", "teacher": "t", "mix": NO_MIX, "validation": 0.3, "balance": False, "seed": 0}
+    return {**defaults, "tables": [list(pair) for pair in pairs], **settings}
+
+
+def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, str, float | None]]) -> tuple[Path, Path]:
+    """Candidate and label tables of (question, reference, candidate, label)."""
+    frame = pd.DataFrame(rows, columns=["question", "reference", "candidate", "label"])
+    frame["references"] = frame["reference"].map(lambda reference: [reference])
+    frame["sample_id"] = [tables.sample_id(task, q, r) for q, r in zip(frame["question"], frame["references"], strict=True)]
+    frame["attempt"] = frame.groupby("sample_id").cumcount()
+    frame = frame.assign(model=model, status="ok", reasoning=None, prompt_tokens=None, completion_tokens=None, judge="t", raw=None)
+    frame["score"] = frame["label"].astype(float)
+    frame["verdict"] = frame["score"].map(lambda s: "invalid" if pd.isna(s) else "correct" if s >= 0.5 else "incorrect")
+    frame["reason"] = frame["verdict"].map({"invalid": "unsure"})
+    frame["truncated"] = False
+    paths = folder / f"{model}-{task}-candidates.parquet", folder / f"{model}-{task}-labels.parquet"
+    tables.write(frame, paths[0], tables.CANDIDATES, {})
+    # The label table in another order: tables are joined by id.
+    tables.write(frame.iloc[::-1], paths[1], tables.LABELS, {})
+    return paths
+
+
+def build(folder: Path, spec: dict[str, Any], paths: list[tuple[Path, Path]]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+    out = folder / "train.parquet", folder / "validation.parquet", folder / "summary.json"
+    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out)
+    return tables.read(out[0], tables.DATASET), tables.read(out[1], tables.DATASET), json.loads(out[2].read_text())
+
+
+def rows_of(count: int, start: int = 0) -> list[tuple[str, str, str, float | None]]:
+    return [
+        (f"Frage {i}?", f"Größe {i}", f"{'Größe' if i % 3 else 'nein'} {i}", float(bool(i % 3)))
+        for i in range(start, start + count)
+    ]
+
+
+def test_a_question_is_on_one_side_over_all_tasks_and_models(tmp_path: Path) -> None:
+    pairs = [("m1", "a"), ("m2", "a"), ("m1", "b")]
+    paths = [write_pair(tmp_path, model, task, rows_of(60)) for model, task in pairs]
+    train, validation, summary = build(tmp_path, spec_of(pairs), paths)
+    assert not set(train["question"]) & set(validation["question"])
+    # m1's and m2's equal answers to the same task fold into one row.
+    assert len(train) + len(validation) == 120 and summary["duplicates_folded"] == 60
+    assert summary["train"]["rows"] == len(train) and summary["answers"] == 180
+    assert 0.15 < len(validation) / 120 < 0.45
+
+
+def test_labels_join_by_id(tmp_path: Path) -> None:
+    train, validation, _ = build(tmp_path, spec_of([("m", "a")]), [write_pair(tmp_path, "m", "a", rows_of(50))])
+    for row in pd.concat([train, validation]).itertuples():
+        assert row.label == float(row.candidate.startswith("Größe"))
+
+
+def test_invalid_rows_are_dropped_and_counted(tmp_path: Path) -> None:
+    rows = [*rows_of(40), *[(f"unsure {i}?", "r", "c", None) for i in range(7)]]
+    train, validation, summary = build(tmp_path, spec_of([("m", "a")]), [write_pair(tmp_path, "m", "a", rows)])
+    assert len(train) + len(validation) == 40
+    assert summary["invalid_dropped"] == 7 and summary["invalid_reasons"] == {"unsure": 7}
+
+
+def test_duplicates_with_different_labels_become_soft(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "task": "a",
+            "question": ["q", "q", "q"],
+            "references": [["r"]] * 3,
+            "candidate": ["c", "c", "d"],
+            "label": [1.0, 0.0, 1.0],
+        }
+    )
+    assert fold_duplicates(frame)[["candidate", "label"]].values.tolist() == [["c", 0.5], ["d", 1.0]]
+
+
+def many(models: int = 3, per_model: int = 40) -> pd.DataFrame:
+    rows = [(f"{m}-{i}", f"m{m}", 0, f"t{i % 2}") for m in range(models) for i in range(per_model)]
+    return pd.DataFrame(rows, columns=["sample_id", "model", "attempt", "task"])
+
+
+def test_the_mix_limits_tasks_models_and_total() -> None:
+    drawn = draw(many(), {"per_task": {"t0": 30}, "per_model": {"m1": 5}, "total": 50}, seed=0)
+    assert len(drawn) == 50
+    assert (drawn["task"] == "t0").sum() <= 30 and (drawn["model"] == "m1").sum() <= 5
+
+
+def test_a_new_model_does_not_reshuffle_the_others() -> None:
+    mix = {"per_task": {}, "per_model": {"m0": 10, "m1": 10}, "total": None}
+    before, after = draw(many(2), mix, seed=0), draw(many(3), mix, seed=0)
+    assert set(before["sample_id"]) == set(after.loc[after["model"] != "m2", "sample_id"])
+    assert set(before["sample_id"]) != set(draw(many(2), mix, seed=1)["sample_id"])
+
+
+def test_balanced_weights_give_both_sides_the_same_total() -> None:
+    labels = pd.Series([1.0] * 30 + [0.0] * 10)
+    weights = balanced_weights(labels)
+    assert weights[labels == 1].sum() == pytest.approx(weights[labels == 0].sum())
+    assert weights.mean() == pytest.approx(1)
+    assert balanced_weights(pd.Series([1.0, 1.0])).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "words"),
+    [
+        ([("q?", "r", "c", None)], {}, "no labelled answer"),
+        ([], {}, "no labelled answer"),
+        ([("q?", "r", "c", 1.0)], {}, "part has no rows"),
+    ],
+)
+def test_too_little_to_train_on_is_one_line(tmp_path: Path, rows: list[Any], settings: dict[str, Any], words: str) -> None:
+    paths = [write_pair(tmp_path, "m", "a", rows)]
+    with pytest.raises(InputError, match=words) as caught:
+        build(tmp_path, spec_of([("m", "a")], **settings), paths)
+    assert "\n" not in str(caught.value) and "datasets.d" in str(caught.value)
+    assert not (tmp_path / "train.parquet").exists()
+
+
+def test_a_missing_label_is_named(tmp_path: Path) -> None:
+    candidates, _ = write_pair(tmp_path, "m", "a", rows_of(5))
+    _, labels = write_pair(tmp_path, "m", "b", rows_of(5))
+    with pytest.raises(InputError, match="no label for sample"):
+        build(tmp_path, spec_of([("m", "a")]), [(candidates, labels)])
+
+
+def write_task(path: Path, task: str, questions: list[str]) -> Path:
+    rows = [(tables.sample_id(task, q, ["r"]), q, ["r"], None, "text") for q in questions]
+    tables.write(pd.DataFrame(rows, columns=tables.TASK.names), path, tables.TASK, {})
+    return path
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> tuple[Path, Path]:
+    build(tmp_path, spec_of([("m", "a")]), [write_pair(tmp_path, "m", "a", rows_of(40))])
+    return tmp_path / "train.parquet", tmp_path / "validation.parquet"
+
+
+@pytest.mark.parametrize("question", ["Frage 3?", "  FRAGE\t3? ", "Frage 3?\n(A) ja\n(B) nein"])
+def test_a_test_question_in_the_training_data_is_named(tmp_path: Path, dataset: tuple[Path, Path], question: str) -> None:
+    tests = {
+        "fresh": write_task(tmp_path / "fresh.parquet", "fresh", ["neu?"]),
+        "b": write_task(tmp_path / "b.parquet", "b", [question]),
+    }
+    spec = {"dataset": "d", "allow_test_questions": False, "test": ["b", "fresh"]}
+    with pytest.raises(InputError, match=r"(?i)frage\s+3") as caught:
+        check_overlap(spec, *dataset, tests, tmp_path / "overlap.json")
+    assert "'b'" in str(caught.value) and "\n" not in str(caught.value)
+    assert not (tmp_path / "overlap.json").exists()
+    check_overlap({**spec, "allow_test_questions": True}, *dataset, tests, tmp_path / "overlap.json")
+    assert json.loads((tmp_path / "overlap.json").read_text()) == {"shared_questions": {"fresh": 0, "b": 1}}

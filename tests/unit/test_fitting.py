@@ -1,0 +1,118 @@
+"""Training: the order of the rows, what is learnt, and going on after a kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tiny_models
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_judge.config import Training
+from bert_judge.encoder import checkpoint, fitting, inference
+from bert_judge.encoder.checkpoint import Checkpoint
+
+SETTINGS = Training(epochs=4, batch_size=4, learning_rate=3e-3)
+
+
+def problem(folder: Path, rows: int = 120) -> tuple[Checkpoint, fitting.Examples]:
+    """Is the candidate one of the first three words? A tiny encoder learns that in seconds."""
+    loaded = checkpoint.load(folder)
+    words = ["Paris", "Mars", "noon", "fox", "seven", "judges"]
+    candidates = [words[i % 6] for i in range(rows)]
+    encoded = loaded.encoder.encode(["Which?"] * rows, candidates, ["Paris"] * rows)
+    labels = [float(candidate in words[:3]) for candidate in candidates]
+    return loaded, fitting.Examples(encoded, labels, [1.0] * rows)
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=80), st.integers(1, 7), st.sampled_from([0.5, 1.0, 2.0, 2.5]))
+def test_every_epoch_holds_each_row_once(lengths: list[int], batch_size: int, epochs: float) -> None:
+    settings = Training(epochs=epochs, batch_size=batch_size)
+    order = fitting.batch_order(lengths, settings)
+    assert len(order) == max(1, round(epochs * len(lengths)))
+    counts = [order.count(i) for i in range(len(lengths))]
+    assert max(counts) - min(counts) <= 1
+    assert order == fitting.batch_order(lengths, settings)
+
+
+def test_batches_are_of_similar_length() -> None:
+    lengths = [i % 50 + 1 for i in range(1600)]
+    order = fitting.batch_order(lengths, Training(epochs=1, batch_size=32))
+    spreads = [
+        max(batch) - min(batch) for start in range(0, 1600, 32) if (batch := [lengths[i] for i in order[start : start + 32]])
+    ]
+    assert max(spreads) <= 2
+
+
+def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
+    loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
+    figures = fitting.fit(loaded, examples, SETTINGS, tmp_path / "work")
+    assert figures["steps"] == 120
+    scores = inference.logits(loaded.model, examples.rows, loaded.tokenizer.pad_token_id)
+    assert [float(score > 0) for score in scores] == examples.labels
+    assert not loaded.model.training
+
+
+def test_rows_without_weight_teach_nothing(tmp_path: Path) -> None:
+    loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"), rows=8)
+    before = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
+    silent = fitting.Examples(examples.rows, examples.labels, [0.0] * 8)
+    fitting.fit(loaded, silent, Training(epochs=1, batch_size=4, weight_decay=0.0), tmp_path / "work")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in loaded.model.state_dict().items())
+
+
+def test_a_half_written_checkpoint_is_not_trusted(tmp_path: Path) -> None:
+    for step, content in ((10, '{"global_step": 10}'), (20, '{"global_st'), (30, None)):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        if content is not None:
+            (folder / "trainer_state.json").write_text(content)
+    assert fitting.last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10"]
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from test_fitting import SETTINGS, problem
+from bert_judge.encoder import fitting
+loaded, examples = problem(Path(sys.argv[1]))
+fitting.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))
+"""
+
+
+def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    backbone = tiny_models.encoder(tmp_path / "backbone")
+    undisturbed, examples = problem(backbone)
+    fitting.fit(undisturbed, examples, SETTINGS, tmp_path / "undisturbed")
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(backbone), str(tmp_path / "work")], env=environment)
+    deadline = time.monotonic() + 120
+    while not fitting_began(tmp_path / "work"):
+        assert child.poll() is None and time.monotonic() < deadline, "the child must be killed in the middle of its work"
+        time.sleep(0.01)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+
+    resumed, examples = problem(backbone)
+    assert fitting.last_checkpoint(tmp_path / "work") is not None
+    fitting.fit(resumed, examples, SETTINGS, tmp_path / "work")
+    for name, tensor in undisturbed.model.state_dict().items():
+        torch.testing.assert_close(resumed.model.state_dict()[name], tensor, rtol=0, atol=1e-6, msg=name)
+
+
+def fitting_began(folder: Path) -> bool:
+    return any((path / "trainer_state.json").is_file() for path in folder.glob("checkpoint-*"))
+
+
+@pytest.mark.parametrize("architecture", ["modernbert", "eurobert", "deberta-v2"])
+def test_every_backbone_trains(tmp_path: Path, architecture: str) -> None:
+    loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone", architecture), rows=16)
+    figures = fitting.fit(loaded, examples, Training(epochs=1, batch_size=8), tmp_path / "work")
+    assert figures["steps"] == 2 and figures["loss"] > 0
