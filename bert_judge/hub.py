@@ -40,7 +40,7 @@ def snapshot(repository: str, revision: str | None, remote_code: bool) -> tuple[
         return _download(repository, revision, remote_code)
     # The client's own errors derive from these.
     except (OSError, errors.HTTPError, errors.HFValidationError) as error:
-        if _out_of_reach(error) and (folder := _cached_folder(repository, revision)):
+        if _out_of_reach(error) and (folder := _cached_folder(repository, revision, remote_code)):
             log.warning("%s: the hub is out of reach; using the cached snapshot %s", repository, folder.name)
             return folder, folder.name
         raise InputError(fault(error, repository, revision)) from error
@@ -72,9 +72,16 @@ def _cached_file(repository: str, name: str, revision: str | None) -> Path | Non
     return Path(path) if isinstance(path, str) else None
 
 
-def _cached_folder(repository: str, revision: str | None) -> Path | None:
+def _cached_folder(repository: str, revision: str | None, remote_code: bool) -> Path | None:
+    """The cached snapshot, when an earlier download came to its end."""
     config = _cached_file(repository, "config.json", revision)
-    return config.parent if config else None
+    if config is None:
+        return None
+    try:
+        model_files.complete(config.parent, remote_code, str(config.parent))
+    except InputError:
+        return None
+    return config.parent
 
 
 def _check_space(repository: str, needed: int) -> None:
@@ -122,5 +129,7 @@ def fault(error: Exception, repository: str, revision: str | None) -> str:
     if status is not None:
         return f"{model}: the hub answers {status}; try again later"
     if _out_of_reach(error):
-        return f"{model}: no network, and it is not in the cache; {NO_NETWORK}{repository}"
+        return (
+            f"{model}: the hub cannot be reached ({type(error).__name__}), and its cache lacks the model; {NO_NETWORK}{repository}"
+        )
     return f"{model}: the download failed ({type(error).__name__}: {' '.join(str(error).split())[:200]}); run again"

@@ -52,6 +52,23 @@ def wanted(names: Iterable[str], remote_code: bool) -> list[str]:
     return sorted({*weights, *settings, *templates, *code})
 
 
+def complete(folder: Path, remote_code: bool, where: str) -> list[str]:
+    """Names of the wanted files of a folder that holds a whole model.
+
+    Args:
+        where: the folder, for the message.
+
+    Raises:
+        InputError: something is missing.
+    """
+    # Not the whole tree: a folder of checkpoints may be deep.
+    found = [*folder.glob("*"), *folder.glob("additional_chat_templates/*"), *(folder.rglob("*.py") if remote_code else [])]
+    names = wanted({path.relative_to(folder).as_posix() for path in found if path.is_file()}, remote_code)
+    check_names(names, where)
+    _check_shards(names, folder)
+    return names
+
+
 def check_names(names: Iterable[str], where: str) -> None:
     """Refuse a list of files that no model can be loaded from.
 
@@ -73,7 +90,7 @@ def check_names(names: Iterable[str], where: str) -> None:
         raise InputError(f"{where} has no tokenizer (tokenizer.json or a vocabulary file); save the model's tokenizer there")
 
 
-def check_shards(names: Iterable[str], folder: Path) -> None:
+def _check_shards(names: Iterable[str], folder: Path) -> None:
     """Refuse a folder that lacks a part of its weights.
 
     Raises:

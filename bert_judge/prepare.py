@@ -62,9 +62,7 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
         folder, commit = hub.snapshot(repository, spec["revision"], remote_code)
     elif spec["revision"]:
         log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
-    names = model_files.wanted([p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()], remote_code)
-    model_files.check_names(names, f"model {repository!r}: {folder}")
-    model_files.check_shards(names, folder)
+    names = model_files.complete(folder, remote_code, f"model {repository!r}: {folder}")
     files = model_files.describe(folder, names)
     content = hashlib.sha256("\n".join(f"{file.name} {file.sha256}" for file in files).encode()).hexdigest()
     manifest = Manifest(repository, commit or f"local:{content[:16]}", folder, files)
@@ -109,7 +107,8 @@ def local_folder(repository: str) -> Path | None:
     if repository == "minilm":
         return _minilm()
     path = Path(repository).expanduser()
-    if path.is_dir():
+    # An empty name would be the current folder.
+    if repository and path.is_dir():
         return path.resolve()
     if path.is_absolute() or repository.startswith((".", "~")):
         raise InputError(f"model {repository!r}: no such folder; mend the path, or give a hub id such as owner/name")

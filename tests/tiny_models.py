@@ -22,6 +22,9 @@ from transformers.models.llama import LlamaConfig
 from transformers.models.modernbert import ModernBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
+# Threads gain nothing on models of this size and fight over a busy machine.
+torch.set_num_threads(1)
+
 VOCABULARY = 600
 TEXT = [
     "What is the capital of France? The capital of France is Paris.",

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_models
 import torch
 
-import tiny_models
 from bert_judge.config import HFModel
 from bert_judge.errors import InputError
 from bert_judge.generators.hf import HFGenerator
@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 def generator(path: Path, batch_tokens: int | None = None, **settings: Any) -> HFGenerator:
-    block = HFModel(generator="hf", model=str(path), **{"dtype": "float32", "max_new_tokens": 24, **settings})
+    block = HFModel(generator="hf", model=str(path), **{"dtype": "float32", "max_new_tokens": 12, **settings})
     return HFGenerator("tiny", block.model_dump(mode="json"), Manifest(str(path), "local:1", path, ()), batch_tokens)
 
 
@@ -282,7 +282,7 @@ def test_settings_that_do_not_fit_the_model(
 
 def test_folders_that_hold_no_language_model(folder: Callable[..., Path], tmp_path: Path) -> None:
     encoder = tiny_models.encoder(tmp_path / "encoder", "bert")
-    with pytest.raises(InputError, match="its weights lack .* tensors of a causal language model"):
+    with pytest.raises(InputError, match=r"its weights lack .* tensors of a causal language model"):
         generator(encoder)
     broken = tmp_path / "broken"
     broken.mkdir()
