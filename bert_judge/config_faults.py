@@ -38,11 +38,13 @@ def _locate(schema: Mapping[str, Any], loc: Sequence[str | int]) -> tuple[list[s
     path: list[str | int] = []
     here: Mapping[str, Any] = schema
     for part in loc:
+        if part == "[key]":
+            break
         if "discriminator" in here:
             here = schema_words.resolve(schema, {"$ref": here["discriminator"]["mapping"][part]})
             continue
         here = schema_words.resolve(schema, here)
-        if part == "[key]" or "anyOf" in here or "prefixItems" in here:
+        if "anyOf" in here or "prefixItems" in here:
             break
         path.append(part)
         if part in here.get("properties", {}):
@@ -77,7 +79,8 @@ def _shape_line(
             return f"{place}: {error['msg'].removeprefix('Value error, ')}"
         case _:
             value = _at(raw, path)
-            unquoted = fragment.get("type") == "string" and isinstance(value, bool | int | float | date)
+            text = "string" in {kind.get("type") for kind in fragment.get("anyOf", [fragment])}
+            unquoted = text and isinstance(value, bool | int | float | date)
             remedy = "; put quotes around it" if unquoted else f"; write {NAME}" if "pattern" in fragment else ""
             return f"{place}: needs {schema_words.words(fragment)}; got {_shown(value)}{remedy}"
 

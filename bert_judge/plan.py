@@ -230,7 +230,8 @@ def make(raw: Mapping[str, Any]) -> Plan:
         faults = error.faults
     data = _data_folder(raw)
     path_faults = plan_faults.of_paths(raw, data)
-    faults = [*faults, *plan_faults.of_tasks(raw), *path_faults, *(plan_faults.of_fit(config) if config else ())]
+    faults = [*faults, *plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
+    faults += plan_faults.of_fit(config) if config else []
     if config is None or path_faults:
         # The rest of the checks reads the files of a sound configuration.
         raise ConfigError(faults)

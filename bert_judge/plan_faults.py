@@ -13,6 +13,7 @@ from bert_judge.config import BertJudge, Config, Import, ImportedJudge, Imported
 from bert_judge.config_faults import entries, listed_tasks, texts
 from bert_judge.errors import InputError
 from bert_judge.importers import files
+from bert_judge.prepare import local_folder
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
@@ -36,6 +37,22 @@ def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
             continue
         fault = "is a folder; name a file in it" if path.is_dir() else "no such file; mend the path or the data folder"
         faults.append(f"imports.{name}.path: {path}: {fault}")
+    return faults
+
+
+def of_folders(raw: Mapping[str, Any]) -> list[str]:
+    """Models and checkpoints that can only be local folders, and are not there."""
+    uses = [(f"models.{name}.model", entry.get("model")) for name, entry in entries(raw, "models").items()]
+    for name, entry in entries(raw, "judges").items():
+        uses += [(f"judges.{name}.{key}", entry.get(key)) for key in ("checkpoint", "backbone")]
+    faults = []
+    for where, repository in uses:
+        if not isinstance(repository, str):
+            continue
+        try:
+            local_folder(repository)
+        except InputError as error:
+            faults.append(f"{where}: {str(error).removeprefix('model ')}")
     return faults
 
 

@@ -1,0 +1,424 @@
+"""Bad configurations: each fault is one line that names the place and the remedy, and all come at once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bert_judge import config, plan
+from bert_judge.errors import ConfigError
+
+DELETE = object()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with two files of answers."""
+    (tmp_path / "one.csv").write_text(
+        "question,references,candidate,model,label,split\n"
+        "Capital of France?,Paris,Paris.,gpt-4,1,a\n"
+        "Capital of Italy?,Rome,Milan.,New Bing,0,b\n",
+        "utf-8",
+    )
+    (tmp_path / "two.csv").write_text(
+        "question,references,candidate,model,label\nCapital of Spain?,Madrid,Madrid,New-Bing,1\n", "utf-8"
+    )
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "breaks.py").write_text("1 / 0\n", "utf-8")
+    monkeypatch.delenv("BERT_JUDGE_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def sound(data: Path) -> dict[str, Any]:
+    """A configuration without fault."""
+    return {
+        "data": str(data),
+        "imports": {"one": {"path": "one.csv"}, "two": {"path": "two.csv"}},
+        "models": {
+            "gpt-4": {"generator": "imported", "from": "one"},
+            "bing": {"generator": "imported", "from": ["one"], "named": "New Bing"},
+        },
+        "tasks": {
+            "train": ["learn"],
+            "test": ["exam"],
+            "imported": {
+                "learn": {"from": "one", "questions": [0, 0.7]},
+                "exam": {"from": "one", "questions": [0.7, 1], "family": "short_answer"},
+            },
+        },
+        "datasets": {"capitals": {"teacher": "human", "tasks": ["learn"], "models": ["gpt-4", "bing"]}},
+        "judges": {
+            "human": {"kind": "imported", "from": "one"},
+            "contains": {"kind": "lexical", "metric": "contains"},
+            "bert": {"kind": "bert", "dataset": "capitals"},
+        },
+        "score_with": ["human", "contains", "bert"],
+        "gold": "human",
+    }
+
+
+def changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy with values set at dotted paths; `DELETE` removes the key."""
+    copied = copy.deepcopy(dict(raw))
+    for path, value in changes.items():
+        *blocks, last = path.split("/")
+        here = copied
+        for block in blocks:
+            here = here.setdefault(block, {})
+        if value is DELETE:
+            del here[last]
+        else:
+            here[last] = value
+    return copied
+
+
+def faults(raw: Mapping[str, Any]) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        plan.make(raw)
+    return caught.value.faults
+
+
+HF = {"generator": "hf", "model": "owner/name"}
+SIMULATED = {"generator": "simulated", "knowledge": 0.5}
+# What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    # unknown keys, at each level
+    "unknown block": ({"modells": {}}, "modells: unknown key; did you mean 'models'?"),
+    "unknown key of a model": ({"models/bing/name": "x"}, "models.bing.name: unknown key; did you mean 'named'?"),
+    "unknown key of a judge": (
+        {"judges/contains/treshold": 1},
+        "judges.contains.treshold: unknown key; did you mean 'threshold'?",
+    ),
+    "unknown key of an import": (
+        {"imports/one/columns": {"antwort": "x"}},
+        "imports.one.columns.antwort: unknown key; known are: question, references, candidate, model, label, choices, id",
+    ),
+    "unknown key of tasks": (
+        {"tasks/validation": ["x"]},
+        "tasks.validation: unknown key; known are: train, test, imported",
+    ),
+    "unknown key, three levels down": (
+        {"judges/bert/training": {"epoch": 1}},
+        "judges.bert.training.epoch: unknown key; did you mean 'epochs'?",
+    ),
+    "the Python name of a field": (
+        {"judges/human": {"kind": "imported", "from": "one", "source": "one"}},
+        "judges.human.source: unknown key; known are: kind, from",
+    ),
+    # wrong types and values
+    "text for a number": ({"judges/bert/threshold": "high"}, "judges.bert.threshold: needs number from 0 to 1; got 'high'"),
+    "threshold out of range": ({"judges/bert/threshold": 1.5}, "judges.bert.threshold: needs number from 0 to 1; got 1.5"),
+    "not a number": (
+        {"judges/bert/training": {"learning_rate": float("inf")}},
+        "judges.bert.training.learning_rate: needs number above 0; got inf",
+    ),
+    "validation takes all": (
+        {"datasets/capitals/validation": 1},
+        "datasets.capitals.validation: needs number above 0 and below 1; got 1",
+    ),
+    "number for a text": (
+        {"models/big": {**HF, "revision": 1234567}},
+        "models.big.revision: needs text or nothing; got 1234567; put quotes around it",
+    ),
+    "number for a name": ({"tasks/test": ["exam", 2024]}, "tasks.test.1: needs name; got 2024; put quotes around it"),
+    "text for a block": ({"models/bing": "imported"}, "models.bing: needs block of keys; got 'imported'"),
+    "nothing for a block": ({"judges": None}, "judges: needs mapping of names to block of keys; got nothing"),
+    "list for a mapping": ({"models/big": {**SIMULATED, "style": ["terse"]}}, "models.big.style: needs terse, wordy,"),
+    "unknown metric": ({"judges/contains/metric": "regex"}, "judges.contains.metric: needs exact_match, contains,"),
+    "unknown extraction": ({"judges/contains/extract": ["boxes"]}, "judges.contains.extract: needs final_answer, boxed,"),
+    "nested filter": (
+        {"imports/one/where": {"split": {"is": "a"}}},
+        "imports.one.where.split: needs plain value, list of (plain value or nothing) or nothing; got {'is': 'a'}",
+    ),
+    "unknown import format": (
+        {"imports/one/format": "xlsx"},
+        "imports.one.format: needs auto, parquet, csv or jsonl; got 'xlsx'",
+    ),
+    "unknown generator": (
+        {"models/bing/generator": "gpt"},
+        "models.bing.generator: unknown generator 'gpt'; known are: hf, imported, simulated",
+    ),
+    "generator left out": (
+        {"models/bing/generator": DELETE},
+        "models.bing.generator: is missing; add one of hf, imported, simulated",
+    ),
+    "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; known are: "),
+    "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; it says: the rule"),
+    "block left out": ({"score_with": DELETE}, "score_with: is missing; it says: judges whose columns"),
+    "empty list of judges": ({"score_with": []}, "score_with: needs list of text, at least one; got []"),
+    "empty list of tasks": ({"tasks/test": []}, "tasks.test: needs list of name, at least one; got []"),
+    "empty list of imports": (
+        {"models/bing/from": []},
+        "models.bing.from: needs text or list of text, at least one; got []",
+    ),
+    "code that nobody pinned": (
+        {"models/big": {**HF, "trust_remote_code": True}},
+        "models.big: trust_remote_code needs a revision: name the commit whose code you trust",
+    ),
+    "dataset and checkpoint": (
+        {"judges/bert/checkpoint": "owner/name"},
+        "judges.bert: give either a dataset to train on or a checkpoint",
+    ),
+    "checkpoint with settings of training": (
+        {"judges/other": {"kind": "bert", "checkpoint": "owner/name", "training": {"epochs": 1}}},
+        "judges.other: a checkpoint brings its own training; remove what is set here",
+    ),
+    # names
+    "name with a slash": (
+        {"imports": {"a/b": {"path": "one.csv"}, "one": {"path": "one.csv"}, "two": {"path": "two.csv"}}},
+        "imports.a/b: bad name 'a/b'; write letters, digits",
+    ),
+    "name ending in a space": (
+        {"judges/lenient ": {"kind": "lexical", "metric": "contains"}},
+        "judges.lenient : bad name 'lenient '; write letters, digits and . _ + -, the first a letter or digit",
+    ),
+    "name of a number": ({"imports": {4: {"path": "one.csv"}}}, "imports.4: bad name 4; put quotes around it"),
+    "judge with the name of a column": (
+        {"judges/candidate": {"kind": "lexical", "metric": "contains"}},
+        "judges.candidate: the score tables have a column of this name; choose another",
+    ),
+    "judge with the name of a judge's verdicts": (
+        {"judges/bert_verdict": {"kind": "lexical", "metric": "contains"}},
+        "judges.bert_verdict: the score tables have a column of this name; choose another",
+    ),
+    # dangling names, of every kind
+    "import of a model": ({"models/bing/from": "on"}, "models.bing.from: 'on' is not defined under imports; there are: one, two"),
+    "import of a judge": (
+        {"judges/human/from": ["one", "three"]},
+        "judges.human.from: 'three' is not defined under imports; there are: one, two",
+    ),
+    "import of a task": (
+        {"tasks/imported/learn/from": "three"},
+        "tasks.imported.learn.from: 'three' is not defined under imports; there are: one, two",
+    ),
+    "dataset of a judge": (
+        {"judges/bert/dataset": "rivers"},
+        "judges.bert.dataset: 'rivers' is not defined under datasets; there are: capitals",
+    ),
+    "teacher": (
+        {"datasets/capitals/teacher": "humans"},
+        "datasets.capitals.teacher: 'humans' is not defined under judges; there are: human, contains, bert",
+    ),
+    "task of a dataset": (
+        {"datasets/capitals/tasks": ["learn", "rivers"]},
+        "datasets.capitals.tasks: 'rivers' is not listed under tasks.train; there are: learn, exam",
+    ),
+    "model of a dataset": (
+        {"datasets/capitals/models": ["gpt-4", "gpt-5"]},
+        "datasets.capitals.models: 'gpt-5' is not defined under models; there are: gpt-4, bing",
+    ),
+    "task of a mix": (
+        {"datasets/capitals/mix": {"per_task": {"exam": 5}}},
+        "datasets.capitals.mix.per_task: 'exam' is not one of the dataset's tasks; these are: learn",
+    ),
+    "model of a mix": (
+        {"datasets/capitals/mix": {"per_model": {"gpt-5": 5}}},
+        "datasets.capitals.mix.per_model: 'gpt-5' is not defined under models; there are: gpt-4, bing",
+    ),
+    "judge of the scores": (
+        {"score_with": ["human", "oracle"]},
+        "score_with: 'oracle' is not defined under judges; there are: human, contains, bert",
+    ),
+    "gold": ({"gold": "oracle"}, "gold: 'oracle' is not defined under judges; there are: human, contains, bert"),
+    "unknown task": ({"tasks/test": ["exam", "rivers"]}, "tasks.test: unknown task 'rivers'; known are: exam, "),
+    # listed twice
+    "judge listed twice": ({"score_with": ["human", "bert", "human"]}, "score_with: 'human' is listed twice; remove one"),
+    "task listed twice": (
+        {"datasets/capitals/tasks": ["learn", "learn"]},
+        "datasets.capitals.tasks: 'learn' is listed twice; remove one",
+    ),
+    "model listed twice": (
+        {"datasets/capitals/models": ["bing", "bing"]},
+        "datasets.capitals.models: 'bing' is listed twice; remove one",
+    ),
+    "train task under test": (
+        {"tasks/test": ["exam", "learn"]},
+        "tasks.train and tasks.test: 'learn' is listed twice; remove one",
+    ),
+    # files
+    "missing file": (
+        {"imports/one/path": "three.csv"},
+        "imports.one.path: {folder}/three.csv: no such file; mend the path or the data folder",
+    ),
+    "folder for a file": (
+        {"imports/one/path": "folder.csv"},
+        "imports.one.path: {folder}/folder.csv: is a folder; name a file in it",
+    ),
+    "no data folder": (
+        {"data": DELETE},
+        "data: no folder is given, and the paths of one, two under imports are relative to it; add --config data=FOLDER",
+    ),
+    "data folder that is not there": (
+        {"data": "/no/such"},
+        "data: /no/such: no such folder; mend --config data=FOLDER or BERT_JUDGE_DATA",
+    ),
+    "checkpoint that is not there": (
+        {"judges/other": {"kind": "bert", "checkpoint": "./no/such"}},
+        "judges.other.checkpoint: './no/such': no such folder; mend the path, or give a hub id such as owner/name",
+    ),
+    "missing task file": ({"task_files": ["mine.py"]}, "task_files: mine.py: no such Python file"),
+    "task file that does not run": ({"task_files": ["breaks.py"]}, "task_files: breaks.py: ZeroDivisionError: division by zero"),
+    "filter that nothing passes": (
+        {"imports/one/where": {"split": "c"}},
+        "imports.one: {folder}/one.csv: no row is left where 'split' is 'c'",
+    ),
+    "column that is not there": (
+        {"imports/one/columns": {"model": "system"}},
+        "imports.one: {folder}/one.csv: no column 'system' for the model; there are ",
+    ),
+    "model that is not in its file": (
+        {"models/bing/named": "Bing"},
+        "models.bing: 'Bing' is not in its files; say `named:` with one of: New Bing, gpt-4",
+    ),
+    "pattern that matches nothing": (
+        {"models/llama*": {"generator": "imported", "from": "one"}},
+        "models.llama*: no model in its files has such a name; mend the key",
+    ),
+    "pattern with a name": (
+        {"models/g*": {"generator": "imported", "from": "one", "named": "gpt-4"}},
+        "models.g*: only an imported model without `named` may have a * in its key; write the name out",
+    ),
+    "two names become one": (
+        {"models": {"*": {"generator": "imported", "from": ["one", "two"]}}, "datasets/capitals/models": "all"},
+        "models.*: 'New-Bing' would be called 'New-Bing', which is taken; list it with `named:`",
+    ),
+    # parts that do not fit together
+    "empty part of the questions": (
+        {"tasks/imported/learn/questions": [0.7, 0.2]},
+        "tasks.imported.learn.questions: [0.7, 0.2] is empty; the first number must be the smaller",
+    ),
+    "gold without a column": ({"score_with": ["contains"]}, "gold: 'human' must be listed under score_with too"),
+    "judge trained on its own labels": (
+        {"datasets/capitals/teacher": "bert"},
+        "datasets.capitals.teacher: 'bert' would be trained on its own labels; choose another",
+    ),
+    "judges that train each other": (
+        {
+            "judges/second": {"kind": "bert", "dataset": "other"},
+            "datasets/other": {"teacher": "bert", "tasks": ["learn"]},
+            "datasets/capitals/teacher": "second",
+        },
+        "datasets.capitals.teacher: 'second' would be trained on its own labels; choose another",
+    ),
+    "dataset with a test task": (
+        {"datasets/capitals/tasks": ["learn", "exam"]},
+        "datasets.capitals.tasks: 'exam' is a test task; list it under tasks.train, or set allow_test_questions: true",
+    ),
+    "task with the name of another": (
+        {"tasks/imported/facts_test": {"from": "one"}},
+        "tasks.imported.facts_test: a task function has this name; choose another",
+    ),
+    "dataset without answers": (
+        {
+            "datasets/capitals/models": ["stranger"],
+            "models/stranger": {"generator": "imported", "from": "two", "named": "New-Bing"},
+        },
+        "datasets.capitals: none of its models has answers to its tasks; mend its models or tasks",
+    ),
+    "no answer to any test task": (
+        {"tasks/imported/exam/from": "two", "judges/human/from": ["one", "two"]},
+        "tasks.test: no model has answers to any test task; add a model, or a task of the models' files",
+    ),
+    "verdicts of another file": (
+        {"imports/three": {"path": "two.csv"}, "judges/human/from": ["two", "three"]},
+        "score_with: 'human' has no verdicts on task 'exam'; add the task's file, or one file of verdicts, to judges.human.from",
+    ),
+    "truth about real models": (
+        {"judges/truth": {"kind": "simulated"}, "score_with": ["human", "truth"]},
+        "score_with: 'truth' knows the truth about simulated models only, and 'bing' is none; use another judge",
+    ),
+}
+NOISE = ("literal[", "list[", "union", "[key]", "Input should", "Value error", "dict_type", "tagged", "pydantic", "function-")
+
+
+def test_the_base_has_no_fault(folder: Path) -> None:
+    assert list(plan.make(sound(folder)).models) == ["gpt-4", "bing"]
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_fault_is_one_line(case: str, folder: Path) -> None:
+    changes, line = BAD[case]
+    found = faults(changed(sound(folder), changes))
+    expected = line.replace("{folder}", str(folder))
+    matching = [fault for fault in found if fault.startswith(expected)]
+    assert matching == matching[:1] != [], "\n".join(found)
+    for fault in found:
+        assert "\n" not in fault
+        assert not any(noise in fault for noise in NOISE), fault
+
+
+# Faults that take others with them: the removal of a block leaves names dangling, for example.
+FOLLOWED = {
+    "nothing for a block",
+    "name of a number",
+    "import of a model",
+    "judges that train each other",
+    "missing file",
+    "task listed twice",
+    "no answer to any test task",
+    "verdicts of another file",
+    "dataset without answers",
+    "filter that nothing passes",
+    "column that is not there",
+    "text for a block",
+    "the Python name of a field",
+}
+
+
+@pytest.mark.parametrize("case", [case for case in BAD if case not in FOLLOWED])
+def test_a_fault_comes_alone(case: str, folder: Path) -> None:
+    assert len(faults(changed(sound(folder), BAD[case][0]))) == 1
+
+
+def test_all_faults_come_at_once(folder: Path) -> None:
+    """Faults of shape, dangling names, missing files and parts that do not fit, in one go."""
+    cases = [
+        "unknown block",
+        "threshold out of range",
+        "unknown generator",
+        "gold",
+        "dataset of a judge",
+        "missing file",
+        "task file that does not run",
+        "checkpoint that is not there",
+        "judge listed twice",
+    ]
+    changes = {path: value for case in cases for path, value in BAD[case][0].items()}
+    found = faults(changed(sound(folder), changes))
+    for case in cases:
+        # The names that there are differ with the other changes.
+        start = BAD[case][1].replace("{folder}", str(folder)).split("there are")[0]
+        assert any(line.startswith(start) for line in found), start
+
+
+def test_an_empty_configuration_names_what_it_needs() -> None:
+    assert [line.split(":")[0] for line in faults({})] == ["models", "tasks", "judges", "score_with"]
+
+
+def test_parse_gives_the_faults_of_shape_and_name_without_files() -> None:
+    with pytest.raises(ConfigError) as caught:
+        config.parse(changed(sound(Path("/no/such")), {"gold": "oracle", "dta": 1}))
+    assert [line.split(":")[0] for line in caught.value.faults] == ["dta", "gold"]
+
+
+@pytest.mark.parametrize(
+    ("path", "written", "meant"),
+    [
+        ("models/bing/from", "one", ["one"]),
+        ("judges/bert/training/learning_rate", "1e-5", 1e-5),
+        ("judges/contains/extract", "boxed", ["boxed"]),
+        ("tasks/imported/learn/questions", [0, 1], (0.0, 1.0)),
+        ("imports/one/where", {"split": ["a", None]}, {"split": ["a", None]}),
+        ("datasets/capitals/models", "all", "all"),
+    ],
+)
+def test_short_forms(path: str, written: object, meant: object) -> None:
+    value: Any = config.parse(changed(sound(Path("/no/such")), {path: written}))
+    for part in path.replace("/from", "/source").split("/"):
+        value = value[part] if isinstance(value, dict) else getattr(value, part)
+    assert value == meant
