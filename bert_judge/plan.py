@@ -203,7 +203,7 @@ class Plan:
         return {
             "judges": self.config.score_with,
             "gold": self.config.gold,
-            "trained": self.judges("bert"),
+            "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], BertJudge)],
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
             "tables": [[m, t] for m, t in self.scored],
         }

@@ -1,0 +1,247 @@
+"""What a configuration asks for, and which specs a change touches: a table is made again when its spec changes, and only then."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bert_judge import config_files, plan, tables
+from bert_judge.errors import ConfigError
+
+Specs = dict[tuple[str, ...], str]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Two files; three of the four models' names need to be made plain."""
+    header = "question,references,candidate,model,label,kind\n"
+    (tmp_path / "one.csv").write_text(header + "Q1?,a,a,gpt-4,1,x\nQ2?,b,c,New Bing,0,x\nQ3?,b,c,a@b,0,y\n", "utf-8")
+    (tmp_path / "two.csv").write_text(header + "Q4?,a,a,gpt-4,1,x\nQ5?,b,c,Zoë/7b,0,x\n", "utf-8")
+    return tmp_path
+
+
+def raw_config(data: Path) -> dict[str, Any]:
+    return {
+        "data": str(data),
+        "imports": {"one": {"path": "one.csv"}, "two": {"path": "two.csv"}},
+        "models": {
+            "gpt-4": {"generator": "imported", "from": ["one", "two"]},
+            "bing": {"generator": "imported", "from": "one", "named": "New Bing"},
+        },
+        "tasks": {
+            "train": ["learn"],
+            "test": ["exam", "other"],
+            "imported": {
+                "learn": {"from": "one", "questions": [0, 0.7]},
+                "exam": {"from": "one", "questions": [0.7, 1]},
+                "other": {"from": "two", "family": "math"},
+            },
+        },
+        "datasets": {"answers": {"teacher": "human", "tasks": ["learn"], "models": ["gpt-4", "bing"]}},
+        "judges": {
+            "human": {"kind": "imported", "from": ["one", "two"]},
+            "contains": {"kind": "lexical", "metric": "contains"},
+            "rouge": {"kind": "lexical", "metric": "rouge_l_f", "threshold": 0.5},
+            "bert": {"kind": "bert", "dataset": "answers"},
+        },
+        "score_with": ["human", "contains", "rouge", "bert"],
+        "gold": "human",
+    }
+
+
+def specs(raw: Mapping[str, Any]) -> Specs:
+    """Every spec of a run, as the canonical JSON that the workflow compares."""
+    made = plan.make(raw)
+    asked = {*made.scored, *(pair for name in made.config.datasets for pair in made.labelled(name))}
+    found: dict[tuple[str, ...], Any] = {("task", task): made.task_spec(task) for task in made.tasks}
+    found |= {("candidates", *pair): made.candidates_spec(*pair) for pair in asked}
+    found |= {("labels", judge, *pair): made.labels_spec(judge, *pair) for judge in made.config.judges for pair in asked}
+    found |= {("dataset", name): made.dataset_spec(name) for name in made.config.datasets}
+    found |= {("overlap", name): made.overlap_spec(name) for name in made.config.datasets}
+    found |= {("judge", name): made.judge_spec(name) for name in made.judges("bert")}
+    found |= {("scores", *pair): made.scores_spec(*pair) for pair in made.scored}
+    found |= {("standings",): made.standings_spec(), ("report",): made.report_spec()}
+    return {key: tables.canonical(spec) for key, spec in found.items()}
+
+
+def touched(before: Specs, after: Specs) -> set[tuple[str, ...]]:
+    """Tables that are new or have another spec."""
+    return {key for key, spec in after.items() if before.get(key) != spec}
+
+
+def reversed_keys(value: Any) -> Any:
+    return {key: reversed_keys(value[key]) for key in reversed(value)} if isinstance(value, dict) else value
+
+
+def test_the_order_of_keys_does_not_matter(data: Path) -> None:
+    raw = raw_config(data)
+    assert list(reversed_keys(raw)) != list(raw)
+    assert specs(reversed_keys(raw)) == specs(raw)
+
+
+def test_the_order_of_tasks_and_models_does_not_matter(data: Path) -> None:
+    raw = raw_config(data)
+    other = copy.deepcopy(raw)
+    other["tasks"]["test"].reverse()
+    other["datasets"]["answers"]["models"].reverse()
+    assert specs(other) == specs(raw)
+
+
+def test_a_comment_does_not_matter(data: Path) -> None:
+    plain, commented = data / "plain.yaml", data / "commented.yaml"
+    text = yaml.safe_dump(raw_config(data), sort_keys=False)
+    plain.write_text(text, "utf-8")
+    commented.write_text("# why\n" + text.replace("\n", "  # really\n"), "utf-8")
+    assert specs(config_files.load([commented])) == specs(config_files.load([plain]))
+
+
+def test_a_path_is_in_no_spec(data: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    moved = tmp_path_factory.mktemp("moved")
+    raw, other = raw_config(data), raw_config(moved)
+    other["imports"] = {"one": {"path": str(moved / "first.csv")}, "two": {"path": "2.csv"}}
+    (moved / "first.csv").write_bytes((data / "one.csv").read_bytes())
+    (moved / "2.csv").write_bytes((data / "two.csv").read_bytes())
+    assert specs(other) == specs(raw)
+    assert str(data) not in "".join(specs(raw).values())
+
+
+SHARED = {("standings",), ("report",)}
+ASKED = (("gpt-4", "learn"), ("gpt-4", "exam"), ("gpt-4", "other"), ("bing", "learn"), ("bing", "exam"))
+SCORED = (("gpt-4", "exam"), ("gpt-4", "other"), ("bing", "exam"))
+
+
+def _set(*path: str, to: object) -> Callable[[dict[str, Any]], None]:
+    def change(raw: dict[str, Any]) -> None:
+        for part in path[:-1]:
+            raw = raw.setdefault(part, {})
+        raw[path[-1]] = to
+
+    return change
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]] = {
+    "a judge's threshold": (
+        _set("judges", "rouge", "threshold", to=0.6),
+        {("labels", "rouge", *pair) for pair in ASKED},
+    ),
+    "a trained judge's threshold": (
+        _set("judges", "bert", "threshold", to=0.6),
+        {("labels", "bert", *pair) for pair in ASKED},
+    ),
+    "a trained judge's learning rate": (_set("judges", "bert", "training", to={"learning_rate": 1e-5}), {("judge", "bert")}),
+    "the share of validation": (_set("datasets", "answers", "validation", to=0.2), {("dataset", "answers")}),
+    "a family": (_set("tasks", "imported", "exam", "family", to="math"), SHARED),
+    "gold": (_set("gold", to="bert"), SHARED),
+    "test questions allowed": (_set("datasets", "answers", "allow_test_questions", to=True), {("overlap", "answers")}),
+    "the prompt style, with imported answers only": (_set("prompt_style", to="strict"), set()),
+    "one judge less in the scores": (
+        _set("score_with", to=["human", "contains", "bert"]),
+        {*SHARED, *(("scores", *pair) for pair in SCORED)},
+    ),
+    "a default written out": (_set("judges", "rouge", "normalize", to=True), set()),
+    "a part of the questions": (
+        _set("tasks", "imported", "exam", "questions", to=[0.8, 1]),
+        {
+            ("task", "exam"),
+            *(("candidates", model, "exam") for model in ("gpt-4", "bing")),
+            *(("labels", "human", model, "exam") for model in ("gpt-4", "bing")),
+        },
+    ),
+    "one more model": (
+        _set("models", "third", to={"generator": "imported", "from": "one", "named": "a@b"}),
+        {
+            *SHARED,
+            *((kind, "third", "exam") for kind in ("candidates", "scores")),
+            *(("labels", judge, "third", "exam") for judge in ("human", "contains", "rouge", "bert")),
+        },
+    ),
+    "one more judge that nobody asks": (
+        _set("judges", "spare", to={"kind": "lexical", "metric": "exact_match"}),
+        {("labels", "spare", *pair) for pair in ASKED},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_touches_its_own_tables_only(name: str, data: Path) -> None:
+    change, expected = CHANGES[name]
+    raw = raw_config(data)
+    before = specs(raw)
+    changed = copy.deepcopy(raw)
+    change(changed)
+    assert touched(before, specs(changed)) == expected
+
+
+def test_one_more_model_trains_anew_where_all_are_asked_for(data: Path) -> None:
+    raw = raw_config(data)
+    raw["datasets"]["answers"]["models"] = "all"
+    before = specs(raw)
+    raw["models"]["third"] = {"generator": "imported", "from": "one", "named": "a@b"}
+    assert {("dataset", "answers"), ("candidates", "third", "learn")} <= touched(before, specs(raw))
+
+
+def test_a_generated_model_answers_every_task_an_imported_one_its_own(data: Path) -> None:
+    raw = raw_config(data)
+    raw["models"] = {"guess": {"generator": "simulated", "knowledge": 0.5}, "bing": raw["models"]["bing"]}
+    raw |= {"datasets": {}, "judges": {"contains": raw["judges"]["contains"]}, "score_with": ["contains"], "gold": None}
+    assert plan.make(raw).scored == [("bing", "exam"), ("guess", "exam"), ("guess", "other")]
+
+
+@pytest.mark.parametrize(
+    ("models", "names"),
+    [
+        ({"*": ["one", "two"]}, {"New-Bing": "New Bing", "Zo-7b": "Zoë/7b", "a-b": "a@b", "gpt-4": "gpt-4"}),
+        ({"g*": ["one", "two"]}, {"gpt-4": "gpt-4"}),
+        ({"*": ["two"]}, {"Zo-7b": "Zoë/7b", "gpt-4": "gpt-4"}),
+    ],
+)
+def test_a_star_stands_for_the_models_of_its_files(models: dict[str, list[str]], names: dict[str, str], data: Path) -> None:
+    raw = raw_config(data)
+    raw["models"] = {key: {"generator": "imported", "from": sources} for key, sources in models.items()}
+    raw["datasets"]["answers"] |= {"models": "all", "tasks": ["other"], "allow_test_questions": True}
+    made = plan.make(raw)
+    assert {key: model.named for key, model in made.models.items()} == names  # type: ignore[union-attr]
+
+
+def test_a_listed_model_is_not_meant_by_the_star(data: Path) -> None:
+    raw = raw_config(data)
+    raw["models"] = {"bing": raw["models"]["bing"], "*": {"generator": "imported", "from": ["one", "two"]}}
+    raw["datasets"]["answers"]["models"] = "all"
+    made = plan.make(raw)
+    assert sorted(made.models) == ["Zo-7b", "a-b", "bing", "gpt-4"]
+    # A model that both files have answers the tasks of both.
+    assert made.answers("gpt-4", "exam") and made.answers("gpt-4", "other")
+    assert not made.answers("bing", "other")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("New Bing", "New-Bing"), ("a/b@c", "a-b-c"), ("gpt-4", "gpt-4"), (" x ", "x"), ("..", "unnamed"), ("漢", "unnamed")],
+)
+def test_plain_names(text: str, name: str) -> None:
+    assert plan.plain_name(text) == name
+
+
+def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = raw_config(data)
+    del raw["data"]
+    monkeypatch.delenv("BERT_JUDGE_DATA", raising=False)
+    with pytest.raises(ConfigError, match="BERT_JUDGE_DATA"):
+        plan.make(raw)
+    monkeypatch.setenv("BERT_JUDGE_DATA", str(data))
+    assert plan.make(raw).import_path("one") == data / "one.csv"
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif("BERT_JUDGE_DATA" not in os.environ, reason="BERT_JUDGE_DATA names no folder")
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "configs").glob("*.yaml")), ids=lambda path: path.stem)
+def test_configurations_for_real_answers_have_no_fault(path: Path) -> None:
+    made = plan.make(config_files.load([path]))
+    assert made.scored and made.config.gold in made.config.score_with
+    assert all(made.labelled(name) for name in made.config.datasets)
