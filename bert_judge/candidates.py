@@ -36,7 +36,7 @@ def import_candidates(spec: Mapping[str, Any], task_table: str | Path, source: s
     asked = set(tables.read(task_table, tables.TASK)["sample_id"])
     rows = task_rows.of_task(spec, source, ["candidate"], model=spec["settings"]["named"])
     if unknown := set(rows["sample_id"]) - asked:
-        raise InputError(f"{task_table}: lacks {len(unknown)} questions that {source} holds by now; make the task table anew")
+        raise InputError(f"{task_table}: {len(unknown)} questions of {source} are not in it; make the task table anew")
     rows = rows.assign(model=spec["model"], status="imported", reasoning=None, prompt_tokens=None, completion_tokens=None)
     tables.write(rows, output, tables.CANDIDATES, spec)
     answered = rows["sample_id"].nunique()

@@ -320,9 +320,12 @@ def write(
     path = Path(path)
     _check_columns(frame.columns, schema, path)
     _check_values(frame, schema, path)
+    if frame.empty:
+        # Without a value, pandas gives a column any type.
+        frame = empty(schema)
     try:
         table = pa.Table.from_pandas(frame[schema.names], schema=schema.arrow(), preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
+    except (pa.ArrowException, UnicodeEncodeError) as error:
         raise InputError(f"{path}: cannot be written as a {schema.name} table: {_one_line(error)}") from error
     provenance = {
         "schema": schema.name,

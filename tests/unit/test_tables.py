@@ -79,7 +79,8 @@ def test_batches_are_the_table(tmp_path: Path) -> None:
 
 
 def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
-    tables.write(tables.empty(tables.CANDIDATES), tmp_path / "c.parquet", tables.CANDIDATES, SPEC)
+    frame = pd.DataFrame({name: [] for name in tables.CANDIDATES.names})
+    tables.write(frame, tmp_path / "c.parquet", tables.CANDIDATES, SPEC)
     assert tables.read(tmp_path / "c.parquet", tables.CANDIDATES).columns.tolist() == tables.CANDIDATES.names
     assert sum(len(batch) for batch in tables.read_batches(tmp_path / "c.parquet", tables.CANDIDATES, 10)) == 0
 
@@ -97,6 +98,7 @@ def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
         (task_frame(references=[["a"], ["b", None]]), tables.TASK, "column 'references' holds ['b', None]; it needs lists"),
         (task_frame(choices=[["a"], 7]), tables.TASK, "column 'choices' holds 7; it needs lists of texts"),
         (task_frame(question=pd.Series(["q", "half \ud83d"], dtype=object)), tables.TASK, "cannot be written as a task table: "),
+        (label_frame(truncated=["yes", "no"]), tables.LABELS, "cannot be written as a labels table: "),
         (label_frame(verdict=["correct", "perhaps"]), tables.LABELS, "column 'verdict' holds 'perhaps'"),
         (label_frame(score=[1.5, None]), tables.LABELS, "column 'score' holds 1.5; the range is (0.0, 1.0)"),
         (label_frame(score=[-0.1, None]), tables.LABELS, "column 'score' holds -0.1; the range"),
