@@ -238,7 +238,8 @@ def make(raw: Mapping[str, Any]) -> Plan:
     in_files, file_faults = plan_faults.models_in_files(config, data)
     models, name_faults = _expand(config, in_files)
     plan = Plan(config, data, models)
-    faults += [*file_faults, *name_faults, *plan_faults.of_use(plan, in_files)]
+    # Without the models of a file that cannot be read, how the rest fits together is anybody's guess.
+    faults += [*file_faults, *name_faults, *([] if file_faults else plan_faults.of_use(plan, in_files))]
     if faults:
         raise ConfigError(faults)
     return plan

@@ -21,7 +21,7 @@ rule simulate_candidates:
         spec=spec_of(PLAN.candidates_spec),
         stage_version=plan.STAGE_VERSIONS["candidates"],
     message:
-        "Simulated answers of {wildcards.model} to {wildcards.task}"
+        "Answers of {wildcards.model} to {wildcards.task} (simulated)"
     script:
         "../workflow_scripts/simulate_candidates.py"
 
@@ -47,7 +47,7 @@ rule import_candidates:
         spec=spec_of(PLAN.candidates_spec),
         stage_version=plan.STAGE_VERSIONS["candidates"],
     message:
-        "Imported answers of {wildcards.model} to {wildcards.task}"
+        "Answers of {wildcards.model} to {wildcards.task} (imported)"
     script:
         "../workflow_scripts/import_candidates.py"
 

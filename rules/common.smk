@@ -59,6 +59,14 @@ def tables_of(pattern, keys):
     return [f"results/{pattern}.parquet".format(**dict(zip(fields, key))) for key in keys]
 
 
+# --- resources ---
+
+
+def share_of_cores():
+    """Threads of a job that labels one table: many tables share the cores, one alone takes them all; on a cluster, a node's worth."""
+    return max(1, workflow.cores // len(PLAN.scored)) if workflow.cores else 8
+
+
 # --- params ---
 
 
@@ -115,6 +123,11 @@ def test_tasks(wildcards):
 def training_file(name):
     """Input function: a file of the dataset that a judge is trained on."""
     return lambda wildcards: f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/{name}"
+
+
+def overlap_of(wildcards):
+    """The check of a judge's training data; none for a checkpoint, whose training data are not known."""
+    return training_file("overlap.json")(wildcards) if wildcards.judge in trained_judges() else []
 
 
 def scoring_labels(wildcards):

@@ -82,6 +82,8 @@ rule label_bert:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
         checkpoint=checkpoint_of,
+        # No verdict on a test that the judge was trained on; a check that passes again makes no verdict stale.
+        overlap=ancient(overlap_of),
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:
@@ -92,7 +94,7 @@ rule label_bert:
         judge=one_of(PLAN.judges("bert")),
     conda:
         "../envs/core.yaml"
-    threads: 2
+    threads: share_of_cores()
     resources:
         mem_mb=4000,
         runtime=240,

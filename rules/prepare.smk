@@ -2,9 +2,9 @@ rule prepare_asset:
     output:
         update("results/prepared/{asset}.json"),
     log:
-        "<logs>/prepare/{asset}.log",
+        "<logs>/prepared/{asset}.log",
     benchmark:
-        "<benchmarks>/prepare/{asset}.tsv"
+        "<benchmarks>/prepared/{asset}.tsv"
     conda:
         "../envs/core.yaml"
     resources:

@@ -24,7 +24,7 @@ def small_config(backbone: Path) -> dict[str, Any]:
             "noisy": {"kind": "simulated", "flip": 0.05},
             "strict": {"kind": "lexical", "metric": "exact_match", "extract": "final_answer"},
             "overlap": {"kind": "lexical", "metric": "rouge_l_recall", "threshold": 0.5},
-            "encoder": {"kind": "bert", "dataset": "mix", "backbone": str(backbone), "training": {"epochs": 2}},
+            "encoder": {"kind": "bert", "dataset": "mix", "backbone": str(backbone), "training": {"epochs": 2, "batch_size": 4}},
         },
         "score_with": ["truth", "strict", "overlap", "encoder"],
         "gold": "truth",

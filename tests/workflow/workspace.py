@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import yaml
 
 PROJECT = Path(__file__).parents[2]
@@ -109,9 +110,17 @@ class Workspace:
     def found(self, pattern: str) -> list[Path]:
         return sorted(self.folder.glob(pattern))
 
+    def log(self, job: str) -> str:
+        return (self.folder / "logs" / f"{job}.log").read_text()
+
     def contents(self) -> dict[str, bytes]:
-        """Path → content of every result."""
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in self._results()}
+        """Path → content of every result; of a table its rows only, because its metadata hold the time."""
+        return {
+            str(path.relative_to(self.folder)): pq.read_table(path).replace_schema_metadata().to_pandas().to_json().encode()
+            if path.suffix == ".parquet"
+            else path.read_bytes()
+            for path in self._results()
+        }
 
     def times(self) -> dict[str, int]:
         """Path → time of the last change of every result."""

@@ -1,0 +1,239 @@
+"""Bad input ends in a line that names the place and the remedy, an exit code above 0, and earlier results as they were."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workspace import Workspace
+
+pytestmark = pytest.mark.workflow
+
+Rows = list[dict[str, Any]]
+CONFIG_FAULTS: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
+    (
+        "unknown key",
+        lambda c: c.update(modles={}),
+        "modles: unknown key",
+    ),
+    (
+        "unknown key of a block",
+        lambda c: c["models"]["solid"].update(knowlege=0.5),
+        "models.solid.knowlege: unknown key",
+    ),
+    (
+        "number out of range",
+        lambda c: c["models"]["weak"].update(knowledge=1.8),
+        "models.weak.knowledge: needs number from 0 to 1; got 1.8",
+    ),
+    (
+        "text instead of a number",
+        lambda c: c["judges"]["overlap"].update(threshold="high"),
+        "judges.overlap.threshold: needs number from 0 to 1; got 'high'",
+    ),
+    (
+        "unknown kind",
+        lambda c: c["judges"].update(oracle={"kind": "psychic"}),
+        "judges.oracle",
+    ),
+    (
+        "a name that can be no folder",
+        lambda c: c["judges"].update({"a/b": {"kind": "simulated"}}),
+        "judges.a/b: ",
+    ),
+    (
+        "dangling judge",
+        lambda c: c["score_with"].append("nobody"),
+        "score_with: 'nobody' is not defined",
+    ),
+    (
+        "dangling dataset",
+        lambda c: c["judges"]["encoder"].update(dataset="none"),
+        "judges.encoder.dataset: 'none' is not defined",
+    ),
+    (
+        "dangling teacher",
+        lambda c: c["datasets"]["mix"].update(teacher="absent"),
+        "datasets.mix.teacher: 'absent' is not defined",
+    ),
+    (
+        "dangling task",
+        lambda c: c["tasks"]["test"].append("missing_task"),
+        "tasks.test: unknown task 'missing_task'",
+    ),
+    (
+        "task twice",
+        lambda c: c["tasks"]["test"].append("mini_test"),
+        "tasks: 'mini_test' is listed twice",
+    ),
+    (
+        "missing task file",
+        lambda c: c["task_files"].append("nowhere.py"),
+        "nowhere.py: no such Python file",
+    ),
+    (
+        "missing imported file",
+        lambda c: c.update(imports={"old": {"path": "/nowhere/old.parquet"}}),
+        "/nowhere/old.parquet: no such file",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def told(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What one run says about a configuration with all those faults."""
+    run = finished.copy(tmp_path_factory.mktemp("faults") / "run")
+    before = run.contents()
+    config = run.config
+    for _, spoil, _ in CONFIG_FAULTS:
+        spoil(config)
+    run.configure(config)
+    result = run.run()
+    assert result.code != 0
+    assert run.contents() == before
+    assert "Traceback" not in result.text
+    return result.text
+
+
+@pytest.mark.parametrize("expected", [case[2] for case in CONFIG_FAULTS], ids=[case[0] for case in CONFIG_FAULTS])
+def test_faults_of_the_configuration_are_told_all_at_once(told: str, expected: str) -> None:
+    lines = [line for line in told.splitlines() if expected in line]
+    assert len(lines) == 1, told
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gold: truth\ngold: strict\n", r"'gold' is there twice"),
+        ("models: [1, 2\n", "not valid JSON or YAML"),
+        ("", "models: "),
+    ],
+    ids=["repeated key", "no YAML", "empty"],
+)
+def test_a_broken_configuration_file(run: Workspace, text: str, expected: str) -> None:
+    before = run.contents()
+    (run.folder / "config.yaml").write_text(text)
+    result = run.run()
+    assert result.code != 0
+    assert expected in result.text
+    assert "Traceback" not in result.text
+    assert run.contents() == before
+
+
+def rows() -> Rows:
+    """Twenty questions, two models, every third answer wrong."""
+    return [
+        {
+            "id": f"{model}-{number}",
+            "question": f"Wie viel ist {number} plus 2? (№ {number})",
+            "references": [str(number + 2)],
+            "candidate": f"Es sind {number + 2 + (number % 3 == 0)}.",
+            "model": model,
+            "label": int(number % 3 != 0),
+        }
+        for model in ("old-one", "old-two")
+        for number in range(20)
+    ]
+
+
+def jsonl(records: Rows) -> bytes:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+
+
+def changed(position: int, **values: Any) -> bytes:
+    """The file with other values in one row."""
+    records = rows()
+    records[position].update(values)
+    return jsonl(records)
+
+
+def without(column: str) -> bytes:
+    return jsonl([{key: value for key, value in record.items() if key != column} for record in rows()])
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A finished run on answers from a file. Tests must not change it."""
+    config = {
+        "data": "data",
+        "imports": {"old": {"path": "old.jsonl", "columns": {"id": "id"}}},
+        "models": {"old-*": {"generator": "imported", "from": "old"}},
+        "tasks": {"test": ["old_questions"], "imported": {"old_questions": {"from": "old"}}},
+        "judges": {
+            "person": {"kind": "imported", "from": "old"},
+            "contains": {"kind": "lexical", "metric": "contains"},
+        },
+        "score_with": ["person", "contains"],
+        "gold": "person",
+    }
+    workspace = Workspace.create(tmp_path_factory.mktemp("imported") / "run", config)
+    (workspace.folder / "data").mkdir()
+    (workspace.folder / "data/old.jsonl").write_bytes(jsonl(rows()))
+    workspace.done()
+    return workspace
+
+
+def test_imported_answers_are_scored(imported: Workspace) -> None:
+    assert imported.done("--dry-run").idle
+    assert len(imported.found("results/scores/*/old_questions.parquet")) == 2
+
+
+FILE_FAULTS: dict[str, tuple[bytes | None, str]] = {
+    "gone": (None, "old.jsonl: no such file; mend the path"),
+    "empty": (b"", "old.jsonl: the file has no rows"),
+    "not JSON": (jsonl(rows())[:-20], "old.jsonl: line 40 is not JSON"),
+    "not UTF-8": (jsonl(rows()).replace("№".encode(), b"\xff"), "old.jsonl: not UTF-8 text"),
+    "a list per line": (b"[1, 2]\n", "old.jsonl: line 1 is a JSON list"),
+    "no question column": (without("question"), "old.jsonl: no column 'question'"),
+    "no references column": (without("references"), "old.jsonl: no column 'references'"),
+    "no candidate column": (without("candidate"), "old.jsonl: no column 'candidate'"),
+    "no label column": (without("label"), "old.jsonl: no column 'label'"),
+    "no model column": (without("model"), "old.jsonl: no column 'model'"),
+    "repeated id": (changed(3, id="old-one-2"), "old.jsonl: the id 'old-one-2' stands at line 3 and again at line 4"),
+    "empty question": (changed(3, question=" "), "old.jsonl: line 4: column 'question' (question) is empty"),
+    "no reference": (changed(3, references=[]), "old.jsonl: line 4: column 'references' (references) holds no text"),
+    "unknown label": (changed(3, label="perhaps"), "old.jsonl: line 4: column 'label' (label) is 'perhaps'"),
+}
+
+
+@pytest.mark.parametrize("fault", FILE_FAULTS)
+def test_a_bad_file_of_answers(imported: Workspace, tmp_path: Path, fault: str) -> None:
+    run = imported.copy(tmp_path / "run")
+    before = run.contents()
+    content, expected = FILE_FAULTS[fault]
+    file = run.folder / "data/old.jsonl"
+    file.unlink() if content is None else file.write_bytes(content)
+    result = run.run()
+    assert result.code != 0
+    lines = {line for line in result.text.splitlines() if expected in line}
+    assert len(lines) == 1, result.text
+    assert "Traceback" not in result.text
+    assert run.contents() == before
+
+
+def test_a_test_question_in_the_training_data_is_named(run: Workspace) -> None:
+    config = run.config
+    config["tasks"]["test"].append("leaking_test")
+    run.configure(config)
+    before = run.contents()
+    result = run.run()
+    assert result.code != 0
+    assert "datasets.mix: 1 questions of test task 'leaking_test' are in the training data" in result.text
+    assert "How much is 59 and 5?" in result.text
+    # No verdict of the judge on the task that it was trained on, and no table that holds one.
+    assert not run.found("results/labels/encoder/*/leaking_test.parquet")
+    after = run.contents()
+    assert {path: after[path] for path in before} == before
+
+
+def test_a_shared_question_may_be_allowed(run: Workspace) -> None:
+    config = run.config
+    config["tasks"]["test"].append("leaking_test")
+    config["datasets"]["mix"]["allow_test_questions"] = True
+    run.configure(config)
+    planned = run.planned()
+    assert "Verdicts of encoder on solid, leaking_test" in planned
+    assert "Train encoder" not in planned
