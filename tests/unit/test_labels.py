@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bert_judge import tables
+from bert_judge import plan, tables
 from bert_judge.candidates import import_candidates
 from bert_judge.config import Import
-from bert_judge.errors import InputError
+from bert_judge.errors import ConfigError, InputError
 from bert_judge.importers import files
 from bert_judge.judges.imported import NO_VERDICT, ImportedJudge
 from bert_judge.judges.protocol import Label, Row, decided, invalid
@@ -261,6 +261,53 @@ def test_verdicts_in_another_file_without_texts_belong_to_the_order(tmp_path: Pa
         {k: v for k, v in row(q, "", label).items() if k != "candidate"} for q, label in (("Who?", 1), ("Who?", 0), ("Why?", 1))
     ]
     assert verdicts(tmp_path, rows, found)["score"].tolist() == [1.0, 1.0, 0.0]
+
+
+def planned(folder: Path, verdicts_from: list[str]) -> plan.Plan:
+    """A plan with a file of answers and two files of verdicts."""
+    for name in ("answers", "other", "more"):
+        write(folder / f"{name}.jsonl", [row("Who?", "I", 1)])
+    return plan.make(
+        {
+            "data": str(folder),
+            "imports": {
+                "answers": {"path": "answers.jsonl"},
+                "other": {"path": "other.jsonl", "where": {"label": 1}},
+                "more": {"path": "more.jsonl"},
+            },
+            "models": {
+                "m": {"generator": "imported", "from": "answers", "named": "The M"},
+                "hub": {"generator": "hf", "model": "owner/name"},
+            },
+            "tasks": {"test": ["t"], "imported": {"t": {"from": "answers"}}},
+            "judges": {"human": {"kind": "imported", "from": verdicts_from}},
+            "score_with": ["human"],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts_from", "chosen", "needs_import"),
+    [(["answers"], "answers", False), (["other", "answers"], "answers", False), (["other"], "other", True)],
+)
+def test_the_plan_chooses_the_file_of_verdicts(tmp_path: Path, verdicts_from: list[str], chosen: str, needs_import: bool) -> None:
+    made = planned(tmp_path, verdicts_from)
+    assert made.verdict_import("human", "t") == chosen
+    spec = made.labels_spec("human", "m", "t")
+    assert ("verdicts" in spec) is needs_import
+    source = made.import_path("answers")
+    build_task(made.task_spec("t"), tmp_path / "task.parquet", source)
+    import_candidates(made.candidates_spec("m", "t"), tmp_path / "task.parquet", source, tmp_path / "c.parquet")
+    assert labelled(tmp_path, ImportedJudge(spec, made.import_path(chosen)), spec)["verdict"].tolist() == ["correct"]
+    # A model that answers here has its verdicts, if any, under its own name.
+    spec = made.labels_spec("human", "hub", "t")
+    assert "verdicts" in spec
+    assert ImportedJudge(spec, made.import_path(chosen)).judge([Row("a", 0, "hub", "Who?", ("r",), "I")]) == [invalid(NO_VERDICT)]
+
+
+def test_two_files_of_verdicts_and_no_telling_which(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="'human' has no verdicts on task 't'; add the task's file"):
+        planned(tmp_path, ["other", "more"])
 
 
 def test_answers_that_changed_since_they_were_imported(tmp_path: Path) -> None:
