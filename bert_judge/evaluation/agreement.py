@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
+from bert_judge.encoder.calibration import expected_calibration_error
 from bert_judge.evaluation import statistics
-from bert_judge.training.calibration import expected_calibration_error
 
 # Columns of a frame of verdicts; parentheses keep them apart from any judge's name.
 MODEL = "(model)"
@@ -33,11 +33,11 @@ def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.Data
     """
     rows = []
     for (level, group), frame in groups.items():
-        truth = frame[f"{gold}_verdict"].to_numpy(dtype=str)
+        truth = _verdicts(frame, gold)
         clusters = pd.factorize(frame["sample_id"])[0]
         common = "correct" if 2 * np.sum(truth == "correct") >= len(truth) else "incorrect"
-        verdicts = {judge: frame[f"{judge}_verdict"].to_numpy(dtype=str) for judge in judges}
-        verdicts[MAJORITY] = np.full(len(truth), common)
+        verdicts = {judge: _verdicts(frame, judge) for judge in judges}
+        verdicts[MAJORITY] = _categorical([common] * len(truth))
         for judge, said in verdicts.items():
             scores = frame[judge].to_numpy(dtype=float) if judge in judges else None
             row: dict[str, Any] = {"level": level, "group": group, "judge": judge}
@@ -53,8 +53,8 @@ def comparison_table(groups: Groups, judges: Sequence[str], trained: Sequence[st
     """Every trained judge against every other one, per group, in the schema `tables.COMPARISONS`."""
     rows = []
     for (level, group), frame in groups.items():
-        truth = frame[f"{gold}_verdict"].to_numpy(dtype=str)
-        agrees = {judge: frame[f"{judge}_verdict"].to_numpy(dtype=str) == truth for judge in judges}
+        truth = _verdicts(frame, gold)
+        agrees = {judge: np.asarray(_verdicts(frame, judge) == truth) for judge in judges}
         clusters = pd.factorize(frame["sample_id"])[0]
         for judge in trained:
             for other in judges:
@@ -77,7 +77,15 @@ def comparison_table(groups: Groups, judges: Sequence[str], trained: Sequence[st
     return pd.DataFrame(rows, columns=tables.COMPARISONS.names)
 
 
-def _on_rows(said: np.ndarray, truth: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
+def _verdicts(frame: pd.DataFrame, judge: str) -> pd.Categorical:
+    return _categorical(frame[f"{judge}_verdict"])
+
+
+def _categorical(verdicts: Any) -> pd.Categorical:
+    return pd.Categorical(verdicts, categories=tables.VERDICTS)
+
+
+def _on_rows(said: pd.Categorical, truth: pd.Categorical, clusters: np.ndarray) -> dict[str, Any]:
     interval = statistics.proportion(said == truth, clusters)
     return {
         "n": len(truth),
@@ -91,16 +99,16 @@ def _on_rows(said: np.ndarray, truth: np.ndarray, clusters: np.ndarray) -> dict[
     }
 
 
-def _on_scores(scores: np.ndarray | None, truth: np.ndarray) -> dict[str, float]:
+def _on_scores(scores: np.ndarray | None, truth: pd.Categorical) -> dict[str, float]:
     """Measures of the scores, over the rows that have one."""
     if scores is None:
         return {"ece": math.nan, "auroc": math.nan}
     known = ~np.isnan(scores)
-    right = truth[known] == "correct"
+    right = (truth == "correct")[known]
     return {"ece": expected_calibration_error(scores[known], right), "auroc": statistics.auroc(scores[known], right)}
 
 
-def _on_models(model: np.ndarray, said: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+def _on_models(model: np.ndarray, said: pd.Categorical, truth: pd.Categorical) -> dict[str, Any]:
     """What the judge does to the models' accuracies and to their order, on the rows with a gold verdict."""
     rows = pd.DataFrame({"model": model, "right": said == "correct", "valid": said != "invalid", "gold": truth == "correct"})
     means = rows.groupby("model", sort=True)[["right", "gold"]].mean()

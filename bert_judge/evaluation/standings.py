@@ -101,8 +101,8 @@ def _best_first(row: Mapping[str, Any]) -> tuple[bool, float, str]:
 
 def accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
     """The numbers of one standings row: `n`, `questions`, `accuracy` with its interval, `invalid` and the bounds."""
-    verdicts = answers[f"{judge}_verdict"].to_numpy(dtype=str)
-    valid, right = verdicts != "invalid", verdicts == "correct"
+    verdicts = answers[f"{judge}_verdict"]
+    valid, right = (verdicts != "invalid").to_numpy(dtype=bool), (verdicts == "correct").to_numpy(dtype=bool)
     interval = statistics.proportion(right[valid], answers["sample_id"].to_numpy()[valid])
     return {
         "n": len(answers),

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn import metrics
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
+
+# Texts out of `tables.VERDICTS`, one per row.
+Verdicts = Sequence[str] | NDArray[np.str_] | pd.Categorical
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
@@ -49,8 +54,8 @@ def proportion(successes: ArrayLike, clusters: ArrayLike) -> Interval:
     n = len(hits)
     if n == 0:
         return UNKNOWN
-    _, code = np.unique(np.asarray(clusters), return_inverse=True)
-    groups = int(code.max()) + 1
+    code, distinct = pd.factorize(np.asarray(clusters))
+    groups = len(distinct)
     share = float(hits.mean())
     effective = float(n) if groups == n else _effective_size(hits - share, code, groups)
     low, high = proportion_confint(share * effective, effective, alpha=1 - CONFIDENCE, method="wilson")
@@ -83,7 +88,7 @@ def paired_difference(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, 
     difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     if len(difference) == 0:
         return UNKNOWN
-    _, code = np.unique(np.asarray(clusters), return_inverse=True)
+    code, _ = pd.factorize(np.asarray(clusters))
     per_cluster = np.stack([np.bincount(code, difference), np.bincount(code)], axis=1)
     kinds, count = np.unique(per_cluster, axis=0, return_counts=True)
     draws = np.random.default_rng(seed).multinomial(count.sum(), count / count.sum(), size=RESAMPLES) @ kinds
@@ -101,20 +106,28 @@ def mcnemar_p(first: ArrayLike, second: ArrayLike) -> float:
     return float(mcnemar(table, exact=True).pvalue)
 
 
-def macro_f1(verdicts: ArrayLike, gold: ArrayLike) -> float:
+def macro_f1(verdicts: Verdicts, gold: Verdicts) -> float:
     """Mean of the F1 of correct and of incorrect, shape (n,) texts; an invalid verdict misses the class of its gold label."""
-    truth = np.asarray(gold)
-    if len(truth) == 0:
+    said, truth, rows = _cells(verdicts, gold)
+    if not rows:
         return math.nan
-    return float(metrics.f1_score(truth, np.asarray(verdicts), labels=["correct", "incorrect"], average="macro", zero_division=0))
+    classes = ["correct", "incorrect"]
+    return float(metrics.f1_score(truth, said, labels=classes, average="macro", zero_division=0, sample_weight=rows))
 
 
-def kappa(verdicts: ArrayLike, gold: ArrayLike) -> float:
+def kappa(verdicts: Verdicts, gold: Verdicts) -> float:
     """Cohen's kappa, shape (n,) texts, invalid being a third verdict; NaN where it is 0/0."""
-    said, truth = np.asarray(verdicts), np.asarray(gold)
-    if len(np.union1d(said, truth)) < 2:
+    said, truth, rows = _cells(verdicts, gold)
+    if len({*said, *truth}) < 2:
         return math.nan
-    return float(metrics.cohen_kappa_score(truth, said))
+    return float(metrics.cohen_kappa_score(truth, said, sample_weight=rows))
+
+
+def _cells(verdicts: Verdicts, gold: Verdicts) -> tuple[list[str], list[str], list[int]]:
+    """The confusion matrix as its cells (verdict, gold, rows): scikit-learn is slow on many texts, and equal on weighted cells."""
+    cells = pd.DataFrame({"said": verdicts, "gold": gold}).value_counts()
+    cells = cells[cells > 0]
+    return [str(said) for said, _ in cells.index], [str(truth) for _, truth in cells.index], cells.tolist()
 
 
 def auroc(scores: ArrayLike, positive: ArrayLike) -> float:

@@ -1,0 +1,120 @@
+"""The report: one HTML file that needs nothing else, readable on a phone, in the dark and by keyboard.
+
+What models and judges wrote is text, never markup: the template escapes everything, and the page's own policy forbids every
+script but the one it carries, and every load from elsewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.evaluation import scores as score_tables
+from bert_judge.evaluation.standings import load_verdicts
+from bert_judge.report import disagreements, sections, words
+
+DISAGREEMENTS = 60
+log = logging.getLogger(__name__)
+
+
+def build_report(
+    spec: Mapping[str, Any],
+    standings: Path,
+    agreement: Path,
+    comparisons: Path,
+    scores: Sequence[Path],
+    judges: Mapping[str, Path],
+    output: Path,
+) -> None:
+    """Write the report.
+
+    Args:
+        spec: as `Plan.report_spec` makes it.
+        standings, agreement, comparisons: what `build_standings` wrote.
+        scores: the score tables, in any order.
+        judges: trained judge → its folder, which holds metrics.json.
+        output: the HTML file.
+
+    Raises:
+        InputError: a file is missing or not what it should be.
+    """
+    views = sections.judge_views(spec)
+    lead = sections.lead_judge(views)
+    names = [view.name for view in views]
+    ranked = tables.read(standings, tables.STANDINGS)
+    verdicts = load_verdicts(scores, names)
+    chosen = disagreements.choose(verdicts, names, spec["gold"], spec["trained"], DISAGREEMENTS)
+    files = {score_tables.origin(path): Path(path) for path in scores}
+    best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]
+    agreed = tables.read(agreement, tables.AGREEMENT)
+    trained = [view.name for view in views if view.role == "trained"]
+    errors = sections.errors(agreed)
+    page = (
+        _environment()
+        .get_template("report.html.jinja")
+        .render(
+            simulated=spec["simulated"],
+            gold=spec["gold"],
+            judges=views,
+            lead=lead,
+            trained=trained,
+            headline=[*words.headline(best, lead, sections.duel(verdicts, lead, best)), *words.trust(errors, lead, spec["gold"])],
+            panels=sections.panels(ranked, views, lead),
+            errors=errors,
+            agreement=sections.agreement_views(agreed, tables.read(comparisons, tables.COMPARISONS), trained),
+            validation=sections.validation(judges),
+            disagreements=disagreements.load(chosen, names, files),
+            provenance=_provenance(standings),
+            style=Markup(_resource("report.css")),
+            script=Markup(_resource("report.js")),
+            script_hash=_hash(_resource("report.js")),
+        )
+    )
+    with tables.atomic(output) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    log.info("%s: %d score tables, %d disagreements, %.1f MB", output, len(scores), len(chosen), len(page) / 1e6)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("bert_judge", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    tools = (
+        words.percent, words.bare_percent, words.span, words.points, words.points_span, words.decimal, words.p_value,
+        words.count, words.error_sentence, words.axis, words.known,
+    )  # fmt: skip
+    environment.globals |= {tool.__name__: tool for tool in tools}
+    return environment
+
+
+def _provenance(path: Path) -> dict[str, Any]:
+    """Where the numbers come from; the time is the tables', so that the same tables give the same page."""
+    found = tables.provenance(path)
+    if not found:
+        raise InputError(f"{path}: its metadata say nothing of its origin; make it with the standings stage")
+    spec = json.dumps(json.loads(found["spec"]), indent=2, sort_keys=True, ensure_ascii=False)
+    return {"program": found["program"], "time": found["time"], "spec": spec, "revisions": found["revisions"]}
+
+
+def _resource(name: str) -> str:
+    return resources.files("bert_judge.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """The script's name in the page's content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,39 @@
+"use strict";
+
+// Headings of sortable tables become buttons: numbers by their data-value, largest first; texts by alphabet; what has no value last.
+for (const table of document.querySelectorAll("table.sortable")) {
+  table.querySelectorAll("thead th").forEach((heading, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...heading.childNodes);
+    heading.append(button);
+    button.addEventListener("click", () => sort(table, heading, column));
+  });
+}
+
+function sort(table, heading, column) {
+  const numeric = heading.classList.contains("number");
+  const before = heading.getAttribute("aria-sort");
+  const descending = before ? before === "ascending" : numeric;
+  for (const other of table.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  const value = (row) => (numeric ? row.cells[column].dataset.value : row.cells[column].textContent);
+  const body = table.tBodies[0];
+  const rows = [...body.rows].sort((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    if (x === "" || y === "") return (x === "") - (y === "");
+    return (numeric ? x - y : x.localeCompare(y)) * (descending ? -1 : 1);
+  });
+  body.append(...rows);
+}
+
+// One task at a time; without this script all rows are shown.
+for (const select of document.querySelectorAll("select[data-filter]")) {
+  const rows = document.getElementById(select.dataset.filter).tBodies[0].rows;
+  const filter = () => {
+    for (const row of rows) row.hidden = select.value !== "" && row.dataset.group !== select.value;
+  };
+  select.closest("[hidden]").hidden = false;
+  select.addEventListener("change", filter);
+  filter();
+}

@@ -1,0 +1,146 @@
+"""What the report shows, as plain values for its template."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bert_judge.errors import InputError
+from bert_judge.evaluation import agreement as agreeing
+from bert_judge.evaluation import statistics
+from bert_judge.evaluation.agreement import MAJORITY
+
+# Colours that repeat when there are more judges; shapes and names tell them apart too.
+COLOURS = 8
+LEVEL_TITLES = {"all": "All tasks", "family": "Family", "task": "Task"}
+
+
+@dataclass(frozen=True)
+class JudgeView:
+    """How a judge is drawn. `role` is gold, trained or other."""
+
+    name: str
+    kind: str
+    role: str
+    index: int
+    colour: int
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The standings of one task, or of all. `models` holds (name, n, row of the standings per judge), best first."""
+
+    title: str
+    models: list[tuple[str, int, list[tuple[JudgeView, dict[str, Any]]]]]
+
+
+@dataclass(frozen=True)
+class AgreementView:
+    """Agreement with gold in one group; `against` of a row holds the comparison with each trained judge, or None."""
+
+    title: str
+    level: str
+    n: int
+    questions: int
+    rows: list[dict[str, Any]]
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame as column → value."""
+    return [{str(column): value for column, value in row.items()} for row in frame.to_dict("records")]
+
+
+def judge_views(spec: Mapping[str, Any]) -> list[JudgeView]:
+    """Judges in reading order: gold, trained, others."""
+    role = {
+        judge: "gold" if judge == spec["gold"] else "trained" if judge in spec["trained"] else "other" for judge in spec["judges"]
+    }
+    ordered = sorted(spec["judges"], key=lambda judge: ["gold", "trained", "other"].index(role[judge]))
+    return [
+        JudgeView(judge, spec["kinds"].get(judge, ""), role[judge], index, index % COLOURS) for index, judge in enumerate(ordered)
+    ]
+
+
+def lead_judge(views: Sequence[JudgeView]) -> str:
+    """Whose verdicts the headline tells: the first trained judge, else gold, else the first."""
+    return next((view.name for view in views if view.role == "trained"), views[0].name)
+
+
+def panels(standings: pd.DataFrame, views: Sequence[JudgeView], lead: str) -> list[Panel]:
+    """All tasks together, then each task; a single task stands for itself."""
+    if standings["task"][standings["level"] == "task"].nunique() <= 1:
+        standings = standings[standings["level"] == "task"]
+    found = []
+    for (level, task), part in standings.groupby(["level", "task"], sort=False):
+        rows = {(row["model"], row["judge"]): row for row in records(part)}
+        order = part[part["judge"] == lead]["model"]
+        models = [(str(model), rows[model, lead]["n"], [(view, rows[model, view.name]) for view in views]) for model in order]
+        found.append(Panel(f"{LEVEL_TITLES[level]}: {task}" if level == "task" else LEVEL_TITLES["all"], models))
+    return found
+
+
+def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> statistics.Interval | None:
+    """The leader's accuracy minus the runner-up's, on the answers that have a counterpart; None without any."""
+    if len(best) < 2:
+        return None
+    column, key = f"{judge}_verdict", [agreeing.TASK, "sample_id", "attempt"]
+    valid = verdicts[verdicts[column] != "invalid"]
+    first, second = (valid[valid[agreeing.MODEL] == model].set_index(key)[column] for model in best["model"].iloc[:2])
+    both = pd.concat([first.rename("first"), second.rename("second")], axis=1, join="inner")
+    if both.empty:
+        return None
+    return statistics.paired_difference(both["first"] == "correct", both["second"] == "correct", both.index.get_level_values(1))
+
+
+def errors(agreement: pd.DataFrame) -> list[dict[str, Any]]:
+    """What each judge does to the models' accuracies, over all answers, best judge first."""
+    rows = agreement[(agreement["level"] == "all") & (agreement["judge"] != MAJORITY)]
+    return records(rows.sort_values(["accuracy_error", "judge"]))
+
+
+def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, trained: Sequence[str]) -> list[AgreementView]:
+    """One table per group: all, families, tasks; groups without a second member are left out."""
+    compared = {(row["level"], row["group"], row["judge"], row["other"]): row for row in records(comparisons)}
+    found = []
+    for key, part in agreement.groupby(["level", "group"], sort=False):
+        level, group = map(str, key)
+        rows = records(part.sort_values(["agreement", "judge"], ascending=[False, True]))
+        for row in rows:
+            row["against"] = [compared.get((level, group, judge, row["judge"])) for judge in trained]
+        title = LEVEL_TITLES["all"] if level == "all" else f"{LEVEL_TITLES[level]}: {group}".replace("_", " ")
+        found.append(AgreementView(title, level, int(part["n"].iloc[0]), int(part["questions"].iloc[0]), rows))
+    return found
+
+
+def validation(judges: Mapping[str, Path]) -> list[tuple[str, dict[str, Any]]]:
+    """(judge, its validation metrics); a judge whose folder holds none was not trained here and is left out.
+
+    Raises:
+        InputError: a metrics.json is not a JSON object.
+    """
+    found = []
+    for judge, folder in judges.items():
+        path = Path(folder) / "metrics.json"
+        if not path.is_file():
+            continue
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: not JSON ({error}); train the judge {judge!r} anew") from error
+        if not isinstance(content, dict):
+            raise InputError(f"{path}: holds {type(content).__name__} where an object of metrics is expected; train {judge!r} anew")
+        found.append((judge, _flat(content)))
+    return found
+
+
+def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested objects as `outer.inner` keys."""
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat

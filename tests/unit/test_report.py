@@ -1,0 +1,261 @@
+"""The report as a reader's browser gets it."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from score_files import VERDICT, write_scores
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.evaluation.agreement import MODEL, TASK
+from bert_judge.evaluation.standings import build_standings
+from bert_judge.evaluation.statistics import Interval
+from bert_judge.report import disagreements, words
+from bert_judge.report.build import build_report
+from bert_judge.report.plot import save_standings_plot
+
+ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=alert(1)></div></main>"
+HEBREW = "בירת צרפת היא פריז"
+VOID = {"meta", "link", "input", "br"}
+TABLES = ("standings", "agreement", "comparisons")
+
+
+class Page(HTMLParser):
+    """Checks that tags nest, and keeps what the tests look at."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text += data
+
+    def attributes(self, name: str) -> list[str]:
+        return [found[name] or "" for _, found in self.tags if name in found]
+
+
+def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: object = None, **spec) -> Path:
+    models_tasks = [(path.parent.name, path.stem) for path in scores]
+    spec = {
+        "judges": ["strict", "gold", "bert"],
+        "gold": gold,
+        "trained": ["bert"],
+        "families": {task: "math" for _, task in models_tasks},
+        "tables": sorted(map(list, models_tasks)),
+        **spec,
+    }
+    paths = [folder / f"{name}.parquet" for name in TABLES]
+    build_standings(spec, scores, *paths)
+    judges = {}
+    if metrics is not None:
+        judges["bert"] = folder / "judges" / "bert"
+        judges["bert"].mkdir(parents=True, exist_ok=True)
+        (judges["bert"] / "metrics.json").write_text(metrics if isinstance(metrics, str) else json.dumps(metrics))
+    kinds = {"strict": "lexical", "gold": "imported", "bert": "bert"}
+    build_report(
+        {**spec, "kinds": kinds, "simulated": spec.get("simulated", False)}, *paths, scores, judges, folder / "report.html"
+    )
+    return folder / "report.html"
+
+
+@pytest.fixture
+def scores(tmp_path):
+    texts = [ATTACK, HEBREW, "x" * 1_000_000, "a\x00b\x1b[31m", "", "plain"]
+    return [
+        write_scores(tmp_path, "ada", "sums", {"gold": "ccccci", "strict": "iiiiic", "bert": "ccciii"}, candidates=texts),
+        write_scores(tmp_path, "bob", "sums", {"gold": "ciiiic", "strict": "cciicc", "bert": "ciicic"}, status="truncated"),
+        write_scores(tmp_path, "ada", "proofs", {"gold": "ci", "strict": "ic", "bert": "ci"}),
+        write_scores(tmp_path, "bob", "proofs", {"gold": "ci", "strict": "ic", "bert": "ci"}),
+    ]
+
+
+def read(path: Path) -> Page:
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def test_everything_is_said(tmp_path, scores):
+    page = read(run(tmp_path, scores, metrics={"accuracy": 0.9712, "n": 412.0, "by": {"task": 0.5}, "teacher": "noisy"}))
+    for text in ("ada answers best", "bob", "sums", "proofs", "strict is off by", "Family: math", "(majority class)"):
+        assert text in page.text
+    for text in ("0.971", "412", "by.task", "noisy", "bert-judge", "p = ", "truncated"):
+        assert text in page.text
+    assert "Simulated data" not in page.text
+
+
+def test_a_candidate_is_text_and_never_markup(tmp_path, scores):
+    path = run(tmp_path, scores)
+    page = read(path)
+    assert "alert('x')" in page.text
+    assert [tag for tag, _ in page.tags if tag in ("script", "img", "iframe", "object", "embed")] == ["script"]
+    assert not [name for _, found in page.tags for name in found if name.startswith("on")]
+    # The page's own script is the only one that its policy lets run.
+    policy = next(c for c in page.attributes("content") if "default-src" in c)
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/]{43}='", policy)
+
+
+def test_nothing_is_loaded_from_elsewhere(tmp_path, scores):
+    path = run(tmp_path, scores)
+    page = read(path)
+    for name in ("src", "href", "srcset", "data", "action"):
+        assert all(value.startswith(("#", "data:")) for value in page.attributes(name))
+    style = path.read_text(encoding="utf-8").partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_long_odd_and_right_to_left_texts_stay_readable(tmp_path, scores):
+    path = run(tmp_path, scores)
+    page = read(path)
+    assert path.stat().st_size < 300_000
+    assert HEBREW in page.text
+    assert "characters left out" in page.text
+    assert "a␀b␛[31m" in page.text
+    assert "\x00" not in path.read_text(encoding="utf-8")
+    assert "auto" in page.attributes("dir")
+
+
+def test_the_same_tables_give_the_same_page(tmp_path, scores):
+    path = run(tmp_path, scores)
+    first = path.read_bytes()
+    spec = json.loads(tables.provenance(tmp_path / "standings.parquet")["spec"])
+    paths = [tmp_path / f"{name}.parquet" for name in TABLES]
+    build_report({**spec, "kinds": {}, "simulated": False}, *paths, scores[::-1], {}, path)
+    assert path.read_bytes() == first
+
+
+def test_without_gold_nothing_is_claimed_about_truth(tmp_path, scores):
+    page = read(run(tmp_path, scores, gold=None))
+    assert "not checked against a truth" in page.text
+    assert "Agreement with" not in page.text
+
+
+@pytest.mark.parametrize("letters", ["", "x", "c"])
+def test_few_or_no_verdicts(tmp_path, letters):
+    files = [write_scores(tmp_path, "ada", "sums", dict.fromkeys(("gold", "strict", "bert"), letters))]
+    page = read(run(tmp_path, files))
+    expected = "It is the only model" if letters == "c" else "No answer has a verdict yet"
+    assert expected in page.text
+    assert "no answer that one judge calls correct" in page.text
+
+
+def test_forty_models_are_all_there(tmp_path):
+    names = [f"lab.{i}__Model+{i}-Instruct" for i in range(40)]
+    files = [
+        write_scores(tmp_path, name, "sums", {"gold": "ci", "strict": "ix", "bert": "cc" if i % 2 else "ci"})
+        for i, name in enumerate(names)
+    ]
+    path = run(tmp_path, files, simulated=True)
+    page = read(path)
+    assert all(name in page.text for name in names)
+    assert "Simulated data." in page.text
+    assert path.stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize(("metrics", "fault"), [("{", "not JSON"), ("[1]", "holds list")])
+def test_broken_metrics_are_named_and_leave_no_page(tmp_path, scores, metrics, fault):
+    with pytest.raises(InputError, match=rf"metrics\.json.*{fault}"):
+        run(tmp_path, scores, metrics=metrics)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_standings_of_unknown_origin_are_refused(tmp_path, scores):
+    run(tmp_path, scores)
+    path = tmp_path / "standings.parquet"
+    tables.read(path, tables.STANDINGS).to_parquet(path)
+    paths = [tmp_path / f"{name}.parquet" for name in TABLES]
+    spec = {"judges": ["bert"], "gold": None, "trained": [], "kinds": {}, "simulated": False}
+    with pytest.raises(InputError, match=r"standings\.parquet: its metadata say nothing"):
+        build_report(spec, *paths, scores, {}, tmp_path / "report.html")
+
+
+def verdict_frame(rows: list[str], judges: list[str]) -> pd.DataFrame:
+    frame = pd.DataFrame({"sample_id": [f"s{i}" for i in range(len(rows))], "attempt": 0, TASK: "sums", MODEL: "ada"})
+    for place, judge in enumerate(judges):
+        frame[judge] = 0.5
+        frame[f"{judge}_verdict"] = [VERDICT[row[place]] for row in rows]
+    return frame
+
+
+def test_every_combination_is_shown_once_before_any_twice():
+    judges = ["gold", "strict", "rouge", "bert"]
+    frame = verdict_frame(["cccc", "ciic", "ciic", "ciic", "ccci", "xxxc", "xcic", "cicc"], judges)
+    chosen = disagreements.choose(frame, judges, "gold", ["bert"], limit=5)
+    said = chosen[[f"{judge}_verdict" for judge in judges]].map(lambda verdict: {v: k for k, v in VERDICT.items()}[verdict])
+    # The trained judge's error first, then the most divided; unanimous rows and lone verdicts never.
+    assert ["".join(row) for row in said.values][:2] == ["ccci", "ciic"]
+    assert sorted("".join(row) for row in said.values) == ["ccci", "cicc", "ciic", "ciic", "xcic"]
+    assert chosen["trained_errs"].tolist() == [True, False, False, False, False]
+    shuffled = frame.sample(frac=1, random_state=1)
+    again = disagreements.choose(shuffled, judges, "gold", ["bert"], limit=5)
+    assert again["sample_id"].tolist() == chosen["sample_id"].tolist()
+
+
+def best(*rows: tuple[str, float]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["model", "accuracy"])
+    return frame.assign(low=frame["accuracy"] - 0.02, high=frame["accuracy"] + 0.02, n=1)
+
+
+@pytest.mark.parametrize(
+    ("duel", "said"),
+    [
+        (Interval(0.05, 0.01, 0.09), "The lead is clear: +5.0 points against bob"),
+        (Interval(0.05, -0.01, 0.11), "The lead may be chance: +5.0 points against bob on the questions of both"),
+        (None, "bob follows, but the two share no question"),
+    ],
+)
+def test_headline_says_how_sure_the_lead_is(duel, said):
+    sentences = words.headline(best(("ada", 0.9), ("bob", 0.85)), "bert", duel)
+    assert sentences[0] == "ada answers best: 90.0% right (95% interval 88.0–92.0), judged by bert on 1 answer."
+    assert sentences[1].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("moved", "places", "said"),
+    [
+        ("ada", 3, "strict is off by 31.0 points per model and puts ada 3 places too high."),
+        ("ada", -1, "strict is off by 31.0 points per model and puts ada 1 place too low."),
+        ("ada", 0, "strict is off by 31.0 points per model and keeps every model in its place."),
+        (None, None, "strict is off by 31.0 points per model."),
+    ],
+)
+def test_errors_in_words(moved, places, said):
+    row = {"judge": "strict", "accuracy_error": 0.31, "moved_model": moved, "moved_places": places}
+    assert words.error_sentence(row) == said
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg"])
+def test_plot_is_the_same_twice(tmp_path, scores, ending):
+    run(tmp_path, scores)
+    first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
+    for path in (first, second):
+        save_standings_plot(tmp_path / "standings.parquet", path)
+    assert first.read_bytes() == second.read_bytes()
+    if ending == ".svg":
+        assert "<svg" in first.read_text()
+
+
+def test_plot_refuses_what_it_cannot_draw(tmp_path, scores):
+    run(tmp_path, scores)
+    with pytest.raises(InputError, match=r"a\.gif: a picture ends with"):
+        save_standings_plot(tmp_path / "standings.parquet", tmp_path / "a.gif")
+    tables.write(tables.empty(tables.STANDINGS), tmp_path / "empty.parquet", tables.STANDINGS, {})
+    with pytest.raises(InputError, match=r"empty\.parquet: there is no row to draw"):
+        save_standings_plot(tmp_path / "empty.parquet", tmp_path / "a.png")
