@@ -1,0 +1,153 @@
+"""Imports go down only, and what a lexical job imports never loads torch."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "bert_judge"
+
+# From the ground up. A module may import from its own floor and from those below, also inside functions.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("errors", "schema_words", "config_faults", "config_files", "config", "default_run", "logs"),
+    ("tables", "draws", "shards", "model_files", "hub", "prepare"),
+    ("importers", "tasks"),
+    ("plan", "plan_faults", "generators"),
+    ("candidates",),
+    ("encoder",),
+    ("judges",),
+    ("labels",),
+    ("training",),
+    ("evaluation",),
+    ("report",),
+    ("serve",),
+    ("config_docs", "cli"),
+)
+FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
+HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft", "gradio"}
+# Whose jobs must start at once: the scripts of the light rules, and the program.
+LIGHT_SCRIPTS = (
+    "build_report",
+    "build_scores",
+    "build_standings",
+    "build_task",
+    "check_overlap",
+    "import_candidates",
+    "label_imported",
+    "label_lexical",
+    "label_simulated",
+    "merge_dataset",
+    "simulate_candidates",
+)
+LIGHT_MODULES = ("plan", "config_files", "logs", "cli", "cli.show_file", "cli.show_standings", "cli.check_config", "config_docs")
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {module_of(path): path for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
+
+
+def imports(tree: ast.AST, whole: bool) -> Iterator[str]:
+    """Full names of what is imported: everywhere, or only when the module itself is imported."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import: write the full name"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif whole or not (isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or is_for_types(node)):
+            yield from imports(node, whole)
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), filename=str(path))
+
+
+def part_of(name: str) -> str | None:
+    """The part of the library that a full name belongs to: `bert_judge.tasks.registry.task` → `tasks`."""
+    package, _, rest = name.partition(".")
+    return rest.split(".")[0] if package == PACKAGE and rest else None
+
+
+def ups(module: str, tree: ast.AST) -> list[str]:
+    """Imports of a module that go up."""
+    own = part_of(module)
+    return [name for name in imports(tree, whole=True) if own and (part := part_of(name)) in FLOOR and FLOOR[part] > FLOOR[own]]
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if name != PACKAGE])
+def test_every_module_has_a_floor_and_imports_from_no_higher_one(module: str) -> None:
+    assert part_of(module) in FLOOR, f"{module}: give it a floor in FLOORS"
+    assert ups(module, parsed(SOURCES[module])) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "found"),
+    [
+        ("bert_judge.tables", "from bert_judge import plan", ["bert_judge.plan"]),
+        ("bert_judge.tables", "def f():\n    from bert_judge.judges.bert import X", ["bert_judge.judges.bert.X"]),
+        ("bert_judge.judges.bert", "from bert_judge import tables\nimport torch", []),
+        ("bert_judge.encoder.a", "from bert_judge.encoder import b", []),
+    ],
+)
+def test_the_check_sees_an_import_that_goes_up(module: str, code: str, found: list[str]) -> None:
+    assert ups(module, ast.parse(code)) == found
+
+
+def loaded(names: Iterable[str]) -> set[str]:
+    """All modules that are imported with these, this package's and others'."""
+    done: set[str] = set()
+    open_names = list(names)
+    while open_names:
+        name = open_names.pop()
+        # `from a.b import c` loads a, a.b and, when it is a module, a.b.c.
+        for end in range(1, name.count(".") + 2):
+            module = ".".join(name.split(".")[:end])
+            if module in done or (module.startswith(f"{PACKAGE}.") and module not in SOURCES):
+                continue
+            done.add(module)
+            if module in SOURCES:
+                open_names += imports(parsed(SOURCES[module]), whole=False)
+    return done
+
+
+@pytest.mark.parametrize("script", LIGHT_SCRIPTS)
+def test_a_light_script_imports_nothing_heavy(script: str) -> None:
+    # A script's own body runs as a whole, so its imports inside `with` count.
+    names = imports(parsed(ROOT / "workflow_scripts" / f"{script}.py"), whole=True)
+    assert loaded(names) & HEAVY == set()
+
+
+@pytest.mark.parametrize("module", LIGHT_MODULES)
+def test_a_light_module_imports_nothing_heavy(module: str) -> None:
+    assert loaded([f"{PACKAGE}.{module}"]) & HEAVY == set()
+
+
+def test_the_check_sees_what_is_heavy() -> None:
+    assert "torch" in loaded([f"{PACKAGE}.judges.bert"])
+
+
+def test_torch_stays_out_of_a_lexical_job() -> None:
+    """The same in a real process: also what other packages import counts."""
+    code = "import sys, bert_judge.labels, bert_judge.judges.lexical, bert_judge.plan; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {name.split(".")[0] for name in done.stdout.split()} & HEAVY == set()
+
+
+def test_the_program_answers_without_pandas() -> None:
+    code = "import sys, bert_judge.cli; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"pandas", "pyarrow", "pydantic", "snakemake"} & set(done.stdout.split()) == set()
