@@ -8,13 +8,13 @@ rule train_judge:
         # The revision is in the spec; a manifest that was merely written again makes no judge stale.
         backbone=ancient("results/prepared/judge-{judge}.json"),
     output:
-        config="results/judges/{judge}/config.json",
-        weights="results/judges/{judge}/model.safetensors",
-        tokenizer="results/judges/{judge}/tokenizer.json",
-        metrics="results/judges/{judge}/metrics.json",
-        card="results/judges/{judge}/README.md",
+        config=update("results/judges/{judge}/config.json"),
+        weights=update("results/judges/{judge}/model.safetensors"),
+        tokenizer=update("results/judges/{judge}/tokenizer.json"),
+        metrics=update("results/judges/{judge}/metrics.json"),
+        card=update("results/judges/{judge}/README.md"),
         # Written last: a folder without it is not a judge.
-        judge="results/judges/{judge}/judge.json",
+        judge=update("results/judges/{judge}/judge.json"),
     log:
         "<logs>/judges/{judge}.log",
     benchmark:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bert_judge import shards, tables
 from bert_judge.config import Input, Training
+from bert_judge.encoder.checkpoint import CARD
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.prepare import load_manifest
 from bert_judge.training.model_card import write_model_card
@@ -50,6 +51,8 @@ def train_judge(
     card = judge.checkpoint.card
     card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
     folder.mkdir(parents=True, exist_ok=True)
+    # From here until the new one is written, last of all, the folder is no judge.
+    (folder / CARD).unlink(missing_ok=True)
     _write_json(folder / "metrics.json", {"validation": metrics, "training": figures})
     dataset = tables.provenance(train)["spec"]
     write_model_card(folder, spec["judge"], card, metrics, json.loads(dataset), json.loads(Path(summary).read_text()))
