@@ -3,8 +3,8 @@
     BERT_JUDGE_DATA=… python benchmarks/lexical_baselines.py [--files nq_open_human …] [--rows 2000]
 
 Prints per file and preset: rows, accuracy against the label, macro-F1, Cohen's kappa, share of invalid verdicts (never agreeing)
-and rows per second; first the majority class. For scored metrics it also chooses a threshold on half of the questions and prints the
-accuracy that it reaches on the other half, beside that of the default. Labels from a rule favour rules: only the human files count.
+and rows per second; first the majority class. For scored metrics it also chooses a threshold on half of the questions and prints
+the accuracy that it reaches on the other half, beside the default's. Labels from a rule favour rules: only the human files count.
 """
 
 from __future__ import annotations

@@ -19,12 +19,10 @@ _REASONING_START = re.compile(
 )
 
 # What may stand between "answer" and "is": "the answer to your question is".
-FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b[^.\n:：?!]{0,80}?)?"
+FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b[^.\n:：?!]{0,60}?)?"
 _MARKER = re.compile(
-    # "Final answer:", "**Answer**: ", '"answer": '
-    rf"\banswer{FILLER}[\s*_\"'`]{{0,4}}[:：]"
-    # "the answer is"
-    rf"|\b(?P<prose>answer{FILLER}[\s*_]{{1,4}}(?:is|are|was|would\s+be|should\s+be)\b)[^\S\n]?[:：]?"
+    # "Final answer:", "**Answer**: ", '"answer": ', "the answer is"
+    rf"\banswer{FILLER}[\s*_\"'`]{{0,4}}(?:[:：]|(?P<prose>\b(?:is|are|was|would\s+be|should\s+be)\b)[^\S\n]?[:：]?)"
     r"|(?:答案|答え|정답|ответ|الجواب|الإجابة|réponse|respuesta|resposta|risposta|antwort)(?:\s{0,2}(?:finale?)\b)?"
     r"[\s*]{0,3}(?:[:：]|是|为|は|\b(?:est|es|é|è|ist)\b)"
     # GSM8K
@@ -77,7 +75,10 @@ def final_answer(text: str) -> str | None:
     start = marker.end()
     while opener := _OPENER.match(text, start):
         start = opener.end()
-    line = text[start:].split("\n", 1)[0]
+    line, _, after = text[start:].partition("\n")
+    if line.rstrip().endswith("?") and after.strip():
+        # "Final answer: How old is he?" repeats the question first.
+        line = after.lstrip().split("\n", 1)[0]
     if marker["prose"] and (end := _SENTENCE_END.search(line)):
         line = line[: end.start()]
     return tidy(line) or None

@@ -193,6 +193,9 @@ def _options(row: Row) -> Mapping[str, str]:
 def _is_right(chosen: str, options: Mapping[str, str], references: Sequence[str]) -> bool:
     """Whether the chosen option is a reference: by its letter, or by its text when no reference is a letter."""
     letters = [r for r in references if r in options]
+    if len(letters) == 2 and _same(options[letters[0]], letters[1]):
+        # [letter, option text] of an option whose text is a letter too.
+        letters = letters[:1]
     return chosen in letters if letters else any(_same(r, options[chosen]) for r in references)
 
 

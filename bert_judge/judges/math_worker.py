@@ -26,7 +26,12 @@ MEMORY_BYTES = 4 << 30
 
 _DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox|\\begin")
 _NUMBER = re.compile(r"[-+−]?\s?[$€£¥]?\s?[-−]?(?:\d[\d,]*)?\.?\d+(?:/\d+)?\s?\\?%?")
-_WORD = re.compile(r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh)\b)[A-Za-z]{3,}")
+_ARITHMETIC = re.compile(r"[\d\s.+*/^()-]+")
+# Prose, not variables: a word that is no function's name, or a unit after a number ("72 km").
+_WORD = re.compile(
+    r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh)\b)[A-Za-z]{3,}"
+    r"|(?<=\d\s)[A-Za-z]{2,}"
+)
 
 
 class Outcome(NamedTuple):
@@ -111,7 +116,8 @@ def delimited(text: str) -> list[str]:
         return [text]
     text = text.strip("$").strip() if _NUMBER.fullmatch(text) else text
     formula = f"${text}$"
-    if _NUMBER.fullmatch(text):
+    # LaTeX reads 9**9 as a product and 2^10 as 2¹0.
+    if _NUMBER.fullmatch(text) or _ARITHMETIC.fullmatch(text):
         return [text, formula]
     if not _WORD.search(text):
         return [formula, text]

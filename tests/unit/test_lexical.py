@@ -1,0 +1,193 @@
+"""Rules on words."""
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from bert_judge.judges.lexical import LexicalJudge, rouge_l_f, rouge_l_recall
+from bert_judge.judges.protocol import Label, Row
+
+QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
+LETTERS = "Which vitamin?\n(A) B\n(B) C\n(C) A"
+STRICT = {"metric": "exact_match", "extract": ["final_answer"]}
+LENIENT = {"metric": "exact_match", "extract": ["final_answer", "boxed", "whole"]}
+RAW = {"metric": "exact_match", "extract": ["final_answer"], "normalize": False}
+CHOICE = {"metric": "exact_match", "extract": ["choice", "final_answer"]}
+CONTAINS = {"metric": "contains"}
+RECALL = {"metric": "rouge_l_recall"}
+F_MEASURE = {"metric": "rouge_l_f"}
+TOKEN_F1 = {"metric": "token_f1"}
+MATH = {"metric": "math_verify", "extract": ["boxed", "final_answer", "last_number"], "seconds": 5}
+
+
+def label(settings: dict[str, Any], references: list[str], candidate: str, question: str = "Which?") -> Label:
+    with LexicalJudge(settings) as judge:
+        return judge.judge([Row("id", 0, "model", question, tuple(references), candidate)])[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "references", "candidate", "verdict"),
+    [
+        (STRICT, ["Paris"], "Final answer: Paris", "correct"),
+        (STRICT, ["Paris"], "**Final answer:** the paris.", "correct"),
+        (STRICT, ["Lutetia", "Paris"], "Final answer: Paris", "correct"),
+        (STRICT, ["Paris"], "Final answer: London", "incorrect"),
+        (STRICT, ["Paris"], "Final answer: Paris, France", "incorrect"),
+        (STRICT, ["Paris"], "Paris", "invalid"),
+        (STRICT, ["Paris"], "<think>Final answer: Paris", "invalid"),
+        (STRICT, ["1000"], "Final answer: $1,000.00", "correct"),
+        (STRICT, ["15"], "Final answer: 1.5", "incorrect"),
+        (STRICT, ["北京"], "最终 答案：北京。", "correct"),
+        (STRICT, ["باريس"], "الإجابة: بَارِيس", "correct"),
+        (STRICT, ["Besançon"], "Réponse : besancon", "correct"),
+        (STRICT, ["NO"], "Final answer: N", "incorrect"),
+        (STRICT, ["NO"], "Final answer: No", "correct"),
+        (STRICT, ["HI"], "Final answer: H", "incorrect"),
+        (STRICT, ["DEF"], "Final answer: D", "incorrect"),
+        (STRICT, ["DEF"], "Final answer: def", "correct"),
+        (LENIENT, ["Paris"], "Paris.", "correct"),
+        (LENIENT, ["x"], "so \\boxed{x}", "correct"),
+        (LENIENT, ["Paris"], "It is Paris", "incorrect"),
+        (LENIENT, ["Paris"], "", "invalid"),
+        (LENIENT, ["Paris"], " \n\t", "invalid"),
+        (LENIENT, ["..."], "...", "incorrect"),
+        (RAW, ["Paris"], "Final answer: Paris", "correct"),
+        (RAW, ["Paris"], "Final answer: paris", "incorrect"),
+        (CONTAINS, ["Paris"], "I am sure it is paris!", "correct"),
+        (CONTAINS, ["art"], "It is a party", "incorrect"),
+        (CONTAINS, ["NO"], "There is nothing", "incorrect"),
+        (CONTAINS, ["HI"], "This", "incorrect"),
+        (CONTAINS, ["five"], "There are 5.", "correct"),
+        (CONTAINS, ["北京"], "中国的首都是北京。", "correct"),
+        (CONTAINS, ["東京"], "中国的首都是北京。", "incorrect"),
+        (CONTAINS, ["القاهرة"], "عاصمة مصر هي القاهرة.", "correct"),
+        (CONTAINS, ["São Paulo"], "in Sao Paulo, Brazil", "correct"),
+        (CONTAINS, ["Москва"], "Столица — Москва.", "correct"),
+        (CONTAINS, ["Paris"], "<think>Paris?</think>London", "incorrect"),
+        (RECALL, ["George Washington"], "Washington", "correct"),
+        (RECALL, ["George Herbert Washington"], "Washington", "incorrect"),
+        (RECALL, ["running dogs"], "a dog runs", "correct"),
+        (RECALL, ["北京市"], "北京", "correct"),
+        (RECALL, ["Москва река"], "Волга", "incorrect"),
+        (RECALL, ["x"], "", "invalid"),
+        (F_MEASURE, ["George Washington"], "George Washington", "correct"),
+        (F_MEASURE, ["George Washington"], "it was none other than George Washington himself", "incorrect"),
+        (TOKEN_F1, ["George Washington"], "Washington, George", "correct"),
+        (TOKEN_F1, ["George Washington"], "John Adams", "incorrect"),
+        (MATH, ["\\frac{1}{2}"], "so \\boxed{0.5}", "correct"),
+        (MATH, ["\\sqrt{2}"], "Final answer: $2^{1/2}$", "correct"),
+        (MATH, ["12"], "She has 3 x 4 = 12 apples", "correct"),
+        (MATH, ["12"], "She has 13", "incorrect"),
+        (MATH, ["12", "13"], "She has 13", "correct"),
+        (MATH, ["yes"], "The answer is Yes.", "correct"),
+        (MATH, ["yes"], "The answer is no.", "incorrect"),
+        (MATH, ["12"], "none", "invalid"),
+        (MATH, ["12"], "Final answer: unknown", "invalid"),
+    ],
+)
+def test_verdicts(settings: dict[str, Any], references: list[str], candidate: str, verdict: str) -> None:
+    found = label(settings, references, candidate)
+    assert found.verdict == verdict, found
+    assert (found.score is None) == (verdict == "invalid")
+    assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "question", "references", "candidate", "verdict"),
+    [
+        (STRICT, QUESTION, ["B", "London"], "Final answer: B", "correct"),
+        (STRICT, QUESTION, ["B", "London"], "Final answer: (b)", "correct"),
+        (STRICT, QUESTION, ["B", "London"], "Final answer: B. London", "correct"),
+        (STRICT, QUESTION, ["B", "London"], "Final answer: London", "correct"),
+        (STRICT, QUESTION, ["B", "London"], "Final answer: B. Paris", "incorrect"),
+        (STRICT, QUESTION, ["B", "London"], "Final answer: I think it is B", "incorrect"),
+        (STRICT, QUESTION, ["B", "London"], "B", "invalid"),
+        (STRICT, QUESTION, ["London"], "Final answer: B", "correct"),
+        (CHOICE, QUESTION, ["B", "London"], "I think it is B because …\n\n(B)", "correct"),
+        (CHOICE, QUESTION, ["B", "London"], "(A) is wrong, so the answer is (B).", "correct"),
+        (CHOICE, QUESTION, ["A", "Paris"], "A cat sat on the mat.", "invalid"),
+        (CHOICE, QUESTION, ["D", "New York City"], "(A) Paris (B) London (C) New York (D) New York City", "invalid"),
+        (CHOICE, QUESTION, ["C", "New York"], "New York City", "incorrect"),
+        (CONTAINS, QUESTION, ["B", "London"], "Surely London.", "correct"),
+        (CONTAINS, QUESTION, ["A", "Paris"], "A town on the Thames: London", "incorrect"),
+        (CHOICE, LETTERS, ["A", "B"], "The answer is B", "incorrect"),
+        (CHOICE, LETTERS, ["A", "B"], "The answer is A", "correct"),
+        (CHOICE, "No options listed", ["C"], "The answer is (C)", "correct"),
+        (CHOICE, "No options listed", ["C"], "The answer is (D)", "incorrect"),
+    ],
+)
+def test_multiple_choice(settings: dict[str, Any], question: str, references: list[str], candidate: str, verdict: str) -> None:
+    found = label(settings, references, candidate, question)
+    assert found.verdict == verdict, found
+
+
+def test_invalid_says_why() -> None:
+    assert label(STRICT, ["x"], "<think>I").reason == "unfinished reasoning"
+    assert label(STRICT, ["x"], " ").reason == "empty answer"
+    assert label(STRICT, ["x"], "y").reason == "no answer found by final_answer"
+
+
+def test_the_threshold_decides_on_rouge() -> None:
+    at = label({**RECALL, "threshold": 0.5}, ["one two"], "two")
+    above = label({**RECALL, "threshold": 0.6}, ["one two"], "two")
+    assert (at.verdict, at.score, above.verdict, above.score) == ("correct", 0.5, "incorrect", 0.5)
+
+
+def test_stems_are_a_setting() -> None:
+    assert label({**RECALL, "stem": False}, ["running dogs"], "a dog runs").score == 0
+    assert label(RECALL, ["running dogs"], "a dog runs").score == 0.5
+
+
+def test_no_rows() -> None:
+    with LexicalJudge(MATH) as judge:
+        assert judge.judge([]) == []
+
+
+def test_rows_keep_their_order_and_do_not_depend_on_each_other() -> None:
+    texts = ["\\boxed{0.50}", "", "Final answer: 7", "$9^{9^{9^{9}}}$ so \\boxed{9^{9^{9^{9}}}}", "\\boxed{\\frac12}", "none"] * 2
+    rows = [Row(str(i), 0, "m", "q", ("\\frac{1}{2}",), text) for i, text in enumerate(texts)]
+    with LexicalJudge({**MATH, "seconds": 1}) as judge:
+        together = judge.judge(rows)
+        alone = [judge.judge([row])[0] for row in rows[:3]]
+    assert [found.verdict for found in together] == ["correct", "invalid", "incorrect", "invalid", "correct", "invalid"] * 2
+    assert together[3].reason == "Math-Verify did not finish in 1 s"
+    assert together[:3] == alone
+
+
+@pytest.mark.parametrize("settings", [STRICT, LENIENT, CONTAINS, RECALL, F_MEASURE, TOKEN_F1, CHOICE, MATH])
+def test_a_megabyte_takes_seconds(settings: dict[str, Any]) -> None:
+    candidate = "the quick brown fox and 17 others are 北京 or Zürich. " * 20_000 + "\nFinal answer: 17"
+    started = time.process_time()
+    found = label(settings, ["17", "the fox " * 200], candidate)
+    assert found.verdict in ("correct", "incorrect")
+    assert time.process_time() - started < 10
+
+
+def test_a_lexical_judge_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from bert_judge.judges.lexical import LexicalJudge; "
+        "print([m for m in ('torch', 'transformers', 'sympy', 'math_verify', 'nltk') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+class _Split:
+    def tokenize(self, text: str) -> list[str]:
+        return text.split()
+
+
+WORDS = st.lists(st.sampled_from("a b c d é 北".split()), min_size=1, max_size=30)
+
+
+@given(WORDS, WORDS)
+def test_rouge_equals_the_package(reference: list[str], answer: list[str]) -> None:
+    expected = RougeScorer(["rougeL"], tokenizer=_Split()).score(" ".join(reference), " ".join(answer))["rougeL"]
+    assert rouge_l_recall(reference, answer) == pytest.approx(expected.recall)
+    assert rouge_l_f(reference, answer) == pytest.approx(expected.fmeasure)

@@ -1,0 +1,116 @@
+"""Math-Verify in its worker process."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from bert_judge.judges.math_worker import MathVerifier, Outcome, delimited
+
+SECONDS = 2.0
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[MathVerifier]:
+    with MathVerifier(SECONDS) as shared:
+        yield shared
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "equal"),
+    [
+        ("\\sqrt{2}", "$\\sqrt{2}$", True),
+        ("\\sqrt{2}", "2^{1/2}", True),
+        ("\\frac{1}{2}", "0.5", True),
+        ("\\frac{1}{2}", "1/3", False),
+        ("$\\frac{1}{2}$", "\\dfrac12", True),
+        ("\\boxed{\\frac{3}{4}}", "3/4", True),
+        ("1,000", "1000", True),
+        ("$18", "The total is $18.00", True),
+        ("18\\%", "18", True),
+        ("72", "72 km/h", True),
+        ("72", "72 mL", True),
+        ("1024", "2^10", True),
+        ("1024", "2**10", True),
+        ("x^2+1", "1+x^2", True),
+        ("x^2+1", "x^2-1", False),
+        ("(1,2)", "(1,2)", True),
+        ("(1,2)", "(2,1)", False),
+        ("5", "x=5", True),
+        ("\\{1,2\\}", "\\{2,1\\}", True),
+        ("\\pi", "3.15", False),
+        ("5", "north", None),
+        ("north", "5", False),
+        ("5", "", None),
+        ("5", "五", None),
+    ],
+)
+def test_verdicts(verifier: MathVerifier, reference: str, answer: str, equal: bool | None) -> None:
+    outcome = verifier.verify([([reference], answer)])[0]
+    assert outcome.equal is equal, outcome
+    assert (outcome.reason is not None) == (equal is None or reference == "north")
+
+
+def test_the_best_reference_counts(verifier: MathVerifier) -> None:
+    assert verifier.verify([(["3", "north", "5"], "$5$"), (["3", "4"], "$5$")]) == [Outcome(True, None), Outcome(False, None)]
+
+
+@pytest.mark.parametrize("bomb", ["9**9**9**9", "$9^{9^{9^{9}}}$"])
+def test_a_bomb_is_invalid_and_its_neighbours_are_judged(bomb: str) -> None:
+    started = time.monotonic()
+    with MathVerifier(1.0) as verifier:
+        before, bombed, after = verifier.verify([(["5"], "5"), (["5"], bomb), (["5"], "6")])
+    assert (before.equal, bombed.equal, after.equal) == (True, None, False)
+    assert bombed.reason == "Math-Verify did not finish in 1 s"
+    assert time.monotonic() - started < 60
+
+
+def test_a_crash_costs_one_row_and_is_told() -> None:
+    with MathVerifier(SECONDS) as verifier:
+        verifier.verify([(["5"], "5")])
+        process = verifier._process
+        assert process is not None
+        process.kill()
+        process.wait()
+        crashed, after = verifier.verify([(["5"], "5"), (["5"], "5")])
+    assert crashed == Outcome(None, "Math-Verify crashed (exit code -9)")
+    assert after.equal is True
+
+
+def test_no_process_is_left_behind() -> None:
+    with MathVerifier(SECONDS) as verifier:
+        verifier.verify([(["5"], "5")])
+        process = verifier._process
+        assert process is not None
+    assert process.returncode is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
+
+
+def test_nothing_to_verify_starts_nothing() -> None:
+    with MathVerifier(SECONDS) as verifier:
+        assert verifier.verify([]) == []
+        assert verifier._process is None
+
+
+def test_more_rows_than_a_chunk_keep_their_order(verifier: MathVerifier) -> None:
+    outcomes = verifier.verify([([str(i % 3)], str(i % 2)) for i in range(150)])
+    assert [outcome.equal for outcome in outcomes] == [i % 3 == i % 2 for i in range(150)]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("\\sqrt{2}", "$\\sqrt{2}$"),
+        ("$x$", "$x$"),
+        ("1,000", "1,000"),
+        ("$18", "18"),
+        ("5 apples", "5 apples"),
+        ("\\sin x", "$\\sin x$"),
+        ("sin(x)", "$sin(x)$"),
+        ("\\boxed{5}", "\\boxed{5}"),
+    ],
+)
+def test_formulas_are_put_between_delimiters(text: str, first: str) -> None:
+    assert delimited(text)[0] == first
