@@ -43,6 +43,14 @@ class _Prompt:
     budget: int
 
 
+class _UnaskableError(Exception):
+    """Why a request never reaches the model; `tokens` when its prompt could be counted."""
+
+    def __init__(self, reason: str, tokens: int | None = None) -> None:
+        super().__init__(reason)
+        self.tokens = tokens
+
+
 class HFGenerator:
     """Holds one model and answers requests in batches of similar length.
 
@@ -71,11 +79,12 @@ class HFGenerator:
         answers: dict[int, Completion] = {}
         prompts: list[_Prompt] = []
         for place, request in enumerate(requests):
-            prompt = self._encode(place, request)
-            if isinstance(prompt, Completion):
-                answers[place] = prompt
-            else:
-                prompts.append(prompt)
+            try:
+                prompts.append(self._encode(place, request))
+            except _UnaskableError as reason:
+                if not answers:
+                    log.warning("%s: %s cannot be asked: %s", self.name, request.sample_id, reason)
+                answers[place] = Completion("", "error", prompt_tokens=reason.tokens)
         if answers:
             log.warning("%s: %d of %d prompts cannot be asked; their status is error", self.name, len(answers), len(requests))
         # Longest first: what does not fit into memory shows at once. Equal budgets side by side, since a batch has one.
@@ -90,19 +99,17 @@ class HFGenerator:
                 log.info("%s: %d/%d answers of this shard", self.name, len(answers), len(requests))
         return [answers[place] for place in range(len(requests))]
 
-    def _encode(self, place: int, request: Request) -> _Prompt | Completion:
+    def _encode(self, place: int, request: Request) -> _Prompt:
         try:
             ids, opened = self.encoder.encode(request.prompt)
         except FAILURES as error:
-            log.warning("%s: %s: the prompt cannot be encoded: %s", self.name, request.sample_id, error)
-            return Completion("", "error")
+            raise _UnaskableError(f"{type(error).__name__}: {error}") from error
+        if not ids:
+            raise _UnaskableError("the prompt is empty", 0)
         window, longest = self.loaded.window, self.settings["max_new_tokens"]
         budget = longest if window is None else min(longest, window - len(ids))
-        if budget < 1 or not ids:
-            log.warning(
-                "%s: %s: a prompt of %d tokens does not fit the window of %s", self.name, request.sample_id, len(ids), window
-            )
-            return Completion("", "error", prompt_tokens=len(ids))
+        if budget < 1:
+            raise _UnaskableError(f"its {len(ids)} tokens leave no room for an answer in the model's window of {window}", len(ids))
         return _Prompt(place, request, ids, opened, budget)
 
     def _batch_size(self, prompts: list[_Prompt]) -> int:

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import tiny_models
 import torch
+from tokenizers.processors import ByteLevel
 
 from bert_judge.config import HFModel
 from bert_judge.errors import InputError
 from bert_judge.generators.hf import HFGenerator
 from bert_judge.generators.protocol import Request
-from bert_judge.prepare import Manifest
+from bert_judge.prepare import Manifest, load_manifest, prepare
 from bert_judge.tasks import Sample
 
 PROMPTS = [
@@ -166,9 +167,12 @@ def test_no_requests(folder: Callable[..., Path]) -> None:
     assert generator(folder()).generate([]) == []
 
 
-def test_an_empty_prompt_without_template_and_a_broken_text(folder: Callable[..., Path]) -> None:
-    made = generator(folder())
-    broken, good = made.generate([request("\ud800"), request("Hi")])
+@pytest.mark.parametrize("prompt", ["\ud800", ""])
+def test_a_prompt_that_is_no_text(folder: Callable[..., Path], prompt: str) -> None:
+    made = generator(folder("gpt2", template=None))
+    # A tokenizer such as GPT-2's own, which puts nothing before a text.
+    made.loaded.tokenizer.backend_tokenizer.post_processor = ByteLevel()
+    broken, good = made.generate([request(prompt), request("Hi")])
     assert (broken.status, broken.text) == ("error", "")
     assert good.status != "error"
 
@@ -255,8 +259,14 @@ def test_batches_respect_the_token_limit(folder: Callable[..., Path]) -> None:
     assert max(rows for rows, _ in areas) > 1
 
 
-def test_revisions(folder: Callable[..., Path]) -> None:
-    assert generator(folder()).revisions == {"tiny": "local:1"}
+def test_from_a_prepared_model_to_answers(folder: Callable[..., Path], tmp_path: Path) -> None:
+    path = folder()
+    prepare({"repository": str(path), "revision": None, "remote_code": False}, tmp_path / "manifest.json")
+    manifest = load_manifest(tmp_path / "manifest.json")
+    settings = HFModel(generator="hf", model=str(path), dtype="float32", max_new_tokens=12).model_dump(mode="json")
+    made = HFGenerator("tiny", settings, manifest)
+    assert made.revisions == {"tiny": manifest.revision}
+    assert made.generate(requests()) == generator(path).generate(requests())
 
 
 @pytest.mark.parametrize(
