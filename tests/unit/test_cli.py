@@ -1,0 +1,291 @@
+"""The program `bert-judge`, as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from bert_judge import __version__, tables
+from bert_judge.cli import app, show_standings
+
+SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0, task: str = "nq") -> dict[str, Any]:
+    low, high = (math.nan, math.nan) if math.isnan(accuracy) else (accuracy - 0.02, accuracy + 0.02)
+    bounds = {"accuracy_if_wrong": 0.0, "accuracy_if_right": 1.0}
+    level = "all" if task == "all" else "task"
+    counts = {"level": level, "task": task, "n": 100, "questions": 90}
+    return {"model": model, "judge": judge, **counts, "accuracy": accuracy, "low": low, "high": high, "invalid": invalid, **bounds}
+
+
+ROWS = [
+    standings_row("small-漢", "exact", math.nan, 1.0),
+    standings_row("large", "exact", 0.2, 0.25),
+    standings_row("small-漢", "bert", 0.61),
+    standings_row("large", "bert", 0.79),
+    standings_row("small-漢", "human", 0.6),
+    standings_row("large", "human", 0.8),
+]
+
+
+def write_standings(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    path = folder / "standings.parquet"
+    frame = pd.DataFrame(rows) if rows else tables.empty(tables.STANDINGS)
+    tables.write(frame, path, tables.STANDINGS, SPEC)
+    return path
+
+
+def agreement_row(judge: str, agreement: float, moved: str | None) -> dict[str, Any]:
+    known = {"level": "all", "group": "all", "judge": judge, "n": 200, "questions": 90, "models": 2, "agreement": agreement}
+    known |= {"low": agreement - 0.01, "high": agreement + 0.01, "macro_f1": 0.5, "kappa": 0.25, "invalid": 0.125}
+    known |= {"accuracy_error": 0.4, "moved_model": moved, "moved_places": -1 if moved else 0}
+    return {column.name: known.get(column.name) for column in tables.AGREEMENT.columns}
+
+
+# --- the program ---
+
+
+@pytest.mark.parametrize("command", [[], ["show"], ["standings"], ["check"], ["config"]])
+def test_every_command_explains_itself(command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"bert-judge {__version__}\n"
+
+
+def test_a_fault_is_one_line_on_stderr_and_exit_code_1(tmp_path: Path) -> None:
+    """In a real process: no traceback, nothing on stdout."""
+    program = [sys.executable, "-c", "from bert_judge.cli import app; app()"]
+    done = subprocess.run([*program, "show", str(tmp_path / "none.parquet")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"error: {tmp_path}/none.parquet: no such file\n")
+
+
+# --- standings ---
+
+
+def test_standings_gold_first_and_the_best_model_on_top(tmp_path: Path) -> None:
+    lines = run("standings", write_standings(tmp_path, ROWS)).stdout.splitlines()
+    header = next(line for line in lines if line.startswith("model"))
+    assert header.split() == ["model", "answers", "human", "(gold)", "exact", "bert"]
+    at = lines.index(header)
+    assert [line.split()[0] for line in lines[at + 1 : at + 3]] == ["large", "small-漢"]
+    assert "80.0 [78.0, 82.0]" in lines[at + 1] and "20.0 [18.0, 22.0], 25.0 invalid" in lines[at + 1]
+    assert "all invalid" in lines[at + 2]
+
+
+def test_standings_tell_the_judges_agreement_and_their_difference(tmp_path: Path) -> None:
+    path = write_standings(tmp_path, ROWS)
+    rows = [agreement_row("exact", 0.3, "small-漢"), agreement_row("bert", 0.925, None)]
+    tables.write(pd.DataFrame(rows), tmp_path / "agreement.parquet", tables.AGREEMENT, SPEC)
+    difference = {"level": "all", "group": "all", "judge": "bert", "other": "exact", "n": 200}
+    difference |= {"difference": 0.625, "low": 0.6, "high": 0.65, "p_value": 1e-9}
+    tables.write(pd.DataFrame([difference]), tmp_path / "comparisons.parquet", tables.COMPARISONS, SPEC)
+    lines = run("standings", path).stdout.splitlines()
+    assert any("Against human on 200 answers to 90 questions" in line for line in lines)
+    exact = next(line for line in lines if line.startswith("exact"))
+    assert all(part in exact for part in ("30.0 [29.0, 31.0]", "12.5", "40.0", "small-漢, 1 too low"))
+    assert lines.index(exact) > next(i for i, line in enumerate(lines) if line.startswith("bert "))
+    assert any("+62.5 [+60.0, +65.0]" in line and "<0.0001" in line for line in lines)
+
+
+def test_over_many_tasks_each_is_shown_when_asked_for(tmp_path: Path) -> None:
+    rows = [standings_row("large", "human", 0.5, task=task) for task in ("all", "a", "b", "c", "d")]
+    path = write_standings(tmp_path, rows)
+    assert [line for line in run("standings", path).stdout.splitlines() if "accuracy in %" in line] == [
+        "All tasks: accuracy in %, with its 95% interval"
+    ]
+    assert "Task c: " in run("standings", path, "--task", "c").stdout
+    missing = run("standings", path, "--task", "x")
+    assert missing.exit_code == 1
+    assert missing.stderr == f"error: {path}: no task 'x' in it; there are: a, b, c, d\n"
+
+
+@pytest.mark.parametrize("width", [30, 40, 80, 200])
+def test_standings_fit_a_narrow_terminal(width: int, tmp_path: Path) -> None:
+    screen = Console(width=width, record=True, file=open(os.devnull, "w"), markup=False, highlight=False)  # noqa: PTH123, SIM115
+    show_standings.show(write_standings(tmp_path, ROWS), screen=screen)
+    text = screen.export_text()
+    assert max(map(len, text.splitlines())) <= width
+    assert "".join(text.split()).count("80.0[78.0,82.0]") == 1
+
+
+def test_standings_of_nothing(tmp_path: Path) -> None:
+    path = write_standings(tmp_path, [])
+    assert run("standings", path).stdout == f"{path}: no answers were scored\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file"),
+        (b"", "not a readable parquet file"),
+        (b"model,task\n", "not a readable parquet file"),
+    ],
+)
+def test_what_is_no_standings(content: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "standings.parquet"
+    if content is not None:
+        path.write_bytes(content)
+    result = run("standings", path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {path}: {message}") and result.stderr.count("\n") == 1
+
+
+def test_another_table_is_no_standings(tmp_path: Path) -> None:
+    path = write_table(tmp_path)
+    result = run("standings", path)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "a standings table needs the column" in result.stderr
+
+
+# --- show ---
+
+
+def write_table(folder: Path) -> Path:
+    rows = [
+        {"sample_id": f"{i:016x}", "question": f"[bold]Q{i}[/bold] 漢?\n(A) x", "references": ["a", "b"], "choices": None}
+        for i in range(9)
+    ]
+    path = folder / "task.parquet"
+    tables.write(pd.DataFrame(rows).assign(answer_kind="text"), path, tables.TASK, {"task": "mine"}, {"gpt": "abc123"})
+    return path
+
+
+def test_show_says_what_a_table_is_and_where_it_comes_from(tmp_path: Path) -> None:
+    path = write_table(tmp_path)
+    text = run("show", path).stdout
+    assert text.startswith(f"{path}: task table, version 1, 9 rows\n")
+    for part in ("bert-judge " + __version__, "spec.task", "mine", "revisions.gpt", "abc123", "row 4"):
+        assert part in text
+    assert "right answers; any one of them is right" in text
+    # A text's own brackets are no markup, its line ends stay visible, and a list is readable.
+    assert "[bold]Q0[/bold] 漢?⏎(A) x" in text and "a | b" in text
+    assert "row 5" not in text
+
+
+@pytest.mark.parametrize(("rows", "shown"), [(0, 0), (1, 1), (100, 9)])
+def test_show_prints_as_many_rows_as_asked(rows: int, shown: int, tmp_path: Path) -> None:
+    text = run("show", write_table(tmp_path), "-n", rows).stdout
+    assert sum(line.startswith("row ") for line in text.splitlines()) == shown
+
+
+def test_show_explains_the_columns_of_scores(tmp_path: Path) -> None:
+    row = {"sample_id": "0" * 16, "attempt": 0, "question": "q", "references": ["r"], "candidate": "x" * 500, "status": "ok"}
+    row |= {"bert": None, "bert_verdict": "invalid"}
+    path = tmp_path / "scores.parquet"
+    tables.write(pd.DataFrame([row]), path, tables.scores_schema(["bert"]), {"judges": ["bert"]})
+    text = run("show", path).stdout
+    assert "score by bert; null when invalid" in text
+    assert "(500 characters)" in text and "x" * 201 not in text
+
+
+def test_show_a_table_of_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "other.parquet"
+    pd.DataFrame({"a": [1]}).to_parquet(path)
+    assert run("show", path).stdout.startswith(f"{path}: parquet file of another program, 1 rows\n")
+
+
+def test_show_an_empty_table(tmp_path: Path) -> None:
+    assert "0 rows" in run("show", write_standings(tmp_path, [])).stdout
+
+
+def test_show_a_judge(tmp_path: Path) -> None:
+    (tmp_path / "judge.json").write_text(json.dumps({"temperature": 1.5, "input": {"format": "pair"}}), "utf-8")
+    (tmp_path / "metrics.json").write_text(json.dumps({"accuracy": 0.91}), "utf-8")
+    text = run("show", tmp_path).stdout
+    assert text.startswith(f"{tmp_path}: trained judge, ")
+    for part in ("temperature", "1.5", "input.format", "pair", "accuracy", "0.91"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.json", None, "no such file"),
+        ("broken.json", b"{", "not JSON"),
+        ("binary.json", b"\xff\xfe", "not JSON"),
+        ("text.txt", b"hello", "not a readable parquet file"),
+        ("", None, "no judge.json in it; name a table"),
+    ],
+)
+def test_what_show_cannot_show(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    result = run("show", path)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith(f"error: {path}: {message}")
+
+
+# --- check ---
+
+
+ANSWERS = "question,references,candidate,model\nQ?,a,a,m\n"
+CONFIGURATION = """\
+imports: {mine: {path: answers.csv}}
+models: {"*": {generator: imported, from: mine}}
+tasks: {test: [mine], imported: {mine: {from: mine}}}
+judges: {contains: {kind: lexical, metric: contains}}
+score_with: [contains]
+"""
+
+
+def test_check_counts_what_a_run_makes(tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text(ANSWERS, "utf-8")
+    (tmp_path / "mine.yaml").write_text(CONFIGURATION, "utf-8")
+    result = run("check", tmp_path / "mine.yaml", "--data", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "OK: 1 model, 1 task, 1 judge, 0 datasets, 1 score table\n")
+
+
+def test_check_tells_faults_of_files_and_of_what_they_hold_together(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(CONFIGURATION + "gold: human\nscore_with: [contains]\n", "utf-8")
+    result = run("check", path, tmp_path / "none.yaml", "--data", tmp_path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines() == [
+        f"error: {path}:7: 'score_with' is there twice, first in line 5; rename or remove one",
+        f"error: {tmp_path}/none.yaml: no such file; mend the path",
+        "error: gold: 'human' is not defined under judges; there are: contains",
+        f"error: imports.mine.path: {tmp_path}/answers.csv: no such file; mend the path or the data folder",
+    ]
+
+
+def test_check_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("", "utf-8")
+    assert run("check", tmp_path / "empty.yaml").stderr == (
+        f"error: {tmp_path}/empty.yaml: empty; a configuration has models, tasks and judges\n"
+    )
+
+
+# --- config ---
+
+
+@pytest.mark.parametrize(("part", "start"), [("default", "# yaml-language-server"), ("schema", "{"), ("docs", "### The top level")])
+def test_config_prints_what_it_writes(part: str, start: str) -> None:
+    result = run("config", part)
+    assert result.exit_code == 0 and result.stdout.startswith(start)
+
+
+def test_config_writes_only_into_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("config", "default", "--write")
+    assert result.exit_code == 1
+    assert result.stderr == f"error: {tmp_path}: not the top folder of the repository; change to it and try again\n"

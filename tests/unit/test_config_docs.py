@@ -1,0 +1,115 @@
+"""What is generated from the configuration model agrees with it, and with what lies in the repository."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bert_judge import config, config_docs, plan
+from bert_judge.default_run import DEFAULT_RUN
+from bert_judge.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+DEFAULTS: dict[str, Any] = {
+    "models": {"*": {"generator": "imported", "from": ["one", "two"]}, "sim": {"generator": "simulated", "knowledge": 0.5}},
+    "imports": {"one": {"path": "Zoë's.csv", "where": {"split": ["a", None], "n": 3}}},
+    "tasks": {"train": [], "test": ["a long name of a task"] * 12, "imported": {}},
+    "judges": {
+        "yes": {"kind": "lexical", "metric": "contains", "extract": ["boxed"]},
+        "bert": {"kind": "bert", "dataset": "d", "training": {"epochs": 2, "learning_rate": 1e-5}, "calibrated": False},
+    },
+    "datasets": {},
+    "gold": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [(config_docs.DEFAULT_FILE, "default"), (config_docs.SCHEMA_FILE, "schema"), (config_docs.REFERENCE_FILE, "docs")],
+)
+def test_the_files_of_the_repository_are_up_to_date(path: Path, part: str) -> None:
+    text = (ROOT / path).read_text("utf-8")
+    made = config_docs.with_reference(text) if part == "docs" else config_docs.made(part)
+    assert text == made, f"run `bert-judge config {part} --write`"
+
+
+def test_the_default_run_has_no_fault() -> None:
+    assert yaml.safe_load(config_docs.default_yaml()) == DEFAULT_RUN
+    assert plan.make(DEFAULT_RUN).scored
+
+
+@pytest.mark.parametrize("values", [DEFAULTS, DEFAULT_RUN], ids=["made up", "default run"])
+def test_the_commented_file_says_the_same_values(values: dict[str, Any]) -> None:
+    text = config_docs.commented(values)
+    assert yaml.safe_load(text) == values
+    assert list(yaml.safe_load(text)) == list(values)
+    assert max(map(len, text.splitlines())) <= config_docs.WIDTH
+
+
+def test_a_key_is_explained_once_and_above_itself() -> None:
+    lines = config_docs.commented({"judges": DEFAULTS["judges"]}).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.strip().startswith("metric:"))
+    assert lines[at - 1].strip() == "# the rule"
+    assert len([line for line in lines if line.strip() == "# the rule"]) == 1
+
+
+def blocks() -> dict[str, Any]:
+    schema = config.json_schema()
+    return {"The top level": schema, **schema["$defs"]}
+
+
+@pytest.mark.parametrize("name", blocks())
+def test_every_key_is_in_the_reference_with_its_meaning(name: str) -> None:
+    section = re.search(rf"^### {re.escape(name)}\n(.*?)(?=^### |\Z)", config_docs.reference(), re.DOTALL | re.MULTILINE)
+    assert section
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", section[1], re.MULTILINE)
+    assert [key for key, *_ in rows] == list(blocks()[name]["properties"])
+    assert all(cell.strip() for row in rows for cell in row)
+
+
+def test_links_of_the_reference_lead_somewhere() -> None:
+    text = config_docs.reference()
+    headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^### (.+)$", text, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([\w-]+)\)", text)) <= headings
+
+
+def test_the_schema_knows_the_words_of_the_file() -> None:
+    schema = json.loads(config_docs.schema_json())
+    assert "from" in schema["$defs"]["ImportedModel"]["properties"]
+    assert "source" not in schema["$defs"]["ImportedModel"]["properties"]
+
+
+@pytest.mark.parametrize("path", [ROOT / "config.yaml", *sorted((ROOT / "configs").glob("*.yaml"))], ids=lambda path: path.name)
+def test_every_configuration_names_its_schema(path: Path) -> None:
+    first = path.read_text("utf-8").splitlines()[0]
+    named = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+    assert named, first
+    assert (path.parent / named[1]).resolve() == ROOT / config_docs.SCHEMA_FILE
+
+
+@pytest.mark.parametrize("page", ["", "no markers", config_docs.END + config_docs.BEGIN, config_docs.BEGIN])
+def test_a_page_without_its_markers_is_refused(page: str) -> None:
+    with pytest.raises(InputError, match="are missing"):
+        config_docs.with_reference(page)
+
+
+def test_writing_keeps_the_page_round_the_tables(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / config_docs.REFERENCE_FILE
+    page.write_text(f"before\n{config_docs.BEGIN}\noutdated\n{config_docs.END}\nafter\n", "utf-8")
+    for part in ("default", "schema", "docs"):
+        assert config_docs.write(part, tmp_path).is_file()
+    assert page.read_text("utf-8").startswith("before\n") and page.read_text("utf-8").endswith("\nafter\n")
+    assert "outdated" not in page.read_text("utf-8")
+    assert json.loads((tmp_path / config_docs.SCHEMA_FILE).read_text("utf-8")) == config.json_schema()
+
+
+def test_writing_elsewhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not the top folder of the repository"):
+        config_docs.write("default", tmp_path)
+    assert not any(tmp_path.iterdir())
