@@ -249,14 +249,22 @@ class Training(Block):
 
     epochs: float = Field(3.0, gt=0)
     """passes over the training rows"""
-    learning_rate: float = Field(5e-5, gt=0)
+    learning_rate: float = Field(8e-5, gt=0)
     """peak of the learning rate; linear decay to 0"""
-    warmup: Share = 0.05
+    head_factor: float = Field(5.0, gt=0)
+    """the new head learns this many times as fast as the encoder"""
+    warmup: Share = 0.06
     """share of the steps in which the learning rate rises"""
-    batch_size: int = Field(32, gt=0)
+    batch_size: int = Field(16, gt=0)
     """rows per step"""
     weight_decay: float = Field(0.01, ge=0)
     """AdamW's weight decay"""
+    dropout: Share = 0.0
+    """dropout in the encoder's layers and before the head"""
+    label_smoothing: Share = 0.0
+    """how far labels are moved towards 0.5"""
+    freeze_embeddings: bool = True
+    """leave the word embeddings as they are; never with the format `tags`, whose tokens are new"""
     seed: int = 0
     """seed of the new layers and of the row order"""
 

@@ -58,18 +58,25 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     work_folder = Path(work_folder)
     order = batch_order([len(row.ids) for row in examples.rows], settings)
     model, config = checkpoint.model, checkpoint.model.config
-    _without_attention_dropout(model)
+    if not checkpoint.trained:
+        _new_head(model, settings.seed)
+    _set_dropout(model, settings.dropout)
+    embeddings = model.get_input_embeddings()
+    # New tokens have everything to learn; old ones are better left to what they mean in the whole language.
+    embeddings.requires_grad_(checkpoint.card.input.format == "tags" or not settings.freeze_embeddings)
     pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
     trainer = _WeightedTrainer(
         model=model,
         args=_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
         train_dataset=_Ordered(examples, order),
-        data_collator=lambda batch: _collate(batch, pad_id, config),
+        data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
+        settings=settings,
         callbacks=[_Log()],
     )
     trainer.remove_callback(PrinterCallback)
     started = time.monotonic()
     result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
+    embeddings.requires_grad_(True)
     model.eval()
     seconds = time.monotonic() - started
     tokens = sum(len(examples.rows[i].ids) for i in order)
@@ -141,15 +148,25 @@ class _Ordered(Dataset[dict[str, Any]]):
         return {"row": self.examples.rows[i], "label": self.examples.labels[i], "weight": self.examples.weights[i]}
 
 
-def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object) -> dict[str, torch.Tensor]:
+def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoothing: float) -> dict[str, torch.Tensor]:
     tensors = collate([item["row"] for item in batch], pad_id, config)
-    tensors["targets"] = torch.tensor([item["label"] for item in batch], dtype=torch.float32)
+    labels = torch.tensor([item["label"] for item in batch], dtype=torch.float32)
+    tensors["targets"] = labels * (1 - smoothing) + smoothing / 2
     tensors["weights"] = torch.tensor([item["weight"] for item in batch], dtype=torch.float32)
     return tensors
 
 
 class _WeightedTrainer(Trainer):
-    """Cross-entropy of the two logits against soft, weighted labels."""
+    """Cross-entropy of the two logits against soft, weighted labels; a faster head."""
+
+    def __init__(self, settings: Training, **options: Any) -> None:
+        self.settings = settings
+        super().__init__(**options)
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        if self.optimizer is None:
+            self.optimizer = torch.optim.AdamW(parameter_groups(cast(PreTrainedModel, self.model), self.settings), fused=True)
+        return self.optimizer
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
         targets, weights = inputs.pop("targets"), inputs.pop("weights")
@@ -181,8 +198,6 @@ def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArgument
         learning_rate=settings.learning_rate,
         warmup_steps=round(settings.warmup * steps),
         lr_scheduler_type="linear",
-        weight_decay=settings.weight_decay,
-        optim="adamw_torch_fused",
         bf16=best_dtype(device) == torch.bfloat16,
         use_cpu=device.type == "cpu",
         seed=settings.seed,
@@ -196,12 +211,41 @@ def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArgument
     )
 
 
-def _without_attention_dropout(model: PreTrainedModel) -> None:
-    """Switch off dropout inside attention: it keeps scaled-dot-product attention off its fast path."""
+def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[str, Any]]:
+    """Parameters by learning rate and weight decay: head or encoder, matrices or vectors (which do not decay)."""
+    groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            groups.setdefault((_in_head(model, name), parameter.ndim > 1), []).append(parameter)
+    return [
+        {
+            "params": parameters,
+            "lr": settings.learning_rate * (settings.head_factor if head else 1),
+            "weight_decay": settings.weight_decay if matrix else 0.0,
+        }
+        for (head, matrix), parameters in groups.items()
+    ]
+
+
+def _new_head(model: PreTrainedModel, seed: int) -> None:
+    """Start the layers above the encoder anew (LeCun normal): a backbone's own pooler was made for another purpose."""
+    torch.manual_seed(seed)
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear) and _in_head(model, name):
+            torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
+            if module.bias is not None:
+                torch.nn.init.zeros_(module.bias)
+
+
+def _in_head(model: PreTrainedModel, name: str) -> bool:
+    return "pooler" in name or not name.startswith(f"{model.base_model_prefix}.")
+
+
+def _set_dropout(model: PreTrainedModel, share: float) -> None:
+    """One rate of dropout for all layers, and none inside attention, where it keeps off the fast path."""
     for module in model.modules():
         if isinstance(getattr(module, "attention_dropout", None), float):
             module.attention_dropout = 0.0  # type: ignore[assignment]
-        if type(module).__name__.endswith("SelfAttention"):
-            for child in module.children():
-                if isinstance(child, torch.nn.Dropout):
-                    child.p = 0.0
+        for child in module.children():
+            if isinstance(child, torch.nn.Dropout):
+                child.p = 0.0 if type(module).__name__.endswith("SelfAttention") else share

@@ -60,6 +60,7 @@ def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
 
 def test_rows_without_weight_teach_nothing(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"), rows=8)
+    loaded.trained = True  # so that its head is kept
     before = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
     silent = fitting.Examples(examples.rows, examples.labels, [0.0] * 8)
     fitting.fit(loaded, silent, Training(epochs=1, batch_size=4, weight_decay=0.0), tmp_path / "work")
