@@ -1,0 +1,1 @@
+"""Importers: files that somebody else wrote, as rows of this program."""
