@@ -38,7 +38,7 @@ WORDS: dict[str, dict[str, Any]] = {
 }
 NUMBERS: dict[str, dict[str, Any]] = {
     "exact, strict": WORDS["exact, strict"],
-    "exact, last number": {"metric": "exact_match", "extract": ["final_answer", "boxed", "last_number"]},
+    "exact, last number": {"metric": "exact_match", "extract": ["last_number"]},
     "Math-Verify, strict": {"metric": "math_verify", "extract": ["final_answer"]},
     "Math-Verify, last number": {"metric": "math_verify", "extract": ["boxed", "last_number"]},
     "Math-Verify, lenient": {"metric": "math_verify", "extract": ["boxed", "final_answer", "last_number"]},

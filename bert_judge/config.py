@@ -199,7 +199,7 @@ class LexicalJudge(Block):
     threshold: Share = 0.5
     """lowest ROUGE-L or token F1 that counts as correct"""
     seconds: float = Field(10.0, gt=0)
-    """longest time for one answer in Math-Verify; over it: invalid"""
+    """longest processor time for one answer in Math-Verify; over it: invalid"""
 
 
 class ImportedJudge(Block):

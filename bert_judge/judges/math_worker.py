@@ -16,6 +16,7 @@ import resource
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
@@ -45,13 +46,15 @@ class MathVerifier:
     """Compares answers with references in a worker process. A context manager; `close` ends the worker.
 
     Args:
-        seconds: longest time for one answer with all its references.
+        seconds: longest processor time for one answer with all its references; not wall time, so that a verdict does not depend
+            on what else the machine does.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._end: weakref.finalize | None = None
 
     def __enter__(self) -> MathVerifier:
         return self
@@ -79,13 +82,9 @@ class MathVerifier:
 
     def close(self) -> None:
         """End the worker; the next `verify` starts another."""
-        if self._connection is not None:
-            self._connection.close()
-        if self._process is not None:
-            # It leaves by itself when the pipe is closed, but not in the middle of an answer.
-            self._process.kill()
-            self._process.wait()
-        self._process = self._connection = None
+        if self._end is not None:
+            self._end()
+        self._process = self._connection = self._end = None
 
     def _start(self) -> Connection:
         ours, theirs = mp.Pipe()
@@ -93,6 +92,8 @@ class MathVerifier:
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         theirs.close()
         self._connection = ours
+        # Also when nobody calls `close`: with the last reference, or with the interpreter.
+        self._end = weakref.finalize(self, _end_worker, self._process, ours)
         try:
             ours.recv_bytes()
         except EOFError as error:
@@ -104,9 +105,16 @@ class MathVerifier:
         assert self._process is not None
         code = self._process.wait()
         self.close()
-        if code == -signal.SIGALRM:
+        if code == -signal.SIGPROF:
             return f"Math-Verify did not finish in {self.seconds:g} s"
         return f"Math-Verify crashed (exit code {code})"
+
+
+def _end_worker(process: subprocess.Popen[bytes], connection: Connection) -> None:
+    # It leaves by itself when the pipe is closed, but not in the middle of an answer.
+    connection.close()
+    process.kill()
+    process.wait()
 
 
 def delimited(text: str) -> list[str]:
@@ -175,18 +183,18 @@ class _Comparer:
 
 
 def _serve(connection: Connection, seconds: float) -> None:
-    """Answer chunks of pairs until the caller closes the pipe. The default action of the alarm is the end of this process."""
+    """Answer chunks of pairs until the caller closes the pipe. The default action of the timer is the end of this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
     comparer = _Comparer()
     connection.send_bytes(b"ready")
     while True:
         for references, answer in json.loads(connection.recv_bytes()):
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            signal.setitimer(signal.ITIMER_PROF, seconds)
             outcome = comparer.compare(references, answer)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             connection.send_bytes(json.dumps(outcome).encode())
 
 
