@@ -54,11 +54,10 @@ def build_report(
     names = [view.name for view in views]
     ranked = tables.read(standings, tables.STANDINGS)
     verdicts = load_verdicts(scores, names)
-    chosen = disagreements.choose(verdicts, names, spec["gold"], spec["trained"], DISAGREEMENTS)
+    chosen = disagreements.choose(verdicts, names, spec["gold"], sections.shown_trained(spec), DISAGREEMENTS)
     files = {score_tables.origin(path): Path(path) for path in scores}
     best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]
     agreed = tables.read(agreement, tables.AGREEMENT)
-    trained = [view.name for view in views if view.role == "trained"]
     errors = sections.errors(agreed)
     page = (
         _environment()
@@ -68,11 +67,11 @@ def build_report(
             gold=spec["gold"],
             judges=views,
             lead=lead,
-            trained=trained,
+            trained=sections.shown_trained(spec),
             headline=[*words.headline(best, lead, sections.duel(verdicts, lead, best)), *words.trust(errors, lead, spec["gold"])],
             panels=sections.panels(ranked, views, lead),
             errors=errors,
-            agreement=sections.agreement_views(agreed, tables.read(comparisons, tables.COMPARISONS), trained),
+            agreement=sections.agreement_views(agreed, tables.read(comparisons, tables.COMPARISONS), spec),
             validation=sections.validation(judges),
             disagreements=disagreements.load(chosen, names, files),
             provenance=_provenance(standings),

@@ -14,6 +14,7 @@ from bert_judge.errors import InputError
 from bert_judge.evaluation import agreement as agreeing
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
+from bert_judge.report import words
 
 # Colours that repeat when there are more judges; shapes and names tell them apart too.
 COLOURS = 8
@@ -84,8 +85,8 @@ def panels(standings: pd.DataFrame, views: Sequence[JudgeView], lead: str) -> li
     return found
 
 
-def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> statistics.Interval | None:
-    """The leader's accuracy minus the runner-up's, on the answers that have a counterpart; None without any."""
+def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> words.Duel | None:
+    """The leader against the runner-up, on the answers that have a counterpart; None without any."""
     if len(best) < 2:
         return None
     column, key = f"{judge}_verdict", [agreeing.TASK, "sample_id", "attempt"]
@@ -94,7 +95,9 @@ def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> statistics.I
     both = pd.concat([first.rename("first"), second.rename("second")], axis=1, join="inner")
     if both.empty:
         return None
-    return statistics.paired_difference(both["first"] == "correct", both["second"] == "correct", both.index.get_level_values(1))
+    right = both["first"] == "correct", both["second"] == "correct"
+    questions = both.index.get_level_values("sample_id")
+    return words.Duel(statistics.paired_difference(*right, questions), statistics.mcnemar_p(*right))
 
 
 def errors(agreement: pd.DataFrame) -> list[dict[str, Any]]:
@@ -103,18 +106,35 @@ def errors(agreement: pd.DataFrame) -> list[dict[str, Any]]:
     return records(rows.sort_values(["accuracy_error", "judge"]))
 
 
-def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, trained: Sequence[str]) -> list[AgreementView]:
-    """One table per group: all, families, tasks; groups without a second member are left out."""
+def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Mapping[str, Any]) -> list[AgreementView]:
+    """One table per group: all, families, tasks. A group that is the whole of a larger one is not shown again.
+
+    Args:
+        agreement, comparisons: the tables.
+        spec: of the report; `families` and the order of `trained` are used.
+    """
     compared = {(row["level"], row["group"], row["judge"], row["other"]): row for row in records(comparisons)}
+    members: dict[str, list[str]] = {}
+    for task in agreement["group"][agreement["level"] == "task"].unique():
+        members.setdefault(spec["families"][task], []).append(task)
     found = []
     for key, part in agreement.groupby(["level", "group"], sort=False):
         level, group = map(str, key)
+        if (level == "family" and len(members) == 1) or (level == "task" and len(members[spec["families"][group]]) == 1):
+            continue
         rows = records(part.sort_values(["agreement", "judge"], ascending=[False, True]))
         for row in rows:
-            row["against"] = [compared.get((level, group, judge, row["judge"])) for judge in trained]
-        title = LEVEL_TITLES["all"] if level == "all" else f"{LEVEL_TITLES[level]}: {group}".replace("_", " ")
+            row["against"] = [compared.get((level, group, judge, row["judge"])) for judge in shown_trained(spec)]
+        title = LEVEL_TITLES[level] if level == "all" else f"{LEVEL_TITLES[level]}: {group}"
+        if level == "family":
+            title = f"{title.replace('_', ' ')} ({', '.join(members[group])})"
         found.append(AgreementView(title, level, int(part["n"].iloc[0]), int(part["questions"].iloc[0]), rows))
     return found
+
+
+def shown_trained(spec: Mapping[str, Any]) -> list[str]:
+    """The trained judges with a column in the score tables."""
+    return [judge for judge in spec["judges"] if judge in spec["trained"] and judge != spec["gold"]]
 
 
 def validation(judges: Mapping[str, Path]) -> list[tuple[str, dict[str, Any]]]:

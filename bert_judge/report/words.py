@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from bert_judge.evaluation.statistics import Interval
+from bert_judge.evaluation.statistics import CONFIDENCE, Interval
 
 NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two models on the same questions: the difference of their accuracies, and the p of McNemar's exact test."""
+
+    difference: Interval
+    p: float
+
+    @property
+    def clear(self) -> bool:
+        """The bootstrap's interval is too narrow for few questions, so the exact test must agree."""
+        return self.difference.low > 0 and self.p < 1 - CONFIDENCE
 
 
 def known(value: Any) -> bool:
@@ -59,13 +73,13 @@ def count(value: int, noun: str) -> str:
     return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
-def headline(best: pd.DataFrame, judge: str, duel: Interval | None) -> list[str]:
+def headline(best: pd.DataFrame, judge: str, duel: Duel | None) -> list[str]:
     """Who leads, and how sure that is: one sentence for each.
 
     Args:
         best: standings of all answers under `judge`, best first, of the models with a valid verdict.
         judge: whose verdicts count.
-        duel: accuracy of the first minus the second on the questions of both; None where they share none.
+        duel: the first against the second; None where they share no question.
     """
     if best.empty:
         return ["No answer has a verdict yet, so there is nothing to rank."]
@@ -77,11 +91,12 @@ def headline(best: pd.DataFrame, judge: str, duel: Interval | None) -> list[str]
     if len(best) == 1:
         return [*said, "It is the only model, so nothing is ranked."]
     second = best.iloc[1]["model"]
-    if duel is None or not known(duel.value):
+    if duel is None:
         return [*said, f"{second} follows, but the two share no question with a verdict, so the lead is not tested."]
-    sure = "The lead is clear" if duel.low > 0 else "The lead may be chance"
-    ahead = f"{points(duel.value)} points against {second} on the questions of both"
-    return [*said, f"{sure}: {ahead} (95% interval {points_span(duel.low, duel.high)})."]
+    lead = duel.difference
+    sure = "The lead is clear" if duel.clear else "The lead may be chance"
+    ahead = f"{points(lead.value)} points against {second} on the questions of both"
+    return [*said, f"{sure}: {ahead} (95% interval {points_span(lead.low, lead.high)}, {p_value(duel.p)})."]
 
 
 def trust(errors: Sequence[Mapping[str, Any]], judge: str, gold: str | None) -> list[str]:

@@ -92,11 +92,21 @@ def read(path: Path) -> Page:
 
 def test_everything_is_said(tmp_path, scores):
     page = read(run(tmp_path, scores, metrics={"accuracy": 0.9712, "n": 412.0, "by": {"task": 0.5}, "teacher": "noisy"}))
-    for text in ("ada answers best", "bob", "sums", "proofs", "strict is off by", "Family: math", "(majority class)"):
+    for text in ("ada answers best", "bob", "sums", "proofs", "strict is off by", "Task: sums", "(majority class)"):
         assert text in page.text
     for text in ("0.971", "412", "by.task", "noisy", "bert-judge", "p = ", "truncated"):
         assert text in page.text
     assert "Simulated data" not in page.text
+
+
+def test_no_group_is_shown_twice(tmp_path, scores):
+    families = {"sums": "math", "proofs": "reading"}
+    page = read(run(tmp_path, scores, families=families))
+    headings = re.findall(r"(All tasks|Family: \w+ \(\w+\)|Task: \w+) \d+ answers to", page.text)
+    assert headings == ["All tasks", "Family: math (sums)", "Family: reading (proofs)"]
+    page = read(run(tmp_path, scores))
+    headings = re.findall(r"(All tasks|Family: \w+|Task: \w+) \d+ answers to", page.text)
+    assert headings == ["All tasks", "Task: proofs", "Task: sums"]
 
 
 def test_a_candidate_is_text_and_never_markup(tmp_path, scores):
@@ -181,7 +191,14 @@ def test_standings_of_unknown_origin_are_refused(tmp_path, scores):
     path = tmp_path / "standings.parquet"
     tables.read(path, tables.STANDINGS).to_parquet(path)
     paths = [tmp_path / f"{name}.parquet" for name in TABLES]
-    spec = {"judges": ["bert"], "gold": None, "trained": [], "kinds": {}, "simulated": False}
+    spec = {
+        "judges": ["bert"],
+        "gold": None,
+        "trained": [],
+        "families": {"sums": "math", "proofs": "math"},
+        "kinds": {},
+        "simulated": False,
+    }
     with pytest.raises(InputError, match=r"standings\.parquet: its metadata say nothing"):
         build_report(spec, *paths, scores, {}, tmp_path / "report.html")
 
@@ -216,8 +233,9 @@ def best(*rows: tuple[str, float]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("duel", "said"),
     [
-        (Interval(0.05, 0.01, 0.09), "The lead is clear: +5.0 points against bob"),
-        (Interval(0.05, -0.01, 0.11), "The lead may be chance: +5.0 points against bob on the questions of both"),
+        (words.Duel(Interval(0.05, 0.01, 0.09), 0.01), "The lead is clear: +5.0 points against bob"),
+        (words.Duel(Interval(1.0, 1.0, 1.0), 0.25), "The lead may be chance: +100.0 points against bob on the questions of both"),
+        (words.Duel(Interval(0.05, -0.01, 0.11), 0.1), "The lead may be chance: +5.0 points against bob on the questions of both"),
         (None, "bob follows, but the two share no question"),
     ],
 )
