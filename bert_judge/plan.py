@@ -9,13 +9,13 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bert_judge import plan_faults, tasks
+from bert_judge import config_files, plan_faults, tasks
 from bert_judge.config import (
     BertJudge,
     Config,
@@ -217,20 +217,24 @@ class Plan:
         return _dump(self.config.imports[name], without={"path"})
 
 
-def make(raw: Mapping[str, Any]) -> Plan:
+def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     """Check a configuration completely and resolve it.
+
+    Args:
+        raw: what the configuration says.
+        written: the files that it comes from; they are checked for what `raw` does not show, such as a key that is there twice.
 
     Raises:
         ConfigError: with one line per fault, all of them at once.
     """
-    config, faults = None, []
+    config, faults = None, config_files.faults(written)
     try:
         config = parse(raw)
     except ConfigError as error:
-        faults = error.faults
+        faults += error.faults
     data = _data_folder(raw)
     path_faults = plan_faults.of_paths(raw, data)
-    faults = [*faults, *plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
+    faults += [*plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
     faults += plan_faults.of_fit(config) if config else []
     if config is None or path_faults:
         # The rest of the checks reads the files of a sound configuration.

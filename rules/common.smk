@@ -7,7 +7,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bert_judge import config_files, plan, tables, tasks
+from bert_judge import plan, tables, tasks
 from bert_judge.errors import ConfigError
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json", "overlap.json"]
@@ -18,9 +18,7 @@ STARTED = time.time()
 def checked_plan():
     """The plan of the configuration, or every fault of it, before any job runs."""
     try:
-        if faults := config_files.faults(workflow.configfiles):
-            raise ConfigError(faults)
-        return plan.make(config)
+        return plan.make(config, workflow.configfiles)
     except ConfigError as error:
         raise WorkflowError("The configuration has faults; no job was started.", *error.faults) from None
 

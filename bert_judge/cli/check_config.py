@@ -16,17 +16,13 @@ def check(files: Sequence[Path], data: Path | None = None) -> str:
         ConfigError: one line per fault, of the files and of what they hold.
     """
     # A file with a repeated key still has contents worth checking; one that is no YAML has none.
-    faults = config_files.faults(files)
     raw = config_files.merge(files)
+    if not raw:
+        empty = f"{', '.join(map(str, files))}: empty; a configuration has models, tasks and judges"
+        raise ConfigError(config_files.faults(files) or [empty])
     if data is not None:
         raw["data"] = str(data)
-    made = None
-    try:
-        made = plan.make(raw) if raw else None
-    except ConfigError as error:
-        faults += error.faults
-    if faults or made is None:
-        raise ConfigError(faults or [f"{', '.join(map(str, files))}: empty; a configuration has models, tasks and judges"])
+    made = plan.make(raw, files)
     counts = {
         "model": len(made.models),
         "task": len(made.tasks),

@@ -26,7 +26,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("training",),
     ("evaluation",),
     ("report",),
-    ("serve",),
     ("config_docs", "cli"),
 )
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
