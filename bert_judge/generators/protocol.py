@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,12 +17,14 @@ class Request:
         sample_id, attempt: identity of the answer.
         prompt: the text for the model, instructions of the prompt style included.
         sample: the question behind the prompt; only simulated models may look at its references.
+        choices: when given, the answer must be one of these words; the generator enforces it where its back end can.
     """
 
     sample_id: str
     attempt: int
     prompt: str
     sample: Sample
+    choices: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Completion:
         status: one of `tables.STATUSES`.
         reasoning: the reasoning block, when there is one.
         prompt_tokens, completion_tokens: None where the generator does not count.
+        choice_probabilities: for a request with choices, how probable each of them was, summing to 1; None where the back end
+            gives no log-probabilities.
     """
 
     text: str
@@ -41,6 +45,7 @@ class Completion:
     reasoning: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    choice_probabilities: Mapping[str, float] | None = None
 
 
 class Generator(Protocol):
