@@ -6,16 +6,14 @@ configurations with equal specs have equal tables, so the workflow reruns a job 
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bert_judge import config_files, plan_faults, tasks
+from bert_judge import config_files, model_keys, plan_faults, tasks
 from bert_judge.config import (
     BertJudge,
     Config,
@@ -240,7 +238,7 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
         # The rest of the checks reads the files of a sound configuration.
         raise ConfigError(faults)
     in_files, file_faults = plan_faults.models_in_files(config, data)
-    models, name_faults = _expand(config, in_files)
+    models, name_faults = model_keys.expand(config, in_files)
     plan = Plan(config, data, models)
     # Without the models of a file that cannot be read, how the rest fits together is anybody's guess.
     faults += [*file_faults, *name_faults, *([] if file_faults else plan_faults.of_use(plan, in_files))]
@@ -252,40 +250,6 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
 def _data_folder(raw: Mapping[str, Any]) -> Path | None:
     folder = raw.get("data") or os.environ.get("BERT_JUDGE_DATA")
     return Path(folder).expanduser() if isinstance(folder, str) else None
-
-
-def _expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[str, Model], list[str]]:
-    """Replace keys with `*` by the models that they stand for."""
-    models: dict[str, Model] = {k: m for k, m in config.models.items() if "*" not in k}
-    faults: list[str] = []
-    listed = {entry.named or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
-    for pattern, entry in config.models.items():
-        if "*" not in pattern:
-            continue
-        if not isinstance(entry, ImportedModel) or entry.named is not None:
-            faults.append(f"models.{pattern}: only an imported model without `named` may have a * in its key; write the name out")
-            continue
-        matched: dict[str, list[str]] = {}
-        for source in entry.source:
-            for named in in_files.get(source, ()):
-                if fnmatch.fnmatchcase(named, pattern):
-                    matched.setdefault(named, []).append(source)
-        if not matched and any(source in in_files for source in entry.source):
-            faults.append(f"models.{pattern}: no model in its files has such a name; mend the key")
-        for named, sources in sorted(matched.items()):
-            # A model that is listed by name has its own entry.
-            if named in listed:
-                continue
-            key = plain_name(named)
-            if key in models:
-                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with `named:`")
-            models[key] = ImportedModel(generator="imported", source=sources, named=named)
-    return models, faults
-
-
-def plain_name(text: str) -> str:
-    """A model's name in a file as a name that can be a folder."""
-    return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip("-.") or "unnamed"
 
 
 def _dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:

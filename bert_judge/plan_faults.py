@@ -21,19 +21,22 @@ if TYPE_CHECKING:
 
 def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
     """Imported files that are not there."""
-    if data is not None and not data.is_dir():
-        return [f"data: {data}: no such folder; mend --config data=FOLDER or BERT_JUDGE_DATA"]
     sound = {name: checked for name, entry in entries(raw, "imports").items() if (checked := _sound(entry))}
-    relative = [name for name, entry in sound.items() if data is None and not import_path(entry, data).is_absolute()]
     faults = []
-    if relative:
-        faults = [
+    # Those that start in the data folder share its fault.
+    relative = [name for name, entry in sound.items() if not Path(entry.path).expanduser().is_absolute()]
+    if relative and data is None:
+        faults.append(
             f"data: no folder is given, and the paths of {', '.join(relative)} under imports are relative to it; "
             "add --config data=FOLDER or set BERT_JUDGE_DATA"
-        ]
+        )
+    elif relative and data is not None and not data.is_dir():
+        faults.append(f"data: {data}: no such folder; mend --config data=FOLDER or BERT_JUDGE_DATA")
+    if faults:
+        sound = {name: entry for name, entry in sound.items() if name not in relative}
     for name, entry in sound.items():
         path = import_path(entry, data)
-        if name in relative or path.is_file():
+        if path.is_file():
             continue
         fault = "is a folder; name a file in it" if path.is_dir() else "no such file; mend the path or the data folder"
         faults.append(f"imports.{name}.path: {path}: {fault}")

@@ -396,6 +396,19 @@ def test_all_faults_come_at_once(folder: Path) -> None:
         assert any(line.startswith(start) for line in found), start
 
 
+def test_a_data_folder_that_nobody_needs_may_be_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERT_JUDGE_DATA", "/no/such")
+    raw = changed(sound(folder), {"data": DELETE})
+    for name in ("one", "two"):
+        raw["imports"][name]["path"] = str(folder / f"{name}.csv")
+    assert plan.make(raw).import_path("one") == folder / "one.csv"
+
+
+def test_files_with_a_path_of_their_own_are_checked_without_the_data_folder(folder: Path) -> None:
+    raw = changed(sound(folder), {"data": "/no/such", "imports/two/path": "/nor/this.csv"})
+    assert [line.split(":")[0] for line in faults(raw)] == ["data", "imports.two.path"]
+
+
 def test_an_empty_configuration_names_what_it_needs() -> None:
     assert [line.split(":")[0] for line in faults({})] == ["models", "tasks", "judges", "score_with"]
 

@@ -113,3 +113,25 @@ def test_writing_elsewhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not the top folder of the repository"):
         config_docs.write("default", tmp_path)
     assert not any(tmp_path.iterdir())
+
+
+def test_the_five_lines_for_your_own_answers_have_no_fault(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "real_answers.md").read_text("utf-8")
+    lines = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0]
+    assert len(lines.splitlines()) == 5
+    raw = yaml.safe_load(lines)
+    answers, checkpoint = raw["imports"]["mine"], raw["judges"]["judge"]
+    assert (Path(answers["path"]).suffix, Path(checkpoint["checkpoint"]).name) == (".csv", "bert")
+    answers["path"], checkpoint["checkpoint"] = str(tmp_path / "answers.csv"), str(tmp_path)
+    (tmp_path / "answers.csv").write_text(
+        "question,references,candidate,model\nCapital of France?,Paris,Paris!,New Bing\n", "utf-8"
+    )
+    assert plan.make(raw).scored == [("New-Bing", "mine")]
+
+
+def test_every_file_of_the_configurations_is_described() -> None:
+    page = (ROOT / "docs" / "real_answers.md").read_text("utf-8")
+    for path in sorted((ROOT / "configs").glob("*.yaml")):
+        paths = [entry["path"] for entry in yaml.safe_load(path.read_text("utf-8")).get("imports", {}).values()]
+        assert all(f"`{name}`" in page for name in paths)
+        assert not paths or f"`{path.name}`" in page

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "schema_words", "config_faults", "config_files", "config", "default_run", "logs"),
     ("tables", "draws", "shards", "model_files", "hub", "prepare"),
     ("importers", "tasks"),
-    ("plan", "plan_faults", "generators"),
+    ("plan", "plan_faults", "model_keys", "generators"),
     ("candidates",),
     ("encoder",),
     ("judges",),

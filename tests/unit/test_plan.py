@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bert_judge import config_files, plan, tables
+from bert_judge import config_files, model_keys, plan, tables
 from bert_judge.errors import ConfigError
 
 Specs = dict[tuple[str, ...], str]
@@ -225,7 +225,7 @@ def test_a_listed_model_is_not_meant_by_the_star(data: Path) -> None:
     [("New Bing", "New-Bing"), ("a/b@c", "a-b-c"), ("gpt-4", "gpt-4"), (" x ", "x"), ("..", "unnamed"), ("漢", "unnamed")],
 )
 def test_plain_names(text: str, name: str) -> None:
-    assert plan.plain_name(text) == name
+    assert model_keys.plain_name(text) == name
 
 
 def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

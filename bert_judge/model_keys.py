@@ -1,0 +1,48 @@
+"""Keys of `models` that hold a `*`: each stands for the models of its files whose names match."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+
+from bert_judge.config import Config, ImportedModel, Model
+
+
+def expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[str, Model], list[str]]:
+    """Replace keys with `*` by the models that they stand for; and what is wrong with such keys.
+
+    Args:
+        config: the configuration.
+        in_files: import → names of the models in the file.
+    """
+    models: dict[str, Model] = {k: m for k, m in config.models.items() if "*" not in k}
+    faults: list[str] = []
+    listed = {entry.named or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
+    for pattern, entry in config.models.items():
+        if "*" not in pattern:
+            continue
+        if not isinstance(entry, ImportedModel) or entry.named is not None:
+            faults.append(f"models.{pattern}: only an imported model without `named` may have a * in its key; write the name out")
+            continue
+        matched: dict[str, list[str]] = {}
+        for source in entry.source:
+            for named in in_files.get(source, ()):
+                if fnmatch.fnmatchcase(named, pattern):
+                    matched.setdefault(named, []).append(source)
+        if not matched and any(source in in_files for source in entry.source):
+            faults.append(f"models.{pattern}: no model in its files has such a name; mend the key")
+        for named, sources in sorted(matched.items()):
+            # A model that is listed by name has its own entry.
+            if named in listed:
+                continue
+            key = plain_name(named)
+            if key in models:
+                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with `named:`")
+            models[key] = ImportedModel(generator="imported", source=sources, named=named)
+    return models, faults
+
+
+def plain_name(text: str) -> str:
+    """A model's name in a file as a name that can be a folder."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip("-.") or "unnamed"
