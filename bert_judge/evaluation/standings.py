@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,11 +71,6 @@ def revisions(paths: Sequence[Path]) -> dict[str, str]:
     for path in paths:
         found |= tables.provenance(path).get("revisions", {})
     return found
-
-
-def wanted(path: Path) -> dict[str, Any]:
-    """The spec that made a table."""
-    return json.loads(tables.provenance(path).get("spec", "{}"))
 
 
 def _standings(frame: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:

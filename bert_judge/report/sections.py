@@ -23,10 +23,10 @@ LEVEL_TITLES = {"all": "All tasks", "family": "Family", "task": "Task"}
 
 @dataclass(frozen=True)
 class JudgeView:
-    """How a judge is drawn. `role` is gold, trained or other."""
+    """How a judge is drawn. `role` is gold, trained or other; `note` says what it is."""
 
     name: str
-    kind: str
+    note: str
     role: str
     index: int
     colour: int
@@ -62,9 +62,8 @@ def judge_views(spec: Mapping[str, Any]) -> list[JudgeView]:
         judge: "gold" if judge == spec["gold"] else "trained" if judge in spec["trained"] else "other" for judge in spec["judges"]
     }
     ordered = sorted(spec["judges"], key=lambda judge: ["gold", "trained", "other"].index(role[judge]))
-    return [
-        JudgeView(judge, spec["kinds"].get(judge, ""), role[judge], index, index % COLOURS) for index, judge in enumerate(ordered)
-    ]
+    notes = {judge: spec["kinds"].get(judge, "") if role[judge] == "other" else role[judge] for judge in ordered}
+    return [JudgeView(judge, notes[judge], role[judge], index, index % COLOURS) for index, judge in enumerate(ordered)]
 
 
 def lead_judge(views: Sequence[JudgeView]) -> str:
