@@ -140,4 +140,5 @@ class Workspace:
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("BERT_JUDGE_DATA", "PYTHONPATH")}
-        return kept | {"PYTHONPATH": str(Path(__file__).with_name("site"))}
+        # The library of this checkout, wherever the installed one lies.
+        return kept | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).with_name("site")), str(PROJECT)])}
