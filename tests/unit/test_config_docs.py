@@ -123,9 +123,7 @@ def test_the_five_lines_for_your_own_answers_have_no_fault(tmp_path: Path) -> No
     answers, checkpoint = raw["imports"]["mine"], raw["judges"]["judge"]
     assert (Path(answers["path"]).suffix, Path(checkpoint["checkpoint"]).name) == (".csv", "bert")
     answers["path"], checkpoint["checkpoint"] = str(tmp_path / "answers.csv"), str(tmp_path)
-    (tmp_path / "answers.csv").write_text(
-        "question,references,candidate,model\nCapital?,Paris,Paris!,New Bing\n", "utf-8"
-    )
+    (tmp_path / "answers.csv").write_text("question,references,candidate,model\nCapital?,Paris,Paris!,New Bing\n", "utf-8")
     assert plan.make(raw).scored == [("New-Bing", "mine")]
 
 
