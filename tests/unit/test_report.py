@@ -21,6 +21,7 @@ from bert_judge.report.plot import save_standings_plot
 ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=alert(1)></div></main>"
 HEBREW = "בירת צרפת היא פריז"
 VOID = {"meta", "link", "input", "br"}
+KINDS = {"strict": "lexical", "gold": "imported", "bert": "bert"}
 TABLES = ("standings", "agreement", "comparisons")
 
 
@@ -147,7 +148,7 @@ def test_the_same_tables_give_the_same_page(tmp_path, scores):
     first = path.read_bytes()
     spec = json.loads(tables.provenance(tmp_path / "standings.parquet")["spec"])
     paths = [tmp_path / f"{name}.parquet" for name in TABLES]
-    build_report({**spec, "kinds": {}, "simulated": False}, *paths, scores[::-1], {}, path)
+    build_report({**spec, "kinds": KINDS, "simulated": False}, *paths, scores[::-1], {}, path)
     assert path.read_bytes() == first
 
 
