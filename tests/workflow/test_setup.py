@@ -1,0 +1,25 @@
+"""The set-up installs one known version of everything that the project names."""
+
+import tomllib
+from itertools import chain
+
+import pytest
+from packaging.requirements import Requirement
+from workspace import PROJECT
+
+DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+LISTS = [DECLARED["dependencies"], *DECLARED["optional-dependencies"].values()]
+NEEDED = [need for need in map(Requirement, chain(*LISTS)) if need.name != DECLARED["name"]]
+PINNED = {
+    pin.name.lower(): pin
+    for line in (PROJECT / "constraints.txt").read_text().splitlines()
+    if line.strip() and not line.startswith("#")
+    for pin in [Requirement(line)]
+}
+
+
+@pytest.mark.parametrize("need", NEEDED, ids=lambda need: need.name)
+def test_every_dependency_is_pinned_within_its_range(need: Requirement) -> None:
+    (pin,) = PINNED[need.name.lower()].specifier
+    assert pin.operator == "=="
+    assert need.specifier.contains(pin.version)
