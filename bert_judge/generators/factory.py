@@ -1,0 +1,41 @@
+"""The one place that knows which class stands behind which `generator:` of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bert_judge.errors import InputError
+from bert_judge.generators.protocol import Generator
+
+
+def make_generator(name: str, settings: Mapping[str, Any], manifest: Path | None) -> Generator:
+    """Load a model.
+
+    Args:
+        name: the model's name in the configuration.
+        settings: the values of its block, `generator` among them.
+        manifest: what says where the model's files lie; None for a generator that needs none.
+
+    Raises:
+        InputError: the model cannot be loaded, or its generator makes no answers of its own.
+    """
+    match settings["generator"]:
+        case "simulated":
+            from bert_judge.generators.simulated import SimulatedGenerator
+
+            return SimulatedGenerator(name, settings)
+        case "hf":
+            from bert_judge.generators.hf import HFGenerator
+            from bert_judge.prepare import load_manifest
+
+            return HFGenerator(name, settings, load_manifest(_needed(name, manifest)))
+        case other:
+            raise InputError(f"models.{name}: a model of the kind {other!r} cannot be asked; name one that generates")
+
+
+def _needed(name: str, manifest: Path | None) -> Path:
+    if manifest is None:
+        raise InputError(f"models.{name}: no manifest says where its files lie; run the prepare stage first")
+    return manifest
