@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -48,59 +47,115 @@ def generate_candidates(
     spec: Mapping[str, Any],
     task_table: str | Path,
     output: str | Path,
-    work_folder: str | Path,
+    folder: str | Path,
     make_generator: Callable[[], Generator],
     revisions: Mapping[str, str] | None = None,
     shard_rows: int = SHARD_ROWS,
+    keep: bool = False,
 ) -> None:
     """Have a model answer every question of a task, as often as its setting `attempts` says, and write the answers.
 
     Args:
         spec: `Plan.candidates_spec` of a model that is no imported one.
-        work_folder: keeps the finished shards until the table is written. An answer is taken from there only if spec, revisions
-            and prompt are the same.
+        folder: where the finished shards lie. An answer is taken from there only if model, revision, settings and prompt are the
+            same; one that failed is asked for again.
         make_generator: loads the model; called only when an answer is missing.
         revisions: of the model, as far as known without loading it.
         shard_rows: answers per shard, the most that a kill can lose.
+        keep: leave the answers in the folder, for dear ones: a raised limit, an added row or another table then pays only for what
+            is missing. Otherwise they go when the table is written.
     """
     revisions = dict(revisions or {})
-    requests = _requests(spec, tables.read(task_table, tables.TASK))
-    origin = tables.canonical({"spec": spec, "revisions": revisions})
-    keys = [shards.content_key(origin, request.sample_id, request.attempt, request.prompt) for request in requests]
-    loaded: list[Generator] = []
-
-    def work(shard: Sequence[Request]) -> list[dict[str, Any]]:
-        if not loaded:
-            loaded.append(make_generator())
-        return [_plain(completion) for completion in loaded[0].generate(shard)]
-
-    answers = shards.run(requests, keys, work, work_folder, shard_rows, what="answers")
-    for generator in loaded:
-        revisions |= generator.revisions
-    frame = pd.DataFrame(
-        [_row(spec["model"], *pair) for pair in zip(requests, answers, strict=True)], columns=tables.CANDIDATES.names
-    )
-    tables.write(frame, output, tables.CANDIDATES, spec, revisions)
-    shards.clear(work_folder)
+    requests, keys = asked(spec, task_table, revisions)
+    work = _Work(make_generator)
+    answers = shards.run(requests, keys, work, folder, shard_rows, "answers", _lasting)
+    rows = [_row(spec["model"], *pair) for pair in zip(requests, answers, strict=True)]
+    frame = pd.DataFrame(rows, columns=tables.CANDIDATES.names)
+    tables.write(frame, output, tables.CANDIDATES, spec, revisions | work.revisions)
+    if not keep:
+        shards.clear(folder)
     counts = frame["status"].value_counts()
     log.info("%s, %s: %s", spec["model"], spec["task"], ", ".join(f"{count} {status}" for status, count in counts.items()))
 
 
-def _requests(spec: Mapping[str, Any], task: pd.DataFrame) -> list[Request]:
+def fill_store(
+    parts: Iterable[tuple[Mapping[str, Any], str | Path]],
+    folder: str | Path,
+    make_generator: Callable[[], Generator],
+    revisions: Mapping[str, str] | None = None,
+    shard_rows: int = SHARD_ROWS,
+) -> None:
+    """Have a model answer everything that several tables lack, loading it once; `generate_candidates` then only writes them.
+
+    Args:
+        parts: spec and task table of each table of candidates, all of one model.
+        folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
+    """
+    requests: list[Request] = []
+    keys: list[str] = []
+    for spec, task_table in parts:
+        more = asked(spec, task_table, revisions or {})
+        requests += more.requests
+        keys += more.keys
+    shards.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers", _lasting)
+
+
+class Asked(NamedTuple):
+    """What a table of candidates needs: its requests, and for each the content key under which a store keeps the answer."""
+
+    requests: list[Request]
+    keys: list[str]
+
+
+def asked(spec: Mapping[str, Any], task_table: str | Path, revisions: Mapping[str, str]) -> Asked:
+    """The requests of a table of candidates; the task, its limit and the number of attempts are no part of their keys."""
+    settings = {key: value for key, value in spec["settings"].items() if key != "attempts"}
+    origin = tables.canonical({"model": spec["model"], "settings": settings, "revisions": revisions})
     requests = []
-    for row in task.to_dict("records"):
+    for row in tables.read(task_table, tables.TASK).to_dict("records"):
         choices = None if row["choices"] is None else tuple(row["choices"])
         sample = Sample(row["question"], tuple(row["references"]), row["answer_kind"], choices)
         text = prompt(sample, spec["family"], spec["prompt_style"])
         requests += [Request(row["sample_id"], attempt, text, sample) for attempt in range(spec["settings"].get("attempts", 1))]
-    return requests
+    return Asked(requests, [shards.content_key(origin, *_identity(spec, request)) for request in requests])
 
 
-def _plain(completion: Completion) -> dict[str, Any]:
+def _identity(spec: Mapping[str, Any], request: Request) -> tuple[str | int, ...]:
+    """What an answer depends on beside the model. A made-up one depends on the question behind the prompt too."""
+    own = (request.prompt, request.attempt)
+    return (request.sample_id, *own) if spec["settings"]["generator"] == "simulated" else own
+
+
+class _Work:
+    """The work of a shard; loads the model when the first one comes."""
+
+    def __init__(self, make_generator: Callable[[], Generator]) -> None:
+        self.make_generator = make_generator
+        self.generator: Generator | None = None
+
+    @property
+    def revisions(self) -> Mapping[str, str]:
+        return self.generator.revisions if self.generator else {}
+
+    def __call__(self, shard: Sequence[Request]) -> list[dict[str, Any]]:
+        if self.generator is None:
+            self.generator = self.make_generator()
+        return [stored(completion) for completion in self.generator.generate(shard)]
+
+
+def _lasting(answer: Mapping[str, Any]) -> bool:
+    """A failure may pass: it stands in this table, and the next run asks again."""
+    return answer["status"] != "error"
+
+
+def stored(completion: Completion) -> dict[str, Any]:
     """A completion as values that a shard can hold."""
     reasoning = completion.reasoning
-    storable = {"text": tables.storable(completion.text), "reasoning": None if reasoning is None else tables.storable(reasoning)}
-    return asdict(completion) | storable
+    return {
+        "text": tables.storable(completion.text),
+        "reasoning": None if reasoning is None else tables.storable(reasoning),
+        **{name: getattr(completion, name) for name in ("status", "prompt_tokens", "completion_tokens")},
+    }
 
 
 def _row(model: str, request: Request, answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +41,7 @@ def run(
     folder: str | Path,
     shard_rows: int,
     what: str = "rows",
+    lasting: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> list[Mapping[str, Any]]:
     """Work through items shard by shard, skipping what earlier shards hold.
 
@@ -50,28 +51,29 @@ def run(
         folder: where the shards lie; made when missing.
         shard_rows: items per shard, the most that a kill can lose.
         what: name of the items in progress lines.
+        lasting: whether a result is worth keeping; one that is not (a failure that may pass) is tried again by the next run.
 
     Returns:
         One result per item, in the items' order. Items with equal keys share one result.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    done = _load(folder)
+    done = _load(folder, set(keys))
     first: dict[str, Item] = {}
     for key, item in zip(keys, items, strict=True):
         first.setdefault(key, item)
-    missing = [(key, item) for key, item in first.items() if key not in done]
-    if len(first) > len(missing):
-        log.info("%d of %d %s are there already", len(first) - len(missing), len(first), what)
-    progress = _Progress(len(missing), what)
+    open_items = [(key, item) for key, item in first.items() if key not in done]
+    if len(first) > len(open_items):
+        log.info("%d of %d %s are there already", len(first) - len(open_items), len(first), what)
+    progress = _Progress(len(open_items), what)
     with _sigterm_waits() as is_asked_to_stop:
-        for start in range(0, len(missing), shard_rows):
+        for start in range(0, len(open_items), shard_rows):
             if is_asked_to_stop():
-                log.warning("asked to stop after %d of %d %s; the next run goes on from here", start, len(missing), what)
+                log.warning("asked to stop after %d of %d %s; the next run goes on from here", start, len(open_items), what)
                 raise SystemExit(128 + signal.SIGTERM)
-            shard = missing[start : start + shard_rows]
+            shard = open_items[start : start + shard_rows]
             results = {key: result for (key, _), result in zip(shard, work([item for _, item in shard]), strict=True)}
-            _save(folder, results)
+            save(folder, {key: result for key, result in results.items() if lasting(result)})
             done |= results
             progress.show(start + len(shard))
     return [done[key] for key in keys]
@@ -125,20 +127,40 @@ def clear(folder: str | Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _save(folder: Path, results: Mapping[str, Mapping[str, Any]]) -> None:
+def store_folder(model: str, root: str | Path = "results") -> Path:
+    """Where all answers lie that a model ever gave, whatever table asked for them."""
+    return Path(root, ".work", "store", model)
+
+
+def save(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write a shard: content key → result. Of no results there is no shard."""
+    if not results:
+        return
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     table = pa.Table.from_pylist([{"key": key, **result} for key, result in results.items()])
     with tables.atomic(folder / f"{content_key(*results)}.parquet") as temporary:
         pq.write_table(table, temporary)
 
 
-def _load(folder: Path) -> dict[str, Mapping[str, Any]]:
+def missing(folder: str | Path, keys: Iterable[str]) -> list[str]:
+    """Those of the keys, in their order, that no shard holds."""
+    wanted = dict.fromkeys(keys)
+    done = _load(Path(folder), set(wanted))
+    return [key for key in wanted if key not in done]
+
+
+def _load(folder: Path, wanted: Set[str]) -> dict[str, Mapping[str, Any]]:
+    """The results with the wanted keys; a store may hold many others, which stay on the disk."""
     done: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("[0-9a-f]*.parquet")):
         try:
+            if wanted.isdisjoint(pq.read_table(path, columns=["key"])["key"].to_pylist()):
+                continue
             rows = pq.read_table(path).to_pylist()
         except (pa.ArrowInvalid, OSError) as error:
             # Of a full disk or a crashed machine; what it held is done again.
             log.warning("%s is not readable and is left out: %s", path, " ".join(str(error).split()))
             continue
-        done |= {row.pop("key"): row for row in rows}
+        done |= {key: row for row in rows if (key := row.pop("key")) in wanted}
     return done

@@ -20,7 +20,8 @@ from bert_judge.generators import hf_model
 from bert_judge.generators.chat import FAILURES, PromptEncoder
 from bert_judge.generators.protocol import Completion, Request
 from bert_judge.generators.reasoning import split, start_marker
-from bert_judge.generators.sampling import RowSampling, row_seed
+from bert_judge.generators.sampling import RowSampling
+from bert_judge.generators.seeds import row_seed
 from bert_judge.prepare import Manifest
 
 log = logging.getLogger(__name__)
@@ -161,7 +162,7 @@ class HFGenerator:
         temperature = self.settings["temperature"]
         if temperature == 0:
             return LogitsProcessorList()
-        seeds = [row_seed(self.settings["seed"], p.request.sample_id, p.request.attempt) for p in batch]
+        seeds = [row_seed(self.settings["seed"], p.request.prompt, p.request.attempt) for p in batch]
         return LogitsProcessorList([RowSampling(seeds, batch[0].budget, width, temperature, self.settings["top_p"])])
 
     def _completion(self, prompt: _Prompt, row: list[int]) -> Completion:

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 import torch
 from transformers import LogitsProcessor
-
-
-def row_seed(seed: int, sample_id: str, attempt: int) -> int:
-    """A seed of 63 bits that is the row's own."""
-    text = json.dumps([seed, sample_id, attempt])
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 1
 
 
 class RowSampling(LogitsProcessor):

@@ -156,7 +156,7 @@ def test_an_interrupted_job_asks_only_what_is_missing(tmp_path: Path) -> None:
         (HF_SPEC, {"m": "2"}, 5),
         ({**HF_SPEC, "prompt_style": "free"}, {"m": "1"}, 5),
         ({**HF_SPEC, "settings": {"generator": "hf", "seed": 1}}, {"m": "1"}, 5),
-        ({**HF_SPEC, "settings": {"generator": "hf", "attempts": 2}}, {"m": "1"}, 10),
+        ({**HF_SPEC, "settings": {"generator": "hf", "attempts": 2}}, {"m": "1"}, 8),
     ],
 )
 def test_answers_of_another_model_are_not_taken_over(

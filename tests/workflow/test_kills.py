@@ -38,7 +38,7 @@ def test_candidates(tmp_path: Path, fresh: Workspace) -> None:
     undisturbed = fresh.copy(tmp_path / "undisturbed")
     undisturbed.done("candidates")
 
-    fresh.kill_when(lambda: bool(fresh.found("results/.work/candidates/tiny/long_test/[0-9a-f]*.parquet")), "candidates")
+    fresh.kill_when(lambda: bool(fresh.found("results/.work/store/tiny/[0-9a-f]*.parquet")), "candidates")
     assert not fresh.found("results/candidates/tiny/long_test.parquet")
     resumed(fresh, "candidates")
     assert f"{SHARD_ROWS} of {QUESTIONS} answers are there already" in fresh.log("candidates/tiny/long_test")
