@@ -31,6 +31,7 @@ _INTEGER = re.compile(r"-?\d+")
 # Options that a letter may name when the question does not list them.
 _UNLISTED = dict.fromkeys("ABCDEFGHIJ", "")
 _SHOWN = 300
+MOST_REFERENCE_WORDS, MOST_SHARED_WORDS = 1_000, 5_000
 
 
 class LexicalJudge:
@@ -137,21 +138,30 @@ def rouge_l_f(reference: Words, answer: Words) -> float:
     return 2 * common_subsequence(reference, answer) / (len(reference) + len(answer))
 
 
-def common_subsequence(reference: Words, answer: Words) -> int:
-    """Length of the longest common subsequence, by bit-parallel dynamic programming (Hyyrö, 2004).
+def common_subsequence(reference: Words, answer: Words) -> float:
+    """Length of the longest common subsequence, by the package `rouge-score`, in words that the caller has split.
 
-    `rouge-score` fills a table of both lengths in Python: minutes and gigabytes for an answer of a megabyte. Here a row of that
-    table is one integer, with a 0 bit for each reference word that the subsequence has taken.
+    That package fills a table of both lengths. Words that the reference lacks cannot be in a common subsequence, so they are left
+    out first; of what remains of an answer of a megabyte the end counts.
     """
-    places: dict[str, int] = {}
-    for place, word in enumerate(reference):
-        places[word] = places.get(word, 0) | 1 << place
-    full = (1 << len(reference)) - 1
-    row = full
-    for word in answer:
-        if matches := row & places.get(word, 0):
-            row = ((row + matches) | (row - matches)) & full
-    return len(reference) - row.bit_count()
+    reference, known = reference[:MOST_REFERENCE_WORDS], set(reference)
+    shared = [word for word in answer if word in known][-MOST_SHARED_WORDS:]
+    return _rouge_scorer().score("\n".join(reference), "\n".join(shared))["rougeL"].recall * len(reference) if shared else 0
+
+
+class _SplitAlready:
+    """Stands in for the tokenizer of `rouge-score`, which keeps nothing but ASCII."""
+
+    def tokenize(self, text: str) -> Words:
+        return text.split("\n")
+
+
+@lru_cache(maxsize=1)
+def _rouge_scorer() -> Any:
+    # Its language toolkit takes seconds to import, which no other rule should pay for.
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(["rougeL"], tokenizer=_SplitAlready())
 
 
 # Metric → (function of non-empty reference and answer words, whether it is 0 or 1 whatever the threshold).
@@ -172,14 +182,14 @@ def _stems(split: Words) -> Words:
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
     """Porter's stem, of words above three letters only, as in `rouge-score`."""
-    return _stemmer().stemWord(word) if len(word) > 3 and word.isascii() else word
+    return _stemmer().stem(word) if len(word) > 3 and word.isascii() else word
 
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    import snowballstemmer
+    from nltk.stem.porter import PorterStemmer
 
-    return snowballstemmer.stemmer("porter")
+    return PorterStemmer()
 
 
 def _options(row: Row) -> Mapping[str, str]:
