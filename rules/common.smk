@@ -62,7 +62,9 @@ def tables_of(pattern, keys):
 
 def share_of_cores():
     """Threads of a job that labels one table: many tables share the cores, one alone takes them all; on a cluster, a node's worth."""
-    return max(1, workflow.cores // len(PLAN.scored)) if workflow.cores else 8
+    # `workflow.cores` raises where no number of cores is given: on a cluster, and when Snakemake only reports.
+    cores = workflow.resource_settings.cores
+    return max(1, cores // len(PLAN.scored)) if cores else 8
 
 
 # --- params ---
@@ -82,10 +84,16 @@ def asset_spec(asset):
 
 
 def task_source(wildcards):
-    """The file that a task's questions come from: an imported file, a user's task file, or none for a built-in task."""
+    """The file that a task's questions come from: an imported file, a data set's, a user's task file, or none."""
     if imported := PLAN.import_of(wildcards.task):
         return PLAN.import_path(imported)
-    return tasks.file_of(wildcards.task) or []
+    return PLAN.source_path(wildcards.task) or tasks.file_of(wildcards.task) or []
+
+
+def task_manifest(wildcards):
+    """What says where a task's data set lies; none for a task that `prepare` has nothing to do for."""
+    asset = f"task-{wildcards.task}"
+    return f"results/prepared/{asset}.json" if asset in PLAN.assets else []
 
 
 def imported_file(wildcards):

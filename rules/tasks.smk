@@ -1,6 +1,8 @@
 rule build_task:
     input:
         source=task_source,
+        # The revision is in the spec; a manifest that was merely written again makes no task stale.
+        manifest=ancient(task_manifest),
     output:
         update("results/tasks/{task}.parquet"),
     log:
@@ -10,7 +12,7 @@ rule build_task:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=4000,
         runtime=30,
     params:
         spec=spec_of(PLAN.task_spec),

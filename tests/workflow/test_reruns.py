@@ -159,3 +159,8 @@ def test_the_configuration_of_the_command_line_replaces_the_default(run: Workspa
 
 def test_a_single_key_of_the_command_line_goes_over_the_default(run: Workspace) -> None:
     assert run.done("--dry-run", "--config", "data=elsewhere").idle
+
+
+def test_snakemake_packs_its_own_report(run: Workspace) -> None:
+    run.done("--report", "run.html")
+    assert "Standings" in (run.folder / "run.html").read_text()

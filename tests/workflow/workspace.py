@@ -76,7 +76,7 @@ class Workspace:
 
     def run(self, *arguments: str) -> Result:
         """Run Snakemake to its end."""
-        ended = subprocess.run(self._command(*arguments), capture_output=True, text=True, cwd=self.folder, env=self._environment())
+        ended = subprocess.run(self._command(*arguments), capture_output=True, text=True, cwd=self.folder, env=self.environment())
         return Result(ended.returncode, ended.stdout + ended.stderr)
 
     def done(self, *arguments: str) -> Result:
@@ -94,7 +94,7 @@ class Workspace:
         process = subprocess.Popen(
             self._command(*arguments),
             cwd=self.folder,
-            env=self._environment() | {"PAUSE_AFTER_SHARD": "1"},
+            env=self.environment() | {"PAUSE_AFTER_SHARD": "1"},
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -138,7 +138,7 @@ class Workspace:
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("BERT_JUDGE_DATA", "PYTHONPATH")}
         # The library of this checkout, wherever the installed one lies.
         return kept | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).with_name("site")), str(PROJECT)])}
