@@ -6,8 +6,9 @@ table in `docs/`; a test fails when one of them drifts. What a configuration *as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import (
     BaseModel,
@@ -53,6 +54,8 @@ class Block(BaseModel):
     model_config = ConfigDict(
         extra="forbid", validate_by_name=True, validate_by_alias=True, use_attribute_docstrings=True, allow_inf_nan=False
     )
+    # Keys that say how the work is done and not what comes out: no part of a spec.
+    run_time: ClassVar[frozenset[str]] = frozenset()
 
 
 # --- files that exist already ---------------------------------------------------------------------------------------
@@ -115,18 +118,12 @@ class ImportedModel(Block):
     """the model's name in the file, when it differs from the key"""
 
 
-class HFModel(Block):
-    """Answers generated here with transformers."""
+class Generated(Block):
+    """Settings of every model that is asked here."""
 
-    generator: Literal["hf"]
+    generator: str
     model: str
     """hub id or local folder"""
-    revision: str | None = None
-    """commit of the hub repository; pinned by `prepare` when left out"""
-    trust_remote_code: bool = False
-    """run code from the model's repository; needs a `revision`"""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """number format of the weights"""
     max_new_tokens: int = Field(2048, gt=0)
     """longest completion, in tokens"""
     temperature: float = Field(0.0, ge=0)
@@ -144,14 +141,100 @@ class HFModel(Block):
     reasoning_end: str = "</think>"
     """what closes a reasoning block"""
 
+
+class LocalModel(Generated):
+    """Settings of every model whose weights are on this machine."""
+
+    revision: str | None = None
+    """commit of the hub repository; pinned by `prepare` when left out"""
+    trust_remote_code: bool = False
+    """run code from the model's repository; needs a `revision`"""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """number format of the weights"""
+
     @model_validator(mode="after")
-    def _remote_code_is_pinned(self) -> HFModel:
+    def _remote_code_is_pinned(self) -> LocalModel:
         if self.trust_remote_code and self.revision is None:
             raise ValueError("trust_remote_code needs a revision: name the commit whose code you trust")
         return self
 
 
-Model = Annotated[Union[SimulatedModel, ImportedModel, HFModel], Field(discriminator="generator")]  # noqa: UP007
+class HFModel(LocalModel):
+    """Answers generated here with transformers."""
+
+    generator: Literal["hf"]
+
+
+class VLLMModel(LocalModel):
+    """Answers generated here with vLLM, which has an environment of its own."""
+
+    run_time: ClassVar[frozenset[str]] = frozenset({"tensor_parallel_size", "gpu_memory_utilization", "enforce_eager"})
+
+    generator: Literal["vllm"]
+    quantization: str | None = None
+    """method of a quantised model, when its own configuration does not tell"""
+    max_model_len: Annotated[int, Field(gt=0)] | None = None
+    """longest prompt and completion together, in tokens; left out: the model's window"""
+    tensor_parallel_size: int = Field(1, gt=0)
+    """GPUs over which the model is spread"""
+    gpu_memory_utilization: float = Field(0.9, gt=0, le=1)
+    """share of a GPU's memory that the engine takes"""
+    enforce_eager: bool = False
+    """no CUDA graphs: starts sooner, generates more slowly"""
+
+
+class OpenAIModel(Generated):
+    """Answers of a server that speaks OpenAI's protocol: a vendor, or a vLLM server of your own."""
+
+    run_time: ClassVar[frozenset[str]] = frozenset(
+        {"base_url", "api_key_env", "concurrency", "requests_per_minute", "timeout", "retries", "budget_tokens"}
+    )
+
+    generator: Literal["openai"]
+    model: str
+    """the model's name on the server"""
+    base_url: str = "https://api.openai.com/v1"
+    """where the server is; the same model at another address is the same model"""
+    api_key_env: str = "OPENAI_API_KEY"
+    """name of the environment variable that holds the key; a server without keys needs none"""
+    temperature: float | None = Field(0.0, ge=0)  # type: ignore[assignment]
+    """0 is greedy; `null` sends none, for models that refuse it"""
+    thinking: bool | None = None
+    """switch of the chat template, for vLLM and other servers that take `chat_template_kwargs`; left out: the server's default"""
+    limit_key: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """what the server calls `max_new_tokens`; OpenAI's newer models want `max_completion_tokens`"""
+    constrain: Literal["structured_outputs", "guided_choice", "json_schema", "none"] = "none"
+    """how an answer out of a list is enforced: vLLM's `structured_outputs`, the older `guided_choice`, OpenAI's `json_schema`"""
+    logprobs: bool = False
+    """ask for log-probabilities of such answers: a judge's score is then a probability"""
+    extra: dict[str, Any] = {}
+    """more keys of the request's body, as the server's documentation names them"""
+    concurrency: int = Field(16, gt=0)
+    """most requests at once"""
+    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
+    """most requests in a minute"""
+    timeout: float = Field(600.0, gt=0)
+    """seconds to wait for an answer"""
+    retries: int = Field(6, ge=0)
+    """how often a request that failed for a passing reason is repeated"""
+    budget_tokens: Annotated[int, Field(gt=0)] | None = None
+    """most tokens that one job may use, prompts and completions; what it leaves unasked has the status `error`"""
+
+    @model_validator(mode="after")
+    def _sound_request(self) -> OpenAIModel:
+        if not re.fullmatch(r"https?://[^\s@]+", self.base_url):
+            raise ValueError("base_url needs http:// or https:// and an address without user and password")
+        if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.api_key_env):
+            raise ValueError("api_key_env needs the name of an environment variable in capitals, never the key itself")
+        if taken := sorted(set(self.extra) & {"model", "messages", "n", "stream", "max_tokens", "max_completion_tokens"}):
+            raise ValueError(f"extra: {taken[0]} is set by the program; remove it there")
+        return self
+
+
+Model = Annotated[
+    Union[SimulatedModel, ImportedModel, HFModel, VLLMModel, OpenAIModel],  # noqa: UP007
+    Field(discriminator="generator"),
+]
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------
@@ -170,6 +253,83 @@ class ImportedTask(Block):
     """what kind of task it is; agreement is reported per family"""
 
 
+class SourceColumns(Block):
+    """Which column of a data set holds what. A dot leads into a nested one: `answers.text`."""
+
+    question: Names = ["question"]
+    """the question; several columns are joined. A list of questions is a dialogue: each is asked with what was said before"""
+    answer: Names = ["answer"]
+    """right answers; of several columns, any is right"""
+    choices: Names | None = None
+    """multiple choice: a list of options, or several columns with one option each, the right one among them"""
+    labels: str | None = None
+    """multiple choice: what `answer` calls the options, when that is not A, B, C, …"""
+    context: Names | None = None
+    """reading: the text; of several columns, the members belong together, as titles and paragraphs do"""
+
+
+# What an answer looks like in a data set, by the families that may say so.
+ANSWER_FORMS = {
+    "plain": ("multiple_choice", "reading", "math", "short_answer"),
+    "index": ("multiple_choice",),
+    "flags": ("multiple_choice",),
+    "after_hashes": ("math",),
+    "boxed": ("math",),
+    "with_unit": ("math",),
+    "drop": ("reading",),
+}
+
+
+class TaskSource(Block):
+    """A task made from the rows of a data set: one of the hub, or a file."""
+
+    repository: str | None = None
+    """hub id of a data set; a folder of that name under LOCAL_DATASETS_DIR goes first"""
+    path: str | None = None
+    """or a parquet, JSONL or CSV file; relative to `data`"""
+    config: Names | None = None
+    """configurations (subsets) of the data set, one after the other"""
+    split: str = "test"
+    """split of the data set"""
+    revision: str | None = None
+    """commit of the hub repository; pinned by `prepare` when left out"""
+    family: Family
+    """what kind of task it is: it decides the prompt and what an answer looks like"""
+    columns: SourceColumns = SourceColumns()
+    """the data set's column names"""
+    answer_form: Literal["plain", "index", "flags", "after_hashes", "boxed", "with_unit", "drop"] = "plain"
+    """how the answer is written: `plain` text (of an option: its letter, label or text), an option's `index` from 0, `flags` with 1 for
+    the right option, `after_hashes` (behind ####), `boxed` (the last box of a solution), `with_unit` ("9 (apples)"), `drop`
+    (the structure of DROP: number, date, spans)"""
+    shuffle: bool = False
+    """multiple choice: put the options in an order that is drawn for each question, always the same"""
+    where: dict[str, Value | list[Value]] = {}
+    """keep rows whose column has this value, or one of these values"""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> TaskSource:
+        if (self.repository is None) == (self.path is None):
+            raise ValueError("give either the repository of a data set or the path of a file")
+        if self.path and (useless := self.model_fields_set & {"config", "split", "revision"}):
+            raise ValueError(f"a file has no {' and '.join(sorted(useless))}; remove what is set here, or name a repository")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_family(self) -> TaskSource:
+        choice = self.family == "multiple_choice"
+        if self.family not in ANSWER_FORMS[self.answer_form]:
+            raise ValueError(f"the answer_form {self.answer_form} belongs to {ANSWER_FORMS[self.answer_form][0]}, not {self.family}")
+        if choice and not self.columns.choices:
+            raise ValueError("a multiple-choice task needs columns.choices; name the column of the options")
+        if choice and len(self.columns.answer) > 1:
+            raise ValueError("a multiple-choice task has one column for the answer; name one under columns.answer")
+        if not choice and (self.columns.choices or self.columns.labels or self.shuffle):
+            raise ValueError(f"columns.choices, columns.labels and shuffle belong to multiple_choice, not {self.family}")
+        if self.family == "reading" and not self.columns.context:
+            raise ValueError("a reading task needs columns.context; name the column of the text")
+        return self
+
+
 class Tasks(Block):
     """Which questions are asked."""
 
@@ -179,6 +339,10 @@ class Tasks(Block):
     """tasks on which the models are scored"""
     imported: dict[Name, ImportedTask] = {}
     """tasks that are made from imported files"""
+    sources: dict[Name, TaskSource] = {}
+    """tasks that are made from data sets, beside the published ones that are known by name"""
+    limit: dict[Name, Annotated[int, Field(gt=0)]] = {}
+    """ask at most this many questions of a task; always the same ones, and a higher limit keeps them"""
 
 
 # --- judges ---------------------------------------------------------------------------------------------------------

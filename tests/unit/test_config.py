@@ -84,6 +84,7 @@ def faults(raw: Mapping[str, Any]) -> list[str]:
 
 
 HF = {"generator": "hf", "model": "owner/name"}
+SERVED = {"generator": "openai", "model": "m"}
 SIMULATED = {"generator": "simulated", "knowledge": 0.5}
 # What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -141,11 +142,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown generator": (
         {"models/bing/generator": "gpt"},
-        "models.bing.generator: unknown generator 'gpt'; known are: hf, imported, simulated",
+        "models.bing.generator: unknown generator 'gpt'; known are: hf, imported, openai, simulated, vllm",
     ),
     "generator left out": (
         {"models/bing/generator": DELETE},
-        "models.bing.generator: is missing; add one of hf, imported, simulated",
+        "models.bing.generator: is missing; add one of hf, imported, openai, simulated, vllm",
     ),
     "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; known are: "),
     "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; it says: the rule"),
@@ -159,6 +160,18 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "code that nobody pinned": (
         {"models/big": {**HF, "trust_remote_code": True}},
         "models.big: trust_remote_code needs a revision: name the commit whose code you trust",
+    ),
+    "key in the place of its variable": (
+        {"models/big": {**SERVED, "api_key_env": "sk-0123"}},
+        "models.big: api_key_env needs the name of an environment variable in capitals, never the key itself",
+    ),
+    "server without a scheme": (
+        {"models/big": {**SERVED, "base_url": "localhost:8000"}},
+        "models.big: base_url needs http:// or https:// and an address without user and password",
+    ),
+    "extra key that is taken": (
+        {"models/big": {**SERVED, "extra": {"n": 2}}},
+        "models.big: extra: n is set by the program; remove it there",
     ),
     "dataset and checkpoint": (
         {"judges/bert/checkpoint": "owner/name"},
