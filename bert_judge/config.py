@@ -298,8 +298,8 @@ class TaskSource(Block):
     columns: SourceColumns = SourceColumns()
     """the data set's column names"""
     answer_form: Literal["plain", "index", "flags", "after_hashes", "boxed", "with_unit", "drop"] = "plain"
-    """how the answer is written: `plain` text (of an option: its letter, label or text), an option's `index` from 0, `flags` with 1 for
-    the right option, `after_hashes` (behind ####), `boxed` (the last box of a solution), `with_unit` ("9 (apples)"), `drop`
+    """how the answer is written: `plain` text (of an option: its letter, label or text), an option's `index` from 0, `flags` with 1
+    for the right option, `after_hashes` (behind ####), `boxed` (the last box of a solution), `with_unit` ("9 (apples)"), `drop`
     (the structure of DROP: number, date, spans)"""
     shuffle: bool = False
     """multiple choice: put the options in an order that is drawn for each question, always the same"""
@@ -318,7 +318,9 @@ class TaskSource(Block):
     def _fits_family(self) -> TaskSource:
         choice = self.family == "multiple_choice"
         if self.family not in ANSWER_FORMS[self.answer_form]:
-            raise ValueError(f"the answer_form {self.answer_form} belongs to {ANSWER_FORMS[self.answer_form][0]}, not {self.family}")
+            raise ValueError(
+                f"the answer_form {self.answer_form} belongs to {ANSWER_FORMS[self.answer_form][0]}, not {self.family}"
+            )
         if choice and not self.columns.choices:
             raise ValueError("a multiple-choice task needs columns.choices; name the column of the options")
         if choice and len(self.columns.answer) > 1:

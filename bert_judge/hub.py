@@ -19,7 +19,10 @@ from bert_judge.errors import InputError
 
 log = logging.getLogger(__name__)
 
-NO_NETWORK = "run the prepare stage where there is a network and share HF_HOME, or put the model's folder under LOCAL_MODELS_DIR/"
+NO_NETWORK = "run the prepare stage where there is a network and share HF_HOME, or put the {kind}'s folder under {shelf}/"
+# Kind of repository → the variable that names a folder of local copies, and where the hub's page of it lies.
+SHELVES = {"model": "LOCAL_MODELS_DIR", "data set": "LOCAL_DATASETS_DIR"}
+PAGES = {"model": "", "data set": "datasets/"}
 
 
 def snapshot(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str]:
@@ -40,7 +43,7 @@ def snapshot(repository: str, revision: str | None, remote_code: bool) -> tuple[
         return _download(repository, revision, remote_code)
     # The client's own errors derive from these.
     except (OSError, errors.HTTPError, errors.HFValidationError) as error:
-        if _out_of_reach(error) and (folder := _cached_folder(repository, revision, remote_code)):
+        if out_of_reach(error) and (folder := _cached_folder(repository, revision, remote_code)):
             log.warning("%s: the hub is out of reach; using the cached snapshot %s", repository, folder.name)
             return folder, folder.name
         raise InputError(fault(error, repository, revision)) from error
@@ -53,7 +56,7 @@ def _download(repository: str, revision: str | None, remote_code: bool) -> tuple
     model_files.check_names(names, f"model {repository!r}: its repository")
     missing = [name for name in names if _cached_file(repository, name, info.sha) is None]
     total = sum(sizes[name] for name in missing)
-    _check_space(repository, total)
+    check_space(repository, total)
     log.info("%s at %s: %d of %d files to download, %.1f MB", repository, info.sha, len(missing), len(names), total / 1e6)
     loaded = 0
     for number, name in enumerate(missing, start=1):
@@ -84,33 +87,42 @@ def _cached_folder(repository: str, revision: str | None, remote_code: bool) -> 
     return config.parent
 
 
-def _check_space(repository: str, needed: int) -> None:
+def check_space(repository: str, needed: int, kind: str = "model") -> None:
+    """Refuse a download of `needed` bytes when the cache's disk has less.
+
+    Raises:
+        InputError: says what is missing.
+    """
     folder = Path(constants.HF_HUB_CACHE)
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise InputError(
-            f"model {repository!r}: needs {needed / 1e9:.1f} GB, and {constants.HF_HUB_CACHE} has {free / 1e9:.1f} GB free; "
+            f"{kind} {repository!r}: needs {needed / 1e9:.1f} GB, and {constants.HF_HUB_CACHE} has {free / 1e9:.1f} GB free; "
             "make room, or set HF_HOME to a larger disk"
         )
 
 
-def _out_of_reach(error: Exception) -> bool:
+def out_of_reach(error: Exception) -> bool:
     """Whether the hub gave no answer at all, or only that it is broken or busy."""
     if isinstance(error, errors.HfHubHTTPError):
         return error.response.status_code >= 500 or error.response.status_code == 429
     return isinstance(error, (ConnectionError, TimeoutError, errors.HTTPError, errors.LocalEntryNotFoundError))
 
 
-def fault(error: Exception, repository: str, revision: str | None) -> str:
-    """One line that says why the hub gave nothing, and what to do."""
-    model = f"model {repository!r}"
-    page = f"{constants.ENDPOINT}/{repository}"
+def fault(error: Exception, repository: str, revision: str | None, kind: str = "model") -> str:
+    """One line that says why the hub gave nothing, and what to do.
+
+    Args:
+        kind: `model` or `data set`.
+    """
+    model = f"{kind} {repository!r}"
+    page = f"{constants.ENDPOINT}/{PAGES[kind]}{repository}"
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, errors.HfHubHTTPError):
         # The client wraps the hub's refusal of a single file.
-        return fault(error.__cause__, repository, revision)
+        return fault(error.__cause__, repository, revision, kind)
     match error:
         case errors.GatedRepoError():
             return f"{model} is gated: accept its licence at {page} and set HF_TOKEN to a token of that account"
@@ -128,8 +140,7 @@ def fault(error: Exception, repository: str, revision: str | None) -> str:
         return f"{model}: the hub refuses the token ({status}); set HF_TOKEN to a valid one with read access"
     if status is not None:
         return f"{model}: the hub answers {status}; try again later"
-    if _out_of_reach(error):
-        return (
-            f"{model}: the hub cannot be reached ({type(error).__name__}), and its cache lacks the model; {NO_NETWORK}{repository}"
-        )
+    if out_of_reach(error):
+        cure = NO_NETWORK.format(kind=kind, shelf=SHELVES[kind])
+        return f"{model}: the hub cannot be reached ({type(error).__name__}), and its cache lacks the {kind}; {cure}{repository}"
     return f"{model}: the download failed ({type(error).__name__}: {' '.join(str(error).split())[:200]}); run again"

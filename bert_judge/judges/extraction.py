@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from bert_judge.latex import BOX, boxed, closing_brace
+
 _REASONING_END = re.compile(
     r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>",
     re.IGNORECASE,
@@ -39,8 +41,6 @@ _DECORATION = " \t\r\n*_`~\"'“”«»「」"
 _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 
-_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?:\{|([A-Za-z0-9]))")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}]*)\}")
 
 _DIGITS = r"(?:\d{1,3}(?:(?:\{,\}|\\[,!]|,)\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
@@ -84,17 +84,6 @@ def final_answer(text: str) -> str | None:
     return tidy(line) or None
 
 
-def boxed(text: str) -> str | None:
-    r"""The content of the last `\boxed{…}`, its braces balanced; None when the last box is not closed."""
-    box = _last(_BOX, text)
-    if box is None:
-        return None
-    if box[1]:
-        return box[1]
-    end = _closing_brace(text, box.end())
-    return text[box.end() : end].strip() or None if end else None
-
-
 def last_number(text: str) -> str | None:
     """The last number of the final answer or box, or of the whole text when these hold none.
 
@@ -124,21 +113,11 @@ def tidy(text: str) -> str:
         text = text.strip(_DECORATION).rstrip(".,;:。")
         if wrapped := _WRAPPED.fullmatch(text):
             text = next(group for group in wrapped.groups() if group is not None)
-        elif (box := _BOX.match(text)) and _closing_brace(text, box.end()) == len(text) - 1:
+        elif (box := BOX.match(text)) and closing_brace(text, box.end()) == len(text) - 1:
             text = text[box.end() : -1]
         else:
             break
     return _TEXT_COMMAND.sub(r"\1", text).strip()
-
-
-def _closing_brace(text: str, start: int) -> int | None:
-    """Where the brace that was opened just before `start` closes."""
-    depth = 1
-    for brace in _BRACE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if depth == 0:
-            return brace.start()
-    return None
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

@@ -1,4 +1,4 @@
-"""The stage that writes a task's table: questions and references, out of a task function or an imported file."""
+"""The stage that writes a task's table: questions and references, out of a task function, a data set or an imported file."""
 
 from __future__ import annotations
 
@@ -13,54 +13,86 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.importers import task_rows
-from bert_judge.tasks import registry
+from bert_judge.prepare import load_manifest
+from bert_judge.tasks import from_source, registry
+from bert_judge.tasks.families import NUMBER
 from bert_judge.tasks.registry import Sample
 
 log = logging.getLogger(__name__)
 
-# 18, -3.5, 1,234.50, .5, 2e10, $18 or 12%.
-NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?((\d{1,3}(,\d{3})+|\d+)(\.\d*)?|\.\d+)(e[-+]?\d+)?\s?%?", re.IGNORECASE)
 LETTER = re.compile(r"[A-Z]")
 
 
-def build_task(spec: Mapping[str, Any], output: str | Path, source: str | Path | None = None) -> None:
+def build_task(
+    spec: Mapping[str, Any], output: str | Path, source: str | Path | None = None, manifest: str | Path | None = None
+) -> None:
     """Write the task table.
 
     Args:
-        spec: `Plan.task_spec`; with an `import`, the questions come from a file.
-        source: that file, or the Python file that defines the task; None for a built-in task.
+        spec: `Plan.task_spec`; with an `import` or a `source`, the questions come from a file or a data set.
+        source: that file, or the Python file that defines the task; None for a built-in task and for a data set of the hub.
+        manifest: of a prepared data set.
 
     Raises:
         InputError: the file cannot be read, there is no such task, a sample is not sound, or there is none.
     """
+    revisions: dict[str, str] = {}
     if "import" in spec:
         assert source is not None
-        samples = list(_imported(spec, source))
-        if not samples:
-            raise InputError(
-                f"{source}: no question of task {spec['task']!r} falls between {spec['part']['questions']}; "
-                f"widen tasks.imported.{spec['task']}.questions"
-            )
+        samples = _imported(spec, source)
+    elif "source" in spec:
+        files = [Path(source)] if source is not None else []
+        if manifest is not None:
+            prepared = load_manifest(manifest)
+            files = [prepared.path / file.name for file in prepared.files]
+            revisions = {prepared.repository: prepared.revision}
+        samples = from_source.samples(spec["task"], spec["source"], files)
     else:
         if source is not None:
             registry.load_files([source])
-        samples = list(_defined(spec["task"]))
-        if not samples:
-            raise InputError(f"task {spec['task']!r}: its function yields no sample; let it yield at least one")
+        samples = _defined(spec["task"])
+    distinct = _distinct(spec["task"], samples, spec.get("limit"), folds="import" not in spec)
+    if not distinct:
+        raise InputError(_nothing(spec, source))
     frame = pd.DataFrame(
         {
-            "sample_id": [tables.sample_id(spec["task"], sample.question, sample.references) for sample in samples],
-            "question": [sample.question for sample in samples],
-            "references": [list(sample.references) for sample in samples],
-            "choices": [None if sample.choices is None else list(sample.choices) for sample in samples],
-            "answer_kind": [sample.answer_kind for sample in samples],
+            "sample_id": list(distinct),
+            "question": [sample.question for sample in distinct.values()],
+            "references": [list(sample.references) for sample in distinct.values()],
+            "choices": [None if sample.choices is None else list(sample.choices) for sample in distinct.values()],
+            "answer_kind": [sample.answer_kind for sample in distinct.values()],
         }
     )
-    distinct = frame.drop_duplicates("sample_id")
-    if len(distinct) < len(frame) and "import" not in spec:
-        log.info("%s: %d samples repeat another and are folded", spec["task"], len(frame) - len(distinct))
-    tables.write(distinct, output, tables.TASK, spec)
-    log.info("%s: %d questions", spec["task"], len(distinct))
+    tables.write(frame, output, tables.TASK, spec, revisions)
+    log.info("%s: %d questions", spec["task"], len(frame))
+
+
+def _distinct(task: str, samples: Iterable[Sample], limit: int | None, folds: bool) -> dict[str, Sample]:
+    """Sample id → sample, each once, in the order of the source.
+
+    With a limit, those with the smallest ids are kept. An id is a hash of the sample's content, so the choice looks like a draw, is
+    the same in every run, and a higher limit keeps what a lower one chose.
+    """
+    found: dict[str, Sample] = {}
+    count = 0
+    for count, sample in enumerate(samples, 1):  # noqa: B007
+        found.setdefault(tables.sample_id(task, sample.question, sample.references), sample)
+    if folds and len(found) < count:
+        log.info("%s: %d samples repeat another and are folded", task, count - len(found))
+    if limit is None or limit >= len(found):
+        return found
+    log.info("%s: limited to %d of %d questions", task, limit, len(found))
+    chosen = set(sorted(found)[:limit])
+    return {name: sample for name, sample in found.items() if name in chosen}
+
+
+def _nothing(spec: Mapping[str, Any], source: str | Path | None) -> str:
+    if "import" in spec:
+        return (
+            f"{source}: no question of task {spec['task']!r} falls between {spec['part']['questions']}; "
+            f"widen tasks.imported.{spec['task']}.questions"
+        )
+    return f"task {spec['task']!r}: its function yields no sample; let it yield at least one"
 
 
 def answer_kind(question: str, references: Sequence[str], choices: Sequence[str] | None = None) -> str:

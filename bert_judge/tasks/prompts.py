@@ -10,7 +10,7 @@ MARKER = "Final answer:"
 # What stands for X in "Final answer: X".
 WANTED = {
     "multiple_choice": "the letter of the right option",
-    "reading": "a short span taken from the text",
+    "reading": "a short span taken from the text, a number, or yes or no",
     "math": "a number or a formula",
     "short_answer": "a name, a number or a few words",
 }

@@ -15,8 +15,8 @@ PACKAGE = "bert_judge"
 
 # From the ground up. A module may import from its own floor and from those below, also inside functions.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "schema_words", "config_faults", "config_files", "config", "default_run", "logs"),
-    ("tables", "draws", "shards", "model_files", "hub", "prepare"),
+    ("errors", "latex", "schema_words", "config_faults", "config_files", "config", "default_run", "logs"),
+    ("tables", "draws", "shards", "model_files", "dataset_files", "hub", "hub_datasets", "prepare"),
     ("importers", "tasks"),
     ("plan", "plan_faults", "model_keys", "generators"),
     ("candidates",),

@@ -1,0 +1,18 @@
+"""The published tasks by name, and what a task's source is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+import yaml
+
+from bert_judge.config import TaskSource
+
+
+@cache
+def published() -> Mapping[str, TaskSource]:
+    """Name → source of the 22 published tasks."""
+    text = resources.files("bert_judge.tasks").joinpath("sources.yaml").read_text(encoding="utf-8")
+    return {name: TaskSource.model_validate(entry) for name, entry in yaml.safe_load(text).items()}
