@@ -31,6 +31,10 @@ def make_generator(name: str, settings: Mapping[str, Any], manifest: Path | None
             from bert_judge.prepare import load_manifest
 
             return HFGenerator(name, settings, load_manifest(_needed(name, manifest)))
+        case "openai":
+            from bert_judge.generators.openai import OpenAIGenerator
+
+            return OpenAIGenerator(name, settings)
         case other:
             raise InputError(f"models.{name}: a model of the kind {other!r} cannot be asked; name one that generates")
 

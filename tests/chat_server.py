@@ -1,0 +1,145 @@
+"""A real HTTP server on this machine that speaks OpenAI's chat protocol, and fails the way servers do.
+
+The prompt says what happens: `fail:429*2 Hi` is answered after two refusals. As a program it prints its port and serves for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+FAILURE = re.compile(r"fail:(\w+)\*(\d+)")
+
+
+class ChatServer(ThreadingHTTPServer):
+    """Serves on a port of its own.
+
+    Attributes:
+        seen: bodies of the calls, in the order of their arrival.
+        keys: `Authorization` headers of the calls.
+        parallel: most calls that were open at once.
+        delay: seconds before an answer.
+        dead: answer nobody any more.
+        reply: what replaces parts of an answer's message and choice.
+    """
+
+    daemon_threads = True
+    # A burst of connections must not be refused.
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.tries: Counter[str] = Counter()
+        self.open = self.parallel = 0
+        self.delay = 0.0
+        self.dead = False
+        self.reply: dict[str, Any] = {}
+        self.lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: ChatServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = body["messages"][-1]["content"]
+        with self.server.lock:
+            self.server.seen.append(body)
+            self.server.keys.append(self.headers["Authorization"])
+            self.server.tries[prompt] += 1
+            tries = self.server.tries[prompt]
+            self.server.open += 1
+            self.server.parallel = max(self.server.parallel, self.server.open)
+        time.sleep(self.server.delay)
+        failure = FAILURE.search(prompt)
+        if self.server.dead:
+            self.close_connection = True
+        elif failure and tries <= int(failure[2]):
+            self.fail(failure[1])
+        else:
+            self.send(200, json.dumps(self.answer(body, prompt)))
+        with self.server.lock:
+            self.server.open -= 1
+
+    def answer(self, body: dict[str, Any], prompt: str) -> dict[str, Any]:
+        reply = self.server.reply
+        message = {"role": "assistant", "content": f"answer to {prompt}", **reply.get("message", {})}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None, **reply.get("choice", {})}
+        return {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": f"{body['model']}-2026",
+            "choices": [choice],
+            "usage": {"prompt_tokens": len(prompt.split()), "completion_tokens": 5, "total_tokens": 6},
+        }
+
+    def fail(self, how: str) -> None:
+        match how:
+            case "half":
+                self.send(200, '{"choices": [', length=4000)
+                self.close_connection = True
+            case "garbage":
+                self.send(200, "<html>gateway</html>", kind="text/html")
+            case "notjson":
+                self.send(200, "{]")
+            case "strange":
+                self.send(200, '{"choices": [{"message": 3}]}')
+            case "empty":
+                self.send(200, "{}")
+            case "hang":
+                time.sleep(3)
+            case "drop":
+                self.close_connection = True
+            case _:
+                key = self.headers["Authorization"]
+                self.send(int(how), json.dumps({"error": {"message": f"refused {key}", "code": how}}), wait="0.01")
+
+    def send(self, code: int, text: str, kind: str = "application/json", length: int | None = None, wait: str = "") -> None:
+        data = text.encode()
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(length or len(data)))
+        if wait:
+            self.send_header("Retry-After", wait)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep the test's output clean."""
+
+
+@contextmanager
+def serving() -> Iterator[ChatServer]:
+    """A server in a thread of this process."""
+    server = ChatServer()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+if __name__ == "__main__":
+    alone = ChatServer()
+    alone.delay = float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
+    print(alone.server_port, flush=True)
+    alone.serve_forever()
