@@ -44,7 +44,7 @@ def wanted(names: Iterable[str], configs: Sequence[str] | None, split: str, card
     """
     data = sorted(name for name in names if name.lower().endswith(ENDINGS))
     found: list[str] = []
-    for config in configs or [None]:
+    for config in configs if configs else [None]:
         of_config = _by_card(data, config, split, card) or _by_convention(data, config, split, where)
         if not of_config:
             said = f"config {config!r}, split {split!r}" if config else f"split {split!r}"

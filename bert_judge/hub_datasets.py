@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import huggingface_hub
-from huggingface_hub import errors
+from huggingface_hub import constants, errors
 
 from bert_judge import dataset_files, hub
 from bert_judge.errors import InputError
@@ -101,7 +101,7 @@ def _in_cache(repository: str, name: str, commit: str) -> bool:
 def _cached(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> Found | None:
     """The newest cached snapshot that holds the whole split; with a revision, that one only."""
     try:
-        repositories = huggingface_hub.scan_cache_dir().repos
+        repositories = huggingface_hub.scan_cache_dir(constants.HF_HUB_CACHE).repos
     except errors.CacheNotFound:
         return None
     snapshots = [

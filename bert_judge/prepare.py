@@ -1,8 +1,8 @@
 """The only stage that downloads: the name of a model or data set becomes a folder here, and a manifest says what lies in it.
 
 A name is looked up in this order: the word `minilm` (the encoder that a Python package brings along), a folder, a folder under
-`LOCAL_MODELS_DIR`, the Hugging Face hub; a data set under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the manifest
-and works without a network.
+`LOCAL_MODELS_DIR`, the Hugging Face hub; a data set under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the
+manifest and works without a network.
 """
 
 from __future__ import annotations

@@ -38,6 +38,10 @@ app = typer.Typer(
 )
 
 
+tasks_app = typer.Typer(cls=_Group, help="The tasks that a configuration may name.", no_args_is_help=True)
+app.add_typer(tasks_app, name="tasks")
+
+
 class Part(StrEnum):
     """What is generated from the configuration model."""
 
@@ -104,3 +108,29 @@ def config(
         typer.echo(f"wrote {config_docs.write(part.value)}")
     else:
         typer.echo(config_docs.made(part.value), nl=False)
+
+
+@tasks_app.command("list")
+def list_tasks() -> None:
+    """All tasks that are known by name, with their family and where their questions come from."""
+    from bert_judge.cli.tasks import listed
+
+    for line in listed():
+        typer.echo(line)
+
+
+@tasks_app.command("check")
+def check_tasks(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of tasks; all that have a data set when left out.")] = None,
+    configfile: Annotated[list[Path] | None, typer.Option(help="A configuration whose own sources are checked too.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="How many rows of each data set to map.")] = 100,
+) -> None:
+    """Fetch data sets of the hub, as `prepare` does, and see whether their first rows give questions. Needs a network or copies."""
+    from bert_judge.cli.tasks import checked
+
+    sound = True
+    for good, line in checked(names or [], configfile or [], rows):
+        sound = sound and good
+        typer.echo(line, err=not good)
+    if not sound:
+        raise typer.Exit(1)

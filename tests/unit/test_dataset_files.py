@@ -1,0 +1,295 @@
+"""Which files make up a split: by the README, by name; and fetching them from a hub that is there, refuses, or is gone."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from huggingface_hub import constants
+
+from bert_judge import dataset_files
+from bert_judge.errors import InputError
+from bert_judge.prepare import load_manifest, prepare
+
+CARD = """---
+license: mit
+configs:
+- config_name: main
+  default: true
+  data_files:
+  - split: test
+    path: data/eval-*
+  - {split: train, path: [a.jsonl, b.jsonl]}
+- config_name: flat
+  data_files: "flat/*.csv"
+- config_name: deep
+  data_dir: deep
+  data_files: [{split: test, path: "**/t.csv"}]
+---
+# A data set
+"""
+CARD_FILES = [
+    "README.md",
+    "a.jsonl",
+    "b.jsonl",
+    "data/eval-1.parquet",
+    "data/eval-1.csv",
+    "flat/x.csv",
+    "deep/t.csv",
+    "deep/v/t.csv",
+]
+
+# Files, configurations, split → files of the split.
+NAMED: dict[str, tuple[list[str], list[str] | None, str, list[str]]] = {
+    "gsm8k": (
+        ["main/test-00000-of-00001.parquet", "main/train-00000-of-00001.parquet", "socratic/test-00000-of-00001.parquet"],
+        ["main"],
+        "test",
+        ["main/test-00000-of-00001.parquet"],
+    ),
+    "arc": (
+        [
+            "ARC-Challenge/test-00000-of-00001.parquet",
+            "ARC-Easy/test-00000-of-00001.parquet",
+            "ARC-Easy/train-00000-of-00001.parquet",
+        ],
+        ["ARC-Easy"],
+        "test",
+        ["ARC-Easy/test-00000-of-00001.parquet"],
+    ),
+    "mmlu": (
+        ["all/auxiliary_train-00000-of-00001.parquet", "all/dev-00000-of-00001.parquet", "all/test-00000-of-00001.parquet"],
+        ["all"],
+        "auxiliary_train",
+        ["all/auxiliary_train-00000-of-00001.parquet"],
+    ),
+    "mmlu_pro": (
+        ["data/test-00000-of-00001.parquet", "data/validation-00000-of-00001.parquet"],
+        None,
+        "test",
+        ["data/test-00000-of-00001.parquet"],
+    ),
+    "gpqa": (["gpqa_diamond.csv", "gpqa_main.csv", "dataset.zip"], ["gpqa_main"], "train", ["gpqa_main.csv"]),
+    "hotpotqa in parts": (
+        [
+            "distractor/train-00000-of-00002.parquet",
+            "distractor/train-00001-of-00002.parquet",
+            "fullwiki/train-00000-of-00001.parquet",
+        ],
+        ["distractor"],
+        "train",
+        ["distractor/train-00000-of-00002.parquet", "distractor/train-00001-of-00002.parquet"],
+    ),
+    "the hub's parquet copy": (
+        ["asdiv/validation/0000.parquet", "asdiv/test/0000.parquet"],
+        None,
+        "validation",
+        ["asdiv/validation/0000.parquet"],
+    ),
+    "several configurations": (
+        ["algebra/test-00000-of-00001.parquet", "geometry/test-00000-of-00001.parquet"],
+        ["geometry", "algebra"],
+        "test",
+        ["geometry/test-00000-of-00001.parquet", "algebra/test-00000-of-00001.parquet"],
+    ),
+    "a plain file": (["README.md", "test.jsonl", "train.jsonl"], None, "test", ["test.jsonl"]),
+    "dev for validation": (["dev.csv", "train.csv"], None, "validation", ["dev.csv"]),
+    "parquet before csv": (["data/test.csv", "data/test.parquet"], None, "test", ["data/test.parquet"]),
+    "the only file is training data": (["questions.jsonl"], None, "train", ["questions.jsonl"]),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_names_tell_the_split(case: str) -> None:
+    names, configs, split, files = NAMED[case]
+    assert dataset_files.wanted(names, configs, split, [], "set") == files
+
+
+@pytest.mark.parametrize(
+    ("config", "split", "files"),
+    [
+        (None, "test", ["data/eval-1.parquet"]),
+        ("main", "train", ["a.jsonl", "b.jsonl"]),
+        ("flat", "train", ["flat/x.csv"]),
+        ("deep", "test", ["deep/t.csv", "deep/v/t.csv"]),
+    ],
+)
+def test_the_readme_tells_the_split(config: str | None, split: str, files: list[str]) -> None:
+    card = dataset_files.card_configs(CARD)
+    assert dataset_files.wanted(CARD_FILES, [config] if config else None, split, card, "set") == files
+
+
+@pytest.mark.parametrize(
+    "readme", ["", "# No block", "---\nlicense: mit\n---\n", "---\nconfigs: 3\n---\n", "---\n: [\n---\n", "---\n- a\n---"]
+)
+def test_a_readme_without_a_list_of_configurations(readme: str) -> None:
+    assert dataset_files.card_configs(readme) == []
+
+
+FAULTS: dict[str, tuple[list[str], list[str] | None, str, str]] = {
+    "nothing": ([], None, "test", "has no files of split 'test'; its data files are: none in parquet, JSONL or CSV"),
+    "a script": (["drop.py", "README.md"], None, "test", "has no files of split 'test'; its data files are: none"),
+    "no such config": (
+        ["main/test.csv"],
+        ["easy"],
+        "test",
+        "has no files of config 'easy', split 'test'; its data files are: main/test.csv",
+    ),
+    "no such split": (["main/test.csv"], ["main"], "train", "has no files of config 'main', split 'train'"),
+    "ambiguous": (["a/test.csv", "b/test.csv"], None, "test", "has split 'test' in several folders (a, b); name one as config"),
+    "a part is missing": (["test-00000-of-00002.csv"], None, "test", "lacks test-00001-of-00002.csv, a part of the split"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_split_that_cannot_be_told(case: str) -> None:
+    names, configs, split, fault = FAULTS[case]
+    with pytest.raises(InputError) as told:
+        dataset_files.wanted(names, configs, split, [], "data set 'set'")
+    assert str(told.value).startswith(f"data set 'set' {fault}") and "\n" not in str(told.value)
+
+
+ROWS = b'{"question": "q", "answer": "1"}\n'
+
+
+@dataclass
+class Hub:
+    """A server that answers like the hub for the data set owner/set. `branches`: name → files; refusals end every request."""
+
+    branches: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    refusal: tuple[int, str] | None = None
+    asked: list[str] = field(default_factory=list)
+
+    def commit(self, branch: str) -> str:
+        return hashlib.sha1(branch.encode()).hexdigest()
+
+    def answer(self, path: str) -> tuple[int, dict[str, str], bytes]:
+        path = unquote(path.partition("?")[0])
+        self.asked.append(path)
+        if self.refusal:
+            status, code = self.refusal
+            return status, {"X-Error-Code": code}, b'{"error": "no"}'
+        if path.startswith("/api/datasets/owner/set"):
+            asked = path.removeprefix("/api/datasets/owner/set").removeprefix("/revision/") or "main"
+            branch = next((name for name in self.branches if asked in (name, self.commit(name))), None)
+            if branch is None:
+                return 404, {"X-Error-Code": "RevisionNotFound"}, b"{}"
+            files = [{"rfilename": name, "size": len(content)} for name, content in self.branches[branch].items()]
+            return 200, {}, json.dumps({"id": "owner/set", "sha": self.commit(branch), "siblings": files}).encode()
+        for branch, files in self.branches.items():
+            name = path.removeprefix(f"/datasets/owner/set/resolve/{self.commit(branch)}/")
+            if name in files:
+                tag = hashlib.sha1(files[name]).hexdigest()
+                return 200, {"ETag": f'"{tag}"', "X-Repo-Commit": self.commit(branch)}, files[name]
+        return 404, {"X-Error-Code": "EntryNotFound"}, b""
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, socket_enabled: None) -> Iterator[Hub]:
+    state = Hub()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, headers, content = state.answer(self.path)
+            self.send_response(status)
+            for key, value in {"Content-Length": str(len(content)), **headers}.items():
+                self.send_header(key, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content)
+            self.close_connection = True
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.delenv("LOCAL_DATASETS_DIR", raising=False)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    yield state
+    server.shutdown()
+    server.server_close()
+
+
+def asset(config: list[str] | None = None, split: str = "test", revision: str | None = None) -> dict[str, Any]:
+    return {"repository": "owner/set", "revision": revision, "data_set": {"config": config, "split": split}}
+
+
+def test_only_the_split_is_fetched(hub: Hub, tmp_path: Path) -> None:
+    hub.branches["main"] = {"README.md": b"# Set", "a/test.jsonl": ROWS, "a/train.jsonl": ROWS * 2, "b/test.jsonl": ROWS * 3}
+    prepare(asset(["a"]), tmp_path / "m.json")
+    manifest = load_manifest(tmp_path / "m.json")
+    assert manifest.revision == hub.commit("main")
+    assert [file.name for file in manifest.files] == ["a/test.jsonl"]
+    assert (manifest.path / "a/test.jsonl").read_bytes() == ROWS
+    assert not any("train" in path or "/b/" in path for path in hub.asked)
+
+
+def test_a_script_is_taken_from_the_parquet_copy(hub: Hub, tmp_path: Path) -> None:
+    hub.branches["main"] = {"set.py": b"print('never run')", "README.md": b""}
+    hub.branches["refs/convert/parquet"] = {"default/validation/0000.parquet": b"PAR1"}
+    prepare(asset(split="validation"), tmp_path / "m.json")
+    manifest = load_manifest(tmp_path / "m.json")
+    assert manifest.revision == hub.commit("refs/convert/parquet")
+    assert [file.name for file in manifest.files] == ["default/validation/0000.parquet"]
+    assert not any(path.endswith(".py") for path in hub.asked)
+
+
+def test_a_pinned_revision_is_taken_as_it_is(hub: Hub, tmp_path: Path) -> None:
+    hub.branches = {"main": {"test.jsonl": ROWS * 2}, "v1": {"test.jsonl": ROWS}}
+    prepare(asset(revision=hub.commit("v1")), tmp_path / "m.json")
+    manifest = load_manifest(tmp_path / "m.json")
+    assert manifest.revision == hub.commit("v1")
+    assert (manifest.path / "test.jsonl").read_bytes() == ROWS
+
+
+def test_a_hub_that_is_gone_leaves_the_cache(hub: Hub, tmp_path: Path) -> None:
+    hub.branches["main"] = {"test.jsonl": ROWS}
+    prepare(asset(), tmp_path / "first.json")
+    hub.refusal = (503, "")
+    prepare(asset(), tmp_path / "second.json")
+    assert (tmp_path / "second.json").read_text() == (tmp_path / "first.json").read_text()
+    with pytest.raises(InputError, match="answers 503"):
+        prepare(asset(split="train", revision=hub.commit("v1")), tmp_path / "third.json")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "fault"),
+    [
+        ((401, "GatedRepo"), "data set 'owner/set' is gated: accept its licence at {address}/datasets/owner/set and set HF_TOKEN"),
+        ((404, "RepoNotFound"), "data set 'owner/set' is not on the hub, or is private"),
+        ((404, "RevisionNotFound"), "data set 'owner/set' has no revision 'v9'"),
+        ((500, ""), "data set 'owner/set': the hub answers 500"),
+    ],
+)
+def test_a_refusal_is_one_line(hub: Hub, tmp_path: Path, refusal: tuple[int, str], fault: str) -> None:
+    hub.refusal = refusal
+    with pytest.raises(InputError) as told:
+        prepare(asset(revision="v9"), tmp_path / "m.json")
+    assert str(told.value).startswith(fault.format(address=constants.ENDPOINT)) and "\n" not in str(told.value)
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_no_network_is_one_line(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"put the data set.s folder under LOCAL_DATASETS_DIR/owner/set$"):
+        prepare(asset(), tmp_path / "m.json")
+
+
+def test_a_script_without_a_parquet_copy_is_told(hub: Hub, tmp_path: Path) -> None:
+    hub.branches["main"] = {"set.py": b""}
+    with pytest.raises(InputError, match="has no files of split 'test'; its data files are: none in parquet, JSONL or CSV"):
+        prepare(asset(), tmp_path / "m.json")
