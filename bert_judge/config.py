@@ -231,10 +231,9 @@ class OpenAIModel(Generated):
         return self
 
 
-Model = Annotated[
-    Union[SimulatedModel, ImportedModel, HFModel, VLLMModel, OpenAIModel],  # noqa: UP007
-    Field(discriminator="generator"),
-]
+# Those that can be asked anything, also for a verdict.
+LanguageModel = Union[HFModel, VLLMModel, OpenAIModel]  # noqa: UP007
+Model = Annotated[Union[SimulatedModel, ImportedModel, LanguageModel], Field(discriminator="generator")]  # noqa: UP007
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------
@@ -465,8 +464,43 @@ class BertJudge(Block):
         return self
 
 
+class Price(Block):
+    """What a model's tokens cost, in a currency of your choice."""
+
+    prompt: float = Field(ge=0)
+    """price of a million tokens read"""
+    completion: float = Field(ge=0)
+    """price of a million tokens written"""
+
+
+class LLMJudge(Block):
+    """A prompted language model that compares the answer with the references."""
+
+    run_time: ClassVar[frozenset[str]] = frozenset({"price"})
+
+    kind: Literal["llm"]
+    model: Annotated[LanguageModel, Field(discriminator="generator")]
+    """the model: a block as under `models`"""
+    reasoning: bool = True
+    """write down the comparison before the verdict; false: the verdict alone, which is cheaper and can be a probability"""
+    threshold: Share = 0.5
+    """lowest probability of "correct" that counts as correct, where the back end gives probabilities"""
+    seed: int = 0
+    """another seed, another fence around the answers"""
+    max_candidate_chars: int = Field(20_000, ge=200)
+    """longest answer that is shown whole, in characters; of a longer one the middle is left out"""
+    price: Price | None = None
+    """what the model's tokens cost, for `bert-judge cost`"""
+
+    @model_validator(mode="after")
+    def _asks_once(self) -> LLMJudge:
+        if self.model.attempts != 1:
+            raise ValueError("a judge gives one verdict per answer; remove model.attempts")
+        return self
+
+
 Judge = Annotated[
-    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge],  # noqa: UP007
+    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge],  # noqa: UP007
     Field(discriminator="kind"),
 ]
 

@@ -19,6 +19,7 @@ from bert_judge.config import (
     Config,
     ImportedJudge,
     ImportedModel,
+    LLMJudge,
     LocalModel,
     Model,
     SimulatedJudge,
@@ -141,6 +142,11 @@ class Plan:
             for name, j in self.config.judges.items()
             if isinstance(j, BertJudge)
         }
+        judges |= {
+            f"judge-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
+            for name, j in self.config.judges.items()
+            if isinstance(j, LLMJudge) and isinstance(m := j.model, LocalModel)
+        }
         data_sets = {
             f"task-{name}": {
                 "repository": source.repository,
@@ -190,6 +196,9 @@ class Plan:
             case BertJudge():
                 # What made the checkpoint is in the judge's own spec; here stands how its scores are read.
                 return {**spec, "settings": _dump(entry, only={"kind", "threshold", "calibrated"})}
+            case LLMJudge():
+                model = _dump(entry.model, without={"attempts", *entry.model.run_time})
+                return {**spec, "settings": {**_dump(entry, without={"model", *entry.run_time}), "model": model}}
             case ImportedJudge():
                 spec = {**spec, "settings": {"kind": entry.kind}, "source": self.candidates_spec(model, task)}
                 verdicts = self.verdict_import(judge, task)

@@ -53,6 +53,8 @@ def of_folders(raw: Mapping[str, Any]) -> list[str]:
     uses = [(f"models.{name}.model", entry.get("model")) for name, entry in entries(raw, "models").items()]
     for name, entry in entries(raw, "judges").items():
         uses += [(f"judges.{name}.{key}", entry.get(key)) for key in ("checkpoint", "backbone")]
+        model = entry.get("model")
+        uses.append((f"judges.{name}.model.model", model.get("model") if isinstance(model, Mapping) else None))
     faults = []
     for where, repository in uses:
         if not isinstance(repository, str):

@@ -39,6 +39,11 @@ def trained_judges():
     return [name for name in PLAN.judges("bert") if PLAN.config.judges[name].dataset]
 
 
+def prompted_judges(generator):
+    """Judges of kind llm whose model is of this generator."""
+    return [name for name in PLAN.judges("llm") if PLAN.config.judges[name].model.generator == generator]
+
+
 def asked():
     """(model, task) of every answer table that is needed."""
     return sorted({*PLAN.scored, *(pair for dataset in PLAN.config.datasets for pair in PLAN.labelled(dataset))})

@@ -106,3 +106,58 @@ rule label_bert:
         "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
     script:
         "../workflow_scripts/label_bert.py"
+
+
+# A prompted judge, by what its model runs on.
+rule label_llm_hf:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+        # The revision is in the manifest's content, which the answers' keys hold; its date means nothing.
+        manifest=ancient("results/prepared/judge-{judge}.json"),
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(prompted_judges("hf")),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_llm.py"
+
+
+rule label_llm_openai:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(prompted_judges("openai")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=720,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_llm.py"

@@ -1,0 +1,77 @@
+"""A generator that asks nothing twice: its completions lie in a folder, under keys of what was asked.
+
+For callers that ask in several rounds and read the answers anew when their own settings change, such as a prompted judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bert_judge import shards, tables
+from bert_judge.generators.protocol import Completion, Generator, Request
+
+# Completions per shard, the most that a kill can lose.
+SHARD_ROWS = 128
+
+
+class StoredGenerator:
+    """Implements `generators.protocol.Generator` on another one, which is loaded when the first answer is missing.
+
+    Args:
+        origin: what an answer depends on beside its request: the model's settings.
+        folder: of the shards; they stay there.
+        make_generator: loads the model.
+        revisions: of the model, as far as known without loading it; an answer of another revision is not taken.
+        shard_rows: completions per shard.
+    """
+
+    def __init__(
+        self,
+        origin: Mapping[str, Any],
+        folder: str | Path,
+        make_generator: Callable[[], Generator],
+        revisions: Mapping[str, str],
+        shard_rows: int = SHARD_ROWS,
+    ) -> None:
+        self.folder, self.make_generator, self.shard_rows = folder, make_generator, shard_rows
+        self.revisions = dict(revisions)
+        self._origin = tables.canonical({"origin": origin, "revisions": self.revisions})
+        self._generator: Generator | None = None
+
+    def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """One completion per request, in their order. One with status `error` is not kept: the next run asks again.
+
+        Requests that agree in prompt, attempt and choices share one completion.
+        """
+        keys = [shards.content_key(self._origin, r.prompt, r.attempt, r.choices) for r in requests]
+        kept = shards.run(requests, keys, self._ask, self.folder, self.shard_rows, "answers", lambda row: row["status"] != "error")
+        return [_completion(request, row) for request, row in zip(requests, kept, strict=True)]
+
+    def _ask(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
+        if self._generator is None:
+            self._generator = self.make_generator()
+            self.revisions |= self._generator.revisions
+        completions = self._generator.generate(requests)
+        return [_row(request, completion) for request, completion in zip(requests, completions, strict=True)]
+
+
+def _row(request: Request, completion: Completion) -> dict[str, Any]:
+    """A completion as values that a shard can hold; probabilities in the order of the choices."""
+    found, reasoning = completion.choice_probabilities, completion.reasoning
+    return {
+        "text": tables.storable(completion.text),
+        "status": completion.status,
+        "reasoning": None if reasoning is None else tables.storable(reasoning),
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "probabilities": None if found is None else [found[choice] for choice in request.choices or ()],
+    }
+
+
+def _completion(request: Request, row: Mapping[str, Any]) -> Completion:
+    values = {key: value for key, value in row.items() if key != "probabilities"}
+    found = row["probabilities"]
+    probabilities = None if found is None else dict(zip(request.choices or (), found, strict=True))
+    return Completion(**values, choice_probabilities=probabilities)
