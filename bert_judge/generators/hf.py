@@ -18,8 +18,9 @@ from transformers import LogitsProcessorList
 
 from bert_judge.generators import hf_model
 from bert_judge.generators.chat import FAILURES, PromptEncoder
+from bert_judge.generators.decoding import AnswerDecoder
+from bert_judge.generators.hf_choices import probabilities
 from bert_judge.generators.protocol import Completion, Request
-from bert_judge.generators.reasoning import split, start_marker
 from bert_judge.generators.sampling import RowSampling
 from bert_judge.generators.seeds import row_seed
 from bert_judge.prepare import Manifest
@@ -35,13 +36,26 @@ PROGRESS_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class _Prompt:
-    """A request in tokens: its place in the answer list, whether reasoning is open, and how many tokens it may get."""
+    """A request in tokens.
+
+    Attributes:
+        place: where its answer stands in the list.
+        opened: it ends inside a reasoning block.
+        budget: tokens that its answer may get.
+        options: the choices that it must be answered with, in tokens.
+    """
 
     place: int
     request: Request
     ids: list[int]
     opened: bool
     budget: int
+    options: tuple[list[int], ...] = ()
+
+    @property
+    def kind(self) -> tuple[bool, int]:
+        """What all prompts of a batch have in common."""
+        return bool(self.options), self.budget
 
 
 class _UnaskableError(Exception):
@@ -70,9 +84,8 @@ class HFGenerator:
         self.name, self.settings = name, settings
         self.loaded = hf_model.load(name, settings, manifest.path)
         tokenizer = self.loaded.tokenizer
-        self.reasoning_end: str = settings["reasoning_end"]
-        self.encoder = PromptEncoder(name, tokenizer, settings["system"], settings["thinking"], self.reasoning_end)
-        self.hidden = _hidden_tokens(tokenizer, self.reasoning_end)
+        self.encoder = PromptEncoder(name, tokenizer, settings["system"], settings["thinking"], settings["reasoning_end"])
+        self.decoder = AnswerDecoder(tokenizer, settings["reasoning_end"])
         self.batch_tokens = batch_tokens or (CUDA_BATCH_TOKENS if torch.cuda.is_available() else CPU_BATCH_TOKENS)
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
@@ -89,7 +102,7 @@ class HFGenerator:
         if answers:
             log.warning("%s: %d of %d prompts cannot be asked; their status is error", self.name, len(answers), len(requests))
         # Longest first: what does not fit into memory shows at once. Equal budgets side by side, since a batch has one.
-        prompts.sort(key=lambda prompt: (prompt.budget, len(prompt.ids)), reverse=True)
+        prompts.sort(key=lambda prompt: (prompt.kind, len(prompt.ids)), reverse=True)
         said = time.monotonic()
         while prompts:
             size = self._batch_size(prompts)
@@ -107,17 +120,26 @@ class HFGenerator:
             raise _UnaskableError(f"{type(error).__name__}: {error}") from error
         if not ids:
             raise _UnaskableError("the prompt is empty", 0)
-        window, longest = self.loaded.window, self.settings["max_new_tokens"]
+        options: tuple[list[int], ...] = ()
+        least, longest, window = 1, self.settings["max_new_tokens"], self.loaded.window
+        if request.choices:
+            # The verdict comes without thinking.
+            ids = ids + (self._tokens(f"{self.settings['reasoning_end']}\n\n") if opened else [])
+            options = tuple(self._tokens(choice) for choice in request.choices)
+            least = longest = max(map(len, options))
         budget = longest if window is None else min(longest, window - len(ids))
-        if budget < 1:
+        if budget < least:
             raise _UnaskableError(f"its {len(ids)} tokens leave no room for an answer in the model's window of {window}", len(ids))
-        return _Prompt(place, request, ids, opened, budget)
+        return _Prompt(place, request, ids, opened, budget, options)
+
+    def _tokens(self, text: str) -> list[int]:
+        return self.loaded.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
 
     def _batch_size(self, prompts: list[_Prompt]) -> int:
         """How many of the sorted prompts go into the next batch."""
         first = prompts[0]
-        most = max(1, min(BATCH_ROWS, self.batch_tokens // (len(first.ids) + first.budget)))
-        return sum(1 for prompt in prompts[:most] if prompt.budget == first.budget)
+        rows = min(BATCH_ROWS, self.batch_tokens // (len(first.ids) + first.budget)) // max(1, len(first.options))
+        return sum(1 for prompt in prompts[: max(1, rows)] if prompt.kind == first.kind)
 
     def _answer(self, batch: list[_Prompt]) -> list[Completion]:
         """Run a batch; when it fails, run its halves, down to the one row that is at fault."""
@@ -136,13 +158,16 @@ class HFGenerator:
             log.warning("%s: %s: %s: %s", self.name, prompt.request.sample_id, type(failure).__name__, failure)
             return [Completion("", "error", prompt_tokens=len(prompt.ids))]
         if memory:
-            self.batch_tokens = len(batch) * (len(batch[0].ids) + batch[0].budget) // 2
+            rows = len(batch) * max(1, len(batch[0].options))
+            self.batch_tokens = rows * (len(batch[0].ids) + batch[0].budget) // 2
             log.warning("%s: out of memory with %d rows; batches are halved", self.name, len(batch))
         half = len(batch) // 2
         return self._answer(batch[:half]) + self._answer(batch[half:])
 
     @torch.inference_mode()
     def _run(self, batch: list[_Prompt]) -> list[Completion]:
+        if batch[0].options:
+            return self._chosen(batch)
         width, model = max(len(prompt.ids) for prompt in batch), self.loaded.model
         # Left padding: every row's answer starts at the same place. `generate` counts positions along the mask.
         ids = torch.full((len(batch), width), self.loaded.pad)
@@ -158,6 +183,17 @@ class HFGenerator:
         )
         return [self._completion(prompt, row) for prompt, row in zip(batch, output[:, width:].tolist(), strict=True)]
 
+    def _chosen(self, batch: list[_Prompt]) -> list[Completion]:
+        """The likeliest choice of each prompt."""
+        choices = [prompt.request.choices or () for prompt in batch]
+        found = probabilities(self.loaded, [prompt.ids for prompt in batch], choices, [prompt.options for prompt in batch])
+        answers = []
+        for prompt, some, likely in zip(batch, choices, found, strict=True):
+            best = max(some, key=likely.__getitem__)
+            tokens = len(prompt.options[some.index(best)])
+            answers.append(Completion(best, "ok", None, len(prompt.ids), tokens, likely))
+        return answers
+
     def _sampling(self, batch: list[_Prompt], width: int) -> LogitsProcessorList:
         temperature = self.settings["temperature"]
         if temperature == 0:
@@ -168,18 +204,5 @@ class HFGenerator:
     def _completion(self, prompt: _Prompt, row: list[int]) -> Completion:
         """What a row of generated ids says; after an end token there is only padding."""
         end = next((place for place, token in enumerate(row) if token in self.loaded.ends), None)
-        said = [token for token in row[:end] if token not in self.hidden]
-        text = self.loaded.tokenizer.decode(said, clean_up_tokenization_spaces=False)
-        parts = split(text, self.reasoning_end, prompt.opened)
-        status = "ok" if parts.answer else "empty"
-        if end is None or not parts.finished:
-            status = "truncated"
         count = len(row) if end is None else end + 1
-        return Completion(parts.answer, status, parts.reasoning, len(prompt.ids), count)
-
-
-def _hidden_tokens(tokenizer: Any, reasoning_end: str) -> frozenset[int]:
-    """Special tokens, which are no text; those that make up a reasoning marker stay, because the text is split there."""
-    markers = (reasoning_end, start_marker(reasoning_end) or "")
-    special = {*tokenizer.all_special_ids, *(n for n, token in tokenizer.added_tokens_decoder.items() if token.special)}
-    return frozenset(n for n in special if not any(tokenizer.convert_ids_to_tokens(n) in marker for marker in markers))
+        return self.decoder.completion(row[:end], prompt.opened, end is not None, (len(prompt.ids), count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_padding_does_not_change_the_tokens(folder: Callable[..., Path], archite
             with torch.inference_mode():
                 said.append(int(made.loaded.model(torch.tensor([ids + said])).logits[0, -1].argmax()))
         assert answer.completion_tokens == len(said)
-        visible = [token for token in said if token not in made.hidden]
+        visible = [token for token in said if token not in made.decoder.hidden]
         assert answer.text == made.loaded.tokenizer.decode(visible).strip()
 
 
@@ -302,3 +303,48 @@ def test_folders_that_hold_no_language_model(folder: Callable[..., Path], tmp_pa
     with pytest.raises(InputError, match="cannot be loaded as a causal language model") as caught:
         generator(broken)
     assert "\n" not in str(caught.value)
+
+
+CHOICES = ("correct", "incorrect", "größer")
+
+
+def likelihood(made: HFGenerator, prompt: str, choice: str) -> float:
+    """A choice's log-likelihood, token by token, without padding or batch."""
+    ids, _ = made.encoder.encode(prompt)
+    total = 0.0
+    for token in made.loaded.tokenizer(choice, add_special_tokens=False)["input_ids"]:
+        with torch.inference_mode():
+            total += float(made.loaded.model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)[token])
+        ids = [*ids, token]
+    return total
+
+
+@pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
+def test_choices_are_scored_by_all_their_tokens(folder: Callable[..., Path], architecture: str) -> None:
+    made = generator(folder(architecture))
+    asked = [replace(one, choices=CHOICES) for one in requests()]
+    # Free and constrained requests in one call.
+    answers = made.generate([*asked, request("Hi")])
+    assert answers[-1] == made.generate([request("Hi")])[0]
+    for answer, one in zip(answers, asked, strict=False):
+        expected = torch.softmax(torch.tensor([likelihood(made, one.prompt, choice) for choice in CHOICES]), 0).tolist()
+        assert answer.choice_probabilities == pytest.approx(dict(zip(CHOICES, expected, strict=True)), abs=1e-4)
+        assert answer.text == CHOICES[expected.index(max(expected))]
+        assert answer.status == "ok"
+        assert answer.completion_tokens == len(made.loaded.tokenizer(answer.text, add_special_tokens=False)["input_ids"])
+    assert generator(folder(architecture), batch_tokens=1).generate(asked)[0].text == answers[0].text
+
+
+def test_a_choice_comes_without_thinking(folder: Callable[..., Path]) -> None:
+    one, other = generator(folder(), thinking=True), generator(folder())
+    closed = one.encoder.encode("Hi")[0] + one._tokens("</think>\n\n")
+    found = one.generate([replace(request("Hi"), choices=CHOICES)])[0]
+    assert found.prompt_tokens == len(closed)
+    assert found.choice_probabilities != other.generate([replace(request("Hi"), choices=CHOICES)])[0].choice_probabilities
+
+
+def test_a_choice_that_does_not_fit(folder: Callable[..., Path]) -> None:
+    made = generator(folder("gpt2", window=64), max_new_tokens=40)
+    prompt = next("a b" + " b" * n for n in range(80) if len(made.encoder.encode("a b" + " b" * n)[0]) == 63)
+    assert made.generate([request(prompt)])[0].status != "error"
+    assert made.generate([replace(request(prompt), choices=("one token", "and several more"))])[0].status == "error"
