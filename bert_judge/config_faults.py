@@ -43,7 +43,9 @@ def _locate(schema: Mapping[str, Any], loc: Sequence[str | int]) -> tuple[list[s
         if "discriminator" in here:
             here = schema_words.resolve(schema, {"$ref": here["discriminator"]["mapping"][part]})
             continue
-        here = schema_words.resolve(schema, here)
+        kinds = [kind for kind in here.get("anyOf", ()) if kind.get("type") != "null"]
+        # What may be left out adds no level.
+        here = schema_words.resolve(schema, kinds[0] if len(kinds) == 1 else here)
         if "anyOf" in here or "prefixItems" in here:
             break
         path.append(part)

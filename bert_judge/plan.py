@@ -197,8 +197,8 @@ class Plan:
                 # What made the checkpoint is in the judge's own spec; here stands how its scores are read.
                 return {**spec, "settings": _dump(entry, only={"kind", "threshold", "calibrated"})}
             case LLMJudge():
-                model = _dump(entry.model, without={"attempts", *entry.model.run_time})
-                return {**spec, "settings": {**_dump(entry, without={"model", *entry.run_time}), "model": model}}
+                asked = _dump(entry.model, without={"attempts", *entry.model.run_time})
+                return {**spec, "settings": {**_dump(entry, without={"model", *entry.run_time}), "model": asked}}
             case ImportedJudge():
                 spec = {**spec, "settings": {"kind": entry.kind}, "source": self.candidates_spec(model, task)}
                 verdicts = self.verdict_import(judge, task)

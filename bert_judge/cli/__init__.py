@@ -97,6 +97,17 @@ def check(
 
 
 @app.command()
+def cost(
+    labels: Annotated[list[Path], typer.Argument(help="Label tables, or folders of them, such as results/labels/teacher.")],
+    config: Annotated[list[Path] | None, typer.Option("--config", "-c", help="Configuration file with the prices.")] = None,
+) -> None:
+    """Tokens, money and seconds per 1,000 verdicts of each judge."""
+    from bert_judge.cli.show_cost import show as print_it
+
+    print_it(labels, config or [])
+
+
+@app.command()
 def config(
     part: Annotated[Part, typer.Argument(help="The commented config.yaml, the JSON schema, or the reference in docs/.")],
     write: Annotated[bool, typer.Option("--write", help="Write the file of this repository instead of printing it.")] = False,

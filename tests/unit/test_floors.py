@@ -40,11 +40,22 @@ LIGHT_SCRIPTS = (
     "import_candidates",
     "label_imported",
     "label_lexical",
+    "label_llm",
     "label_simulated",
     "merge_dataset",
     "simulate_candidates",
 )
-LIGHT_MODULES = ("plan", "config_files", "logs", "cli", "cli.show_file", "cli.show_standings", "cli.check_config", "config_docs")
+LIGHT_MODULES = (
+    "plan",
+    "config_files",
+    "logs",
+    "cli",
+    "cli.show_file",
+    "cli.show_standings",
+    "cli.show_cost",
+    "cli.check_config",
+    "config_docs",
+)
 
 
 def module_of(path: Path) -> str:
