@@ -71,7 +71,7 @@ def generate_candidates(
     answers = shards.run(requests, keys, work, folder, shard_rows, "answers", _lasting)
     rows = [_row(spec["model"], *pair) for pair in zip(requests, answers, strict=True)]
     frame = pd.DataFrame(rows, columns=tables.CANDIDATES.names)
-    tables.write(frame, output, tables.CANDIDATES, spec, revisions | work.revisions)
+    tables.write(frame, output, tables.CANDIDATES, spec, {**revisions, **work.revisions})
     if not keep:
         shards.clear(folder)
     counts = frame["status"].value_counts()

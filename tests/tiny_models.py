@@ -45,7 +45,13 @@ CHAT_TEMPLATE = (
 
 
 def causal_lm(
-    folder: Path, architecture: str = "llama", *, seed: int = 0, window: int = 512, template: str | None = CHAT_TEMPLATE
+    folder: Path,
+    architecture: str = "llama",
+    *,
+    seed: int = 0,
+    window: int = 512,
+    template: str | None = CHAT_TEMPLATE,
+    head_size: int = 16,
 ) -> Path:
     """Write a random language model with its tokenizer.
 
@@ -53,6 +59,7 @@ def causal_lm(
         architecture: llama, qwen3 (rotary positions) or gpt2 (learnt positions).
         window: longest sequence in tokens.
         template: the chat template; None for a base model.
+        head_size: of an attention head; vLLM on a CPU knows no 16.
     """
     tokenizer = bpe_tokenizer(bos="<s>", eos="<|im_end|>", template=template)
     ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
@@ -64,12 +71,13 @@ def causal_lm(
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
         "max_position_embeddings": window,
+        "head_dim": head_size,
     }
     match architecture:
         case "llama":
             config = LlamaConfig(**common, **rotary)
         case "qwen3":
-            config = Qwen3Config(**common, **rotary, head_dim=16)
+            config = Qwen3Config(**common, **rotary)
         case "gpt2":
             config = GPT2Config(**common, n_positions=window, n_embd=64, n_layer=2, n_head=4)
         case _:

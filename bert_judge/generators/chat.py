@@ -53,3 +53,7 @@ class PromptEncoder:
         # The template writes the special tokens itself; the tokenizer would add a second beginning of text.
         ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         return ids, self.start is not None and text.rstrip().endswith(self.start)
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids of a text that goes on after a prompt."""
+        return self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]

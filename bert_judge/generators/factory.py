@@ -31,6 +31,11 @@ def make_generator(name: str, settings: Mapping[str, Any], manifest: Path | None
             from bert_judge.prepare import load_manifest
 
             return HFGenerator(name, settings, load_manifest(_needed(name, manifest)))
+        case "vllm":
+            from bert_judge.generators import vllm
+            from bert_judge.prepare import load_manifest
+
+            return vllm.make(name, settings, load_manifest(_needed(name, manifest)))
         case "openai":
             from bert_judge.generators.openai import OpenAIGenerator
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from transformers import LogitsProcessorList
 
 from bert_judge.generators import hf_model
-from bert_judge.generators.chat import FAILURES, PromptEncoder
+from bert_judge.generators.chat import PromptEncoder
 from bert_judge.generators.decoding import AnswerDecoder
+from bert_judge.generators.encoded import Prompt, encode_all
 from bert_judge.generators.hf_choices import probabilities
 from bert_judge.generators.protocol import Completion, Request
 from bert_judge.generators.sampling import RowSampling
@@ -32,38 +32,6 @@ CUDA_BATCH_TOKENS = 65_536
 CPU_BATCH_TOKENS = 32_768
 BATCH_ROWS = 256
 PROGRESS_SECONDS = 30.0
-
-
-@dataclass(frozen=True)
-class _Prompt:
-    """A request in tokens.
-
-    Attributes:
-        place: where its answer stands in the list.
-        opened: it ends inside a reasoning block.
-        budget: tokens that its answer may get.
-        options: the choices that it must be answered with, in tokens.
-    """
-
-    place: int
-    request: Request
-    ids: list[int]
-    opened: bool
-    budget: int
-    options: tuple[list[int], ...] = ()
-
-    @property
-    def kind(self) -> tuple[bool, int]:
-        """What all prompts of a batch have in common."""
-        return bool(self.options), self.budget
-
-
-class _UnaskableError(Exception):
-    """Why a request never reaches the model; `tokens` when its prompt could be counted."""
-
-    def __init__(self, reason: str, tokens: int | None = None) -> None:
-        super().__init__(reason)
-        self.tokens = tokens
 
 
 class HFGenerator:
@@ -90,17 +58,7 @@ class HFGenerator:
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """One completion per request, in their order; a prompt that fails or does not fit has status `error`."""
-        answers: dict[int, Completion] = {}
-        prompts: list[_Prompt] = []
-        for place, request in enumerate(requests):
-            try:
-                prompts.append(self._encode(place, request))
-            except _UnaskableError as reason:
-                if not answers:
-                    log.warning("%s: %s cannot be asked: %s", self.name, request.sample_id, reason)
-                answers[place] = Completion("", "error", prompt_tokens=reason.tokens)
-        if answers:
-            log.warning("%s: %d of %d prompts cannot be asked; their status is error", self.name, len(answers), len(requests))
+        prompts, answers = encode_all(self.name, self.encoder, self.settings, self.loaded.window, requests)
         # Longest first: what does not fit into memory shows at once. Equal budgets side by side, since a batch has one.
         prompts.sort(key=lambda prompt: (prompt.kind, len(prompt.ids)), reverse=True)
         said = time.monotonic()
@@ -113,35 +71,13 @@ class HFGenerator:
                 log.info("%s: %d/%d answers of this shard", self.name, len(answers), len(requests))
         return [answers[place] for place in range(len(requests))]
 
-    def _encode(self, place: int, request: Request) -> _Prompt:
-        try:
-            ids, opened = self.encoder.encode(request.prompt)
-        except FAILURES as error:
-            raise _UnaskableError(f"{type(error).__name__}: {error}") from error
-        if not ids:
-            raise _UnaskableError("the prompt is empty", 0)
-        options: tuple[list[int], ...] = ()
-        least, longest, window = 1, self.settings["max_new_tokens"], self.loaded.window
-        if request.choices:
-            # The verdict comes without thinking.
-            ids = ids + (self._tokens(f"{self.settings['reasoning_end']}\n\n") if opened else [])
-            options = tuple(self._tokens(choice) for choice in request.choices)
-            least = longest = max(map(len, options))
-        budget = longest if window is None else min(longest, window - len(ids))
-        if budget < least:
-            raise _UnaskableError(f"its {len(ids)} tokens leave no room for an answer in the model's window of {window}", len(ids))
-        return _Prompt(place, request, ids, opened, budget, options)
-
-    def _tokens(self, text: str) -> list[int]:
-        return self.loaded.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-
-    def _batch_size(self, prompts: list[_Prompt]) -> int:
+    def _batch_size(self, prompts: list[Prompt]) -> int:
         """How many of the sorted prompts go into the next batch."""
         first = prompts[0]
         rows = min(BATCH_ROWS, self.batch_tokens // (len(first.ids) + first.budget)) // max(1, len(first.options))
         return sum(1 for prompt in prompts[: max(1, rows)] if prompt.kind == first.kind)
 
-    def _answer(self, batch: list[_Prompt]) -> list[Completion]:
+    def _answer(self, batch: list[Prompt]) -> list[Completion]:
         """Run a batch; when it fails, run its halves, down to the one row that is at fault."""
         try:
             return self._run(batch)
@@ -165,7 +101,7 @@ class HFGenerator:
         return self._answer(batch[:half]) + self._answer(batch[half:])
 
     @torch.inference_mode()
-    def _run(self, batch: list[_Prompt]) -> list[Completion]:
+    def _run(self, batch: list[Prompt]) -> list[Completion]:
         if batch[0].options:
             return self._chosen(batch)
         width, model = max(len(prompt.ids) for prompt in batch), self.loaded.model
@@ -183,7 +119,7 @@ class HFGenerator:
         )
         return [self._completion(prompt, row) for prompt, row in zip(batch, output[:, width:].tolist(), strict=True)]
 
-    def _chosen(self, batch: list[_Prompt]) -> list[Completion]:
+    def _chosen(self, batch: list[Prompt]) -> list[Completion]:
         """The likeliest choice of each prompt."""
         choices = [prompt.request.choices or () for prompt in batch]
         found = probabilities(self.loaded, [prompt.ids for prompt in batch], choices, [prompt.options for prompt in batch])
@@ -194,14 +130,14 @@ class HFGenerator:
             answers.append(Completion(best, "ok", None, len(prompt.ids), tokens, likely))
         return answers
 
-    def _sampling(self, batch: list[_Prompt], width: int) -> LogitsProcessorList:
+    def _sampling(self, batch: list[Prompt], width: int) -> LogitsProcessorList:
         temperature = self.settings["temperature"]
         if temperature == 0:
             return LogitsProcessorList()
         seeds = [row_seed(self.settings["seed"], p.request.prompt, p.request.attempt) for p in batch]
         return LogitsProcessorList([RowSampling(seeds, batch[0].budget, width, temperature, self.settings["top_p"])])
 
-    def _completion(self, prompt: _Prompt, row: list[int]) -> Completion:
+    def _completion(self, prompt: Prompt, row: list[int]) -> Completion:
         """What a row of generated ids says; after an end token there is only padding."""
         end = next((place for place, token in enumerate(row) if token in self.loaded.ends), None)
         count = len(row) if end is None else end + 1

@@ -107,7 +107,7 @@ def _unframed(text: str, choices: Sequence[str]) -> str:
     except ValueError:
         return text
     answer = framed.get("answer") if isinstance(framed, dict) else None
-    return answer if answer in choices else text
+    return str(answer) if answer in choices else text
 
 
 def _of_answer(steps: Sequence[Step], choices: Sequence[str]) -> Sequence[Step]:

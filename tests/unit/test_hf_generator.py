@@ -337,7 +337,7 @@ def test_choices_are_scored_by_all_their_tokens(folder: Callable[..., Path], arc
 
 def test_a_choice_comes_without_thinking(folder: Callable[..., Path]) -> None:
     one, other = generator(folder(), thinking=True), generator(folder())
-    closed = one.encoder.encode("Hi")[0] + one._tokens("</think>\n\n")
+    closed = one.encoder.encode("Hi")[0] + one.encoder.tokens("</think>\n\n")
     found = one.generate([replace(request("Hi"), choices=CHOICES)])[0]
     assert found.prompt_tokens == len(closed)
     assert found.choice_probabilities != other.generate([replace(request("Hi"), choices=CHOICES)])[0].choice_probabilities
