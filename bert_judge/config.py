@@ -412,7 +412,7 @@ class Input(Block):
 class Training(Block):
     """How the encoder is fitted."""
 
-    epochs: float = Field(3.0, gt=0)
+    epochs: float = Field(2.0, gt=0)
     """passes over the training rows"""
     learning_rate: float = Field(8e-5, gt=0)
     """peak of the learning rate; linear decay to 0"""
@@ -450,10 +450,12 @@ class BertJudge(Block):
     """how the encoder sees a row"""
     training: Training = Training()
     """how the encoder is fitted"""
+    features: bool = True
+    """let trees on lexical features speak beside the encoder, weighed on the validation rows"""
     threshold: Share = 0.5
     """lowest score that counts as correct"""
     calibrated: bool = True
-    """scores after temperature scaling; false: the raw sigmoid"""
+    """scores of the whole judge, calibrated; false: the encoder's raw sigmoid"""
 
     @model_validator(mode="after")
     def _one_origin(self) -> BertJudge:

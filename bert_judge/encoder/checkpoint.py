@@ -32,7 +32,9 @@ class Card:
 
     Attributes:
         input: how rows become tokens.
-        temperature: divides the logit; 1.0 is uncalibrated.
+        temperature: divides the encoder's logit; 1.0 is uncalibrated.
+        stack: what the encoder's logit, the lexical features' logit and a constant are worth (`encoder`, `features`, `bias`);
+            empty for an encoder that decides alone.
         backbone, backbone_revision: what the training started from.
         spec: the judge's resolved configuration.
         program: name and version of the program that wrote the file.
@@ -40,6 +42,7 @@ class Card:
 
     input: Input = field(default_factory=Input)
     temperature: float = 1.0
+    stack: dict[str, float] = field(default_factory=dict)
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)
@@ -100,8 +103,11 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
 def fingerprint(folder: Path) -> str:
     """A hash of a judge's weights and card, 16 hex digits: equal judges, equal scores."""
     digest = hashlib.sha256((folder / CARD).read_bytes())
-    with (folder / "model.safetensors").open("rb") as weights:
-        digest.update(hashlib.file_digest(weights, "sha256").digest())
+    # features.txt: the trees of a judge that has them (judges/head.py).
+    for path in (folder / "model.safetensors", folder / "features.txt"):
+        if path.is_file():
+            with path.open("rb") as content:
+                digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()[:16]
 
 

@@ -16,6 +16,8 @@ from bert_judge.encoder import calibration, fitting, inference, metrics
 from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
+from bert_judge.judges.features import feature_table
+from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.prepare import load_manifest
 
@@ -27,8 +29,8 @@ class Prediction:
     """What the encoder says of rows; every array has shape (n,).
 
     Attributes:
-        scores: how right, calibrated if the judge is, in [0, 1].
-        raw: sigmoid of the difference of the logits, in [0, 1].
+        scores: how right, by the whole judge, in [0, 1].
+        raw: by the encoder alone, sigmoid of the difference of its logits, in [0, 1].
         truncated: something of the row was cut.
         tokens: tokens read, over all references of the row.
     """
@@ -48,7 +50,8 @@ class BERTJudge:
     Args:
         path: local folder of a judge, a published checkpoint, or a backbone that `fit` will train.
         threshold: lowest score that counts as correct.
-        calibrated: divide the logit by the temperature fitted on the validation rows.
+        calibrated: scores of the whole judge: lexical features heard, calibrated on the validation rows. False: the encoder's raw
+            sigmoid.
         input: format of the input for a backbone; a judge has its own.
         batch_tokens: tokens per batch, padding included; fitting the device when left out.
         name: of the judge in the provenance of its labels.
@@ -71,6 +74,7 @@ class BERTJudge:
         self.batch_tokens = batch_tokens
         self.revisions = {name: revision}
         self.path = Path(path)
+        self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
         self.device = inference.best_device()
         self.dtype = inference.best_dtype(self.device)
         self.checkpoint.model.to(self.device)  # type: ignore[arg-type]
@@ -110,8 +114,9 @@ class BERTJudge:
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
         logits, truncated, tokens = self._logits(questions, references, candidates)
-        temperature = self.checkpoint.card.temperature if self.calibrated else 1.0
-        return Prediction(calibration.scores(logits, temperature), calibration.scores(logits), truncated, tokens)
+        raw = calibration.scores(logits)
+        scores = calibration.scores(self._whole(logits, questions, references, candidates)) if self.calibrated else raw
+        return Prediction(scores, raw, truncated, tokens)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty candidate is incorrect without a look by the encoder."""
@@ -134,6 +139,7 @@ class BERTJudge:
         labels: Sequence[float],
         weights: Sequence[float] | None = None,
         training: Training | None = None,
+        features: bool = True,
         work_folder: str | Path = "results/.work/fit",
     ) -> dict[str, float]:
         """Train on labelled rows; a call that was killed goes on when it is repeated with the same `work_folder`.
@@ -141,16 +147,21 @@ class BERTJudge:
         Args:
             labels: the teacher's scores in [0, 1].
             weights: of the rows in the loss; 1 when left out.
+            features: train trees on lexical features too; `calibrate` then weighs them against the encoder.
 
         Returns:
             Figures of the training run.
         """
+        training = training or Training()
         chosen = [closest(c, _listed(r)) for c, r in zip(candidates, references, strict=True)]
         rows = self.checkpoint.encoder.encode(questions, candidates, chosen)
         examples = fitting.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
-        figures = fitting.fit(self.checkpoint, examples, training or Training(), work_folder)
+        figures = fitting.fit(self.checkpoint, examples, training, work_folder)
+        if features:
+            table = self._features(questions, references, candidates)
+            self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
-        self.checkpoint.card.temperature = 1.0
+        self.checkpoint.card.temperature, self.checkpoint.card.stack = 1.0, {}
         return figures
 
     def calibrate(
@@ -160,21 +171,46 @@ class BERTJudge:
         candidates: Sequence[str],
         labels: Sequence[float],
     ) -> dict[str, float]:
-        """Fit the temperature on labelled rows that were not trained on.
+        """Fit temperature and weights of the head on labelled rows that were not trained on.
 
         Returns:
-            Metrics on these rows after calibration, with `ece_uncalibrated` and `temperature` beside them.
+            Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
+            alone (`accuracy_encoder`, `ece_uncalibrated`) and accuracy of the trees alone (`accuracy_features`).
         """
         logits, _, _ = self._logits(questions, references, candidates)
-        temperature = calibration.fit_temperature(logits, labels)
-        self.checkpoint.card.temperature = temperature
-        raw = metrics.classification(labels, calibration.scores(logits), self.threshold)
-        calibrated = metrics.classification(labels, calibration.scores(logits, temperature), self.threshold)
-        return {**calibrated, "ece_uncalibrated": raw["ece"], "temperature": temperature}
+        card = self.checkpoint.card
+        card.temperature, card.stack = calibration.fit_temperature(logits, labels), {}
+        encoder = metrics.classification(labels, calibration.scores(logits))
+        parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
+        if self.trees is not None:
+            trees = tree_logits(self.trees, self._features(questions, references, candidates))
+            card.stack = fit_stack(logits, trees, labels)
+            parts["accuracy_features"] = metrics.classification(labels, calibration.scores(trees))["accuracy"]
+        whole = self._whole(logits, questions, references, candidates)
+        return {**metrics.classification(labels, calibration.scores(whole), self.threshold), **parts}
 
     def save(self, folder: str | Path) -> None:
-        """Write weights, tokenizer and judge.json, the last of them last."""
-        self.checkpoint.save(Path(folder))
+        """Write weights, trees, tokenizer and judge.json, the last of them last."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_trees(self.trees if self.checkpoint.card.stack else None, folder)
+        self.checkpoint.save(folder)
+
+    def _whole(
+        self, logits: np.ndarray, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    ) -> np.ndarray:
+        """Calibrated logits of the whole judge from those of the encoder."""
+        stack = self.checkpoint.card.stack
+        if not stack or self.trees is None:
+            return logits / self.checkpoint.card.temperature
+        trees = tree_logits(self.trees, self._features(questions, references, candidates))
+        return stack["encoder"] * logits + stack["features"] * trees + stack["bias"]
+
+    def _features(
+        self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    ) -> np.ndarray:
+        shown = questions if self.checkpoint.card.input.question else [""] * len(questions)
+        return feature_table(shown, [_listed(r) for r in references], candidates)
 
     def _logits(
         self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]

@@ -55,8 +55,14 @@ judge.predict(["What is the capital of France?"], [["Paris"]], ["It is Paris."])
 ```
 
 Input format: `{{ card.input.format }}`{{ "" if card.input.question else ", without the question" }}, at most
-{{ card.input.max_length }} tokens. Score: sigmoid((logit₁ − logit₀) / {{ "%.3f" | format(card.temperature) }}); correct from
-the configured threshold on (0.5 unless set).
+{{ card.input.max_length }} tokens. With z = logit₁ − logit₀ of the encoder, the score is
+{% if card.stack -%}
+sigmoid({{ "%.3f" | format(card.stack.encoder) }} z + {{ "%.3f" | format(card.stack.features) }} t +
+{{ "%.3f" | format(card.stack.bias) }}), where t is the log-odds that the trees in `features.txt` give to lexical features;
+{%- else -%}
+sigmoid(z / {{ "%.3f" | format(card.temperature) }});
+{%- endif %}
+correct from the configured threshold on (0.5 unless set). `AutoModelForSequenceClassification` loads the encoder alone.
 
 ## Full specification
 

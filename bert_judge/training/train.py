@@ -45,7 +45,7 @@ def train_judge(
     # Other rows or another spec must not go on from this run's checkpoints.
     progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
     training = Training.model_validate(spec["training"])
-    figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, progress)
+    figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, spec["features"], progress)
     metrics = judge.calibrate(*_texts(held_out), held_out["label"].tolist())
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
     card = judge.checkpoint.card

@@ -21,9 +21,10 @@ REFERENCES = [["Paris"], ["Paris", "city of Paris"], ["Paris"]]
 CANDIDATES = ["It is Paris.", "Mars", "Größe 東京 " * 200]
 
 
-def trained(folder: Path, architecture: str = "bert", **settings: object) -> BERTJudge:
+def trained(folder: Path, architecture: str = "bert", features: bool = False, **settings: object) -> BERTJudge:
     judge = BERTJudge(tiny_models.encoder(folder / "backbone", architecture), input=Input.model_validate(settings))
-    judge.fit(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.3], training=Training(epochs=1), work_folder=folder / "work")
+    training = Training(epochs=1)
+    judge.fit(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.3], training=training, features=features, work_folder=folder / "work")
     return judge
 
 
@@ -38,6 +39,18 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     assert scores.shape == (3,) and ((scores >= 0) & (scores <= 1)).all()
     np.testing.assert_allclose(again.predict(QUESTIONS, REFERENCES, CANDIDATES), scores, atol=1e-6)
     assert again.checkpoint.card == judge.checkpoint.card
+
+
+def test_features_are_part_of_the_saved_judge(tmp_path: Path) -> None:
+    judge = trained(tmp_path, features=True)
+    metrics = judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
+    assert {"accuracy", "accuracy_encoder", "accuracy_features", "ece_uncalibrated", "temperature"} <= set(metrics)
+    judge.save(tmp_path / "judge")
+    whole, alone = BERTJudge(tmp_path / "judge"), BERTJudge(tmp_path / "judge", calibrated=False)
+    explained = whole.explain(QUESTIONS, REFERENCES, CANDIDATES)
+    np.testing.assert_allclose(explained.scores, judge.predict(QUESTIONS, REFERENCES, CANDIDATES), atol=1e-6)
+    np.testing.assert_allclose(alone.predict(QUESTIONS, REFERENCES, CANDIDATES), explained.raw, atol=1e-6)
+    assert not np.allclose(explained.scores, explained.raw)
 
 
 def test_the_published_formula_gives_the_same_scores(tmp_path: Path) -> None:

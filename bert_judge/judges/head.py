@@ -1,0 +1,103 @@
+"""The head of a trained judge: the encoder's logit, and beside it what gradient-boosted trees make of lexical features.
+
+The trees learn from the rows that the encoder learns from. How much each of the two is worth is then fitted on rows that neither
+has seen, and the sum is calibrated by the same fit: logit = encoder · z₁ + features · z₂ + bias (stacking: Wolpert, 1992).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.linear_model import LogisticRegression
+
+from bert_judge.errors import InputError
+from bert_judge.judges.features import NAMES
+
+log = logging.getLogger(__name__)
+FILE = "features.txt"
+# Trees learn their fill from this many rows; more would only cost time.
+MOST_ROWS = 100_000
+ROUNDS = 300
+PARAMETERS: Mapping[str, Any] = {
+    "objective": "cross_entropy",  # takes soft labels
+    "num_leaves": 15,
+    "learning_rate": 0.03,
+    "min_data_in_leaf": 40,
+    "lambda_l2": 5.0,
+    "feature_fraction": 0.7,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "num_threads": 1,
+    "verbose": -1,
+}
+
+
+def fit_trees(features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int) -> lightgbm.Booster:
+    """Trees that tell right from wrong by features alone.
+
+    Args:
+        features: shape (n, len(NAMES)).
+        labels: in [0, 1], shape (n,).
+        weights: of the rows, shape (n,).
+    """
+    chosen = np.random.default_rng(seed).permutation(len(features))[:MOST_ROWS]
+    y, w = np.asarray(labels, float)[chosen], np.asarray(weights, float)[chosen]
+    data = lightgbm.Dataset(features[chosen], y, weight=w, feature_name=list(NAMES))
+    return lightgbm.train({**PARAMETERS, "seed": seed}, data, ROUNDS)
+
+
+def tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
+    """log-odds of being right, shape (n,)."""
+    if not len(features):
+        return np.zeros(0)
+    return np.asarray(trees.predict(features, raw_score=True, num_threads=1), float)
+
+
+def fit_stack(encoder: np.ndarray, trees: np.ndarray, labels: Sequence[float]) -> dict[str, float]:
+    """What the encoder's logit, the trees' logit and a constant are worth.
+
+    Args:
+        encoder, trees: logits of rows that neither was trained on, shape (n,).
+        labels: in [0, 1], shape (n,).
+
+    Returns:
+        `encoder`, `features` and `bias`. Rows of one class only say nothing of the two: then both count half.
+    """
+    y = np.asarray(labels, float)
+    if y.min() >= 0.5 or y.max() < 0.5:
+        log.warning("validation rows of one class only: encoder and features are not weighed against each other")
+        return {"encoder": 0.5, "features": 0.5, "bias": 0.0}
+    z = np.column_stack([encoder, trees])
+    # A soft label is a right and a wrong row, each with its share of the weight.
+    model = LogisticRegression(C=1.0).fit(
+        np.concatenate([z, z]), np.repeat([1, 0], len(y)), sample_weight=np.concatenate([y, 1 - y])
+    )
+    return {"encoder": float(model.coef_[0][0]), "features": float(model.coef_[0][1]), "bias": float(model.intercept_[0])}
+
+
+def save_trees(trees: lightgbm.Booster | None, folder: Path) -> None:
+    """In LightGBM's own text format, which later versions read; an empty file for a judge without trees."""
+    (folder / FILE).write_text(trees.model_to_string() if trees else "", encoding="utf-8")
+
+
+def load_trees(folder: Path) -> lightgbm.Booster:
+    """The trees of a judge's folder.
+
+    Raises:
+        InputError: they are missing, broken, or use other features.
+    """
+    try:
+        trees = lightgbm.Booster(model_str=(folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, lightgbm.basic.LightGBMError) as error:
+        raise InputError(f"{folder / FILE}: not readable: {' '.join(str(error).split())[:200]}; train the judge anew") from error
+    if tuple(trees.feature_name()) != NAMES:
+        raise InputError(f"{folder / FILE}: made with other features than this version computes; train the judge anew")
+    return trees

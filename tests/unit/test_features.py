@@ -1,0 +1,106 @@
+"""What the lexical features see, and the head that weighs them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_judge.errors import InputError
+from bert_judge.judges import head
+from bert_judge.judges.features import NAMES, feature_table, features
+
+CHOICE = "Which planet is the largest?\n(A) Mars\n(B) Jupiter\n(C) Venus"
+
+
+def seen(question: str, references: list[str], candidate: str) -> dict[str, float]:
+    return dict(zip(NAMES, features(question, references, candidate), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("question", "references", "candidate", "name", "expected"),
+    [
+        ("Capital?", ["Paris"], "It is Paris.", "contained", 1),
+        ("Capital?", ["Paris"], "It is Parisian.", "contained", 0),
+        ("Capital?", ["Paris"], "Paris", "same", 1),
+        ("Who?", ["Beyoncé Knowles"], "beyonce", "contained_in", 1),
+        ("Who?", ["Mac Donald"], "MacDonald", "run_together", 1),
+        ("Who?", ["Tchaikovsky"], "It was Tchaikovski", "recall", pytest.approx(0.9)),
+        ("Who?", ["Brahms"], "It was Liszt", "recall", 0),
+        ("When?", ["12 May 1999"], "in May 1999, the 12th", "years", 1),
+        ("When?", ["1999"], "in 1998", "years", -1),
+        ("When?", ["1999"], "long ago", "years", -0.5),
+        ("How many?", ["12"], "There are twelve.", "numbers", 1),
+        ("How many?", ["12"], "Final answer: 13", "last_number", -1),
+        ("How many?", ["1,200"], "so 3 * 400 = 1200", "last_number", 1),
+        ("Who?", ["Brahms"], "7", "last_number", 0),
+        ("Capital?", ["Paris"], "Lyon? No.\nFinal answer: Paris", "final_answer", 1),
+        ("Capital?", ["Paris"], "Paris? No.\nFinal answer: Lyon", "final_answer", -1),
+        ("Capital?", ["Paris"], "Paris", "final_answer", 0),
+        (CHOICE, ["B", "Jupiter"], "The answer is (B).", "choice", 1),
+        (CHOICE, ["B", "Jupiter"], "The answer is (C).", "choice", -1),
+        (CHOICE, ["B", "Jupiter"], "Mars, Jupiter and Venus", "options_mentioned", 1),
+        ("Capital?", ["Paris"], "It is not Paris, perhaps.", "negations", 1),
+        ("Capital?", ["Paris"], "It is not Paris, perhaps.", "hedges", 1),
+        ("Capital?", ["Paris", "City of Light"], "x", "references", pytest.approx(np.log(2))),
+        ("首都は?", ["東京"], "答えは東京です", "contained", 1),
+        ("Capital?", ["Paris"], "<think>Paris</think>Lyon", "contained", 0),
+    ],
+)
+def test_features(question: str, references: list[str], candidate: str, name: str, expected: float) -> None:
+    assert seen(question, references, candidate)[name] == expected
+
+
+@given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=3), st.text(max_size=80))
+def test_any_text_has_finite_features(question: str, references: list[str], candidate: str) -> None:
+    row = features(question, references, candidate)
+    assert len(row) == len(NAMES) and np.isfinite(row).all()
+
+
+def test_a_huge_answer_costs_no_more_than_its_end() -> None:
+    assert seen("Capital?", ["Paris"], "x " * 500_000 + "Paris")["contained"] == 1
+
+
+def test_no_rows_are_a_table() -> None:
+    assert feature_table([], [], []).shape == (0, len(NAMES))
+
+
+def rows(count: int) -> tuple[np.ndarray, np.ndarray]:
+    candidates = ["It is Paris." if i % 2 else "It is Lyon." for i in range(count)]
+    return feature_table(["Capital?"] * count, [["Paris"]] * count, candidates), np.arange(count) % 2.0
+
+
+def test_trees_learn_save_and_load(tmp_path: Path) -> None:
+    table, labels = rows(400)
+    trees = head.fit_trees(table, labels, np.ones(400), seed=0)
+    logits = head.tree_logits(trees, table)
+    assert ((logits > 0) == (labels > 0.5)).all()
+    head.save_trees(trees, tmp_path)
+    np.testing.assert_array_equal(head.tree_logits(head.load_trees(tmp_path), table), logits)
+    np.testing.assert_array_equal(head.tree_logits(head.fit_trees(table, labels, np.ones(400), seed=0), table), logits)
+
+
+def test_broken_trees_are_one_line(tmp_path: Path) -> None:
+    for content in ("", "no trees"):
+        (tmp_path / head.FILE).write_text(content)
+        with pytest.raises(InputError, match=r"features\.txt"):
+            head.load_trees(tmp_path)
+
+
+def test_the_stack_trusts_what_is_right() -> None:
+    random = np.random.default_rng(0)
+    labels = random.random(2000) < 0.5
+    good, noise = np.where(labels, 2.0, -2.0) + random.normal(0, 1, 2000), random.normal(0, 2, 2000)
+    stack = head.fit_stack(noise, good, labels.astype(float).tolist())
+    assert stack["features"] > 1 and abs(stack["encoder"]) < 0.2
+
+
+def test_soft_labels_calibrate_the_stack() -> None:
+    z = np.linspace(-4, 4, 4000)
+    stack = head.fit_stack(z, np.zeros(4000), (1 / (1 + np.exp(-z / 2))).tolist())
+    assert stack["encoder"] == pytest.approx(0.5, abs=0.02) and stack["bias"] == pytest.approx(0, abs=0.02)
+
+
+def test_one_class_weighs_nothing() -> None:
+    assert head.fit_stack(np.ones(3), np.ones(3), [1.0, 1.0, 1.0]) == {"encoder": 0.5, "features": 0.5, "bias": 0.0}
