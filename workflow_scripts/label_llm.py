@@ -10,5 +10,6 @@ from bert_judge.shards import work_folder
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     output = snakemake.output[0]
-    judge = LLMJudge.from_run(spec, snakemake.input.get("manifest"), work_folder(output))
+    entry = snakemake.config["judges"][spec["judge"]]
+    judge = LLMJudge.from_run(spec, snakemake.input.get("manifest"), work_folder(output), entry)
     label_table(spec, snakemake.input.candidates, output, judge)

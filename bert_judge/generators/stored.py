@@ -52,8 +52,9 @@ class StoredGenerator:
     def _ask(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
         if self._generator is None:
             self._generator = self.make_generator()
-            self.revisions |= self._generator.revisions
         completions = self._generator.generate(requests)
+        # Some learn only from an answer what they are.
+        self.revisions |= self._generator.revisions
         return [_row(request, completion) for request, completion in zip(requests, completions, strict=True)]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bert_judge import config
 from bert_judge.generators.factory import make_generator
 from bert_judge.generators.protocol import Completion, Generator, Request
 from bert_judge.generators.stored import StoredGenerator
@@ -67,7 +68,9 @@ class LLMJudge:
         self.revisions = generator.revisions
 
     @classmethod
-    def from_run(cls, spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path) -> LLMJudge:
+    def from_run(
+        cls, spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
+    ) -> LLMJudge:
         """The judge of a workflow run. What its model says stays in a store: a killed job, a raised limit or another threshold pays
         only for what was never asked.
 
@@ -75,6 +78,7 @@ class LLMJudge:
             spec: `Plan.labels_spec` of a judge of kind llm.
             manifest: what says where the model's files lie; None for a model behind an address.
             folder: of the store.
+            entry: the judge's block of the configuration, for what the spec leaves out: an address, the number of requests at once.
 
         Raises:
             InputError: the manifest or, once it is needed, the model cannot be loaded.
@@ -82,7 +86,8 @@ class LLMJudge:
         name, settings = spec["judge"], spec["settings"]
         path = None if manifest is None else Path(manifest)
         revisions = {} if path is None else {name: load_manifest(path).revision}
-        generator = StoredGenerator(settings["model"], folder, lambda: make_generator(name, settings["model"], path), revisions)
+        asked = settings["model"] | (_run_time(entry) if entry else {})
+        generator = StoredGenerator(settings["model"], folder, lambda: make_generator(name, asked, path), revisions)
         return cls(name, settings, generator)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
@@ -135,14 +140,16 @@ class LLMJudge:
     def _read(self, case: _Case, said: Completion, constrained: bool) -> _Reading:
         if said.status == "error":
             return _Reading(None, None, MODEL_FAILED, True)
-        if constrained and said.choice_probabilities is not None:
-            return _Reading(said.choice_probabilities[verdicts.POSITIVE], None, PROBABILITY, True)
+        bare = constrained and said.text.strip().lower() in prompting.CHOICES
         # A back end that enforces the choice may stop at its limit right behind the word.
-        whole = said.status != "truncated" or (constrained and said.text.strip().lower() in prompting.CHOICES)
-        found = verdicts.parse(said.text, case.candidate.code, case.candidate.text, whole)
+        found = verdicts.parse(said.text, case.candidate.code, case.candidate.text, bare or said.status != "truncated")
         if found.verdict is None:
             thought = said.status == "truncated" and not said.text and said.reasoning
             return _Reading(None, None, verdicts.REASONING_CUT_OFF if thought else found.reason, False)
+        likely = said.choice_probabilities if constrained else None
+        # Of the word in a sentence ("not correct") the probabilities mean something else.
+        if likely and (bare or max(likely, key=likely.__getitem__) == found.verdict):
+            return _Reading(likely[verdicts.POSITIVE], None, PROBABILITY, True)
         return _Reading(float(found.verdict == verdicts.POSITIVE), found.verdict, found.reason, True)
 
     def _label(self, case: _Case, reading: _Reading, said: Sequence[Completion]) -> Label:
@@ -159,6 +166,12 @@ class LLMJudge:
         if reading.verdict is not None:
             return Label(reading.verdict, reading.score, **details)
         return decided(reading.score, self.settings["threshold"], **details)
+
+
+def _run_time(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a judge's model that say how the work is done, with their defaults."""
+    model = config.LLMJudge.model_validate(entry, by_alias=True, by_name=False).model
+    return model.model_dump(mode="json", include=set(model.run_time))
 
 
 def _after(first: _Reading, second: _Reading) -> _Reading:

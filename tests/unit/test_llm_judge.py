@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_labels import candidates_table
 
-from bert_judge import tables
+from bert_judge import plan, tables
 from bert_judge.config import HFModel
 from bert_judge.generators.protocol import Completion, Request
 from bert_judge.generators.stored import StoredGenerator
@@ -52,8 +52,9 @@ def says(text: str, status: str = "ok", **more: Any) -> Completion:
     return Completion(text, status, prompt_tokens=100, completion_tokens=7, **more)
 
 
-def leaning(probability: float, status: str = "ok") -> Completion:
-    return says("", status, choice_probabilities={"correct": probability, "incorrect": 1 - probability})
+def leaning(probability: float, status: str = "ok", text: str | None = None) -> Completion:
+    likely = {"correct": probability, "incorrect": 1 - probability}
+    return says(max(likely, key=likely.__getitem__) if text is None else text, status, choice_probabilities=likely)
 
 
 def judged(
@@ -102,6 +103,18 @@ def judged(
         (False, [leaning(0.9)], "correct", 0.9, PROBABILITY),
         (False, [leaning(0.5)], "correct", 0.5, PROBABILITY),
         (False, [leaning(0.4, "truncated")], "incorrect", 0.4, PROBABILITY),
+        # A sampled word that is the less likely one: the probability is what the model holds.
+        (False, [leaning(0.6, text="Incorrect")], "correct", 0.6, PROBABILITY),
+        # A back end that enforces nothing, and its probabilities of a word inside a sentence.
+        (False, [leaning(0.9, text="Verdict: correct.")], "correct", 0.9, PROBABILITY),
+        (False, [leaning(0.9, text="not correct")], "incorrect", 0.0, verdicts.WORD),
+        (
+            False,
+            [leaning(0.9, text="It is correct."), leaning(0.2)],
+            "incorrect",
+            0.2,
+            f"{verdicts.NO_VERDICT}; asked again: {PROBABILITY}",
+        ),
         (False, [says("Incorrect")], "incorrect", 0.0, verdicts.WORD),
         (False, [says("correct", "truncated")], "correct", 1.0, verdicts.WORD),
         (
@@ -288,7 +301,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     first = stored().generate(asked)
     assert [len(made), len(made[0].requests)] == [1, 4]
     assert stored().generate(asked) == first
-    assert [answer.text for answer in first] == ["a", "b", "a", "a", ""]
+    assert [answer.text for answer in first] == ["a", "b", "a", "a", "incorrect"]
     assert first[4].choice_probabilities == {"correct": 0.125, "incorrect": 0.875}
     assert first[0].choice_probabilities is None
     assert len(made) == 1
@@ -303,6 +316,40 @@ def test_a_failure_is_asked_for_again(tmp_path: Path) -> None:
     answers = iter([says("", "error"), says("fine")])
     stored = StoredGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {})
     assert [stored.generate([request("a")])[0].text for _ in range(3)] == ["", "fine", "fine"]
+
+
+def test_what_a_generator_learns_of_itself_is_told(tmp_path: Path) -> None:
+    generator = ScriptedGenerator(lambda _: says("fine"))
+    stored = StoredGenerator({}, tmp_path, lambda: generator, {"known": "1"})
+    told = stored.revisions
+    generator.revisions["served"] = "2"
+    stored.generate([request("a")])
+    assert told == {"known": "1", "served": "2"}
+
+
+def test_settings_of_the_work_come_from_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another address or more requests at once: the same answers, so the same store."""
+    made: list[Mapping[str, Any]] = []
+
+    def make(name: str, settings: Mapping[str, Any], manifest: Path | None) -> ScriptedGenerator:
+        made.append({"name": name, "manifest": manifest, **settings})
+        return ScriptedGenerator(lambda _: says("Verdict: correct"))
+
+    monkeypatch.setattr(llm, "make_generator", make)
+    entry = {"kind": "llm", "model": {"generator": "openai", "model": "big", "base_url": "http://one/v1", "concurrency": 3}}
+    raw = {
+        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "tasks": {"test": ["facts_test"]},
+        "judges": {"teacher": entry},
+        "score_with": ["teacher"],
+    }
+    asked = plan.make(raw).labels_spec("teacher", "m", "facts_test")
+    for address in ("http://one/v1", "http://two/v1"):
+        entry["model"]["base_url"] = address  # type: ignore[index]
+        assert LLMJudge.from_run(asked, None, tmp_path, entry).judge([ROW])[0].verdict == "correct"
+    assert [(one["name"], one["base_url"], one["concurrency"], one["retries"]) for one in made] == [
+        ("teacher", "http://one/v1", 3, 6)
+    ]
 
 
 # --- through a whole table, with a real model ---
