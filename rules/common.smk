@@ -1,5 +1,6 @@
 """The plan of the run, and what the rules ask of it. No rules here."""
 
+import gc
 import inspect
 import re
 import time
@@ -7,12 +8,15 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bert_judge import plan, tables, tasks
+from bert_judge import plan, tables, targets, tasks
 from bert_judge.errors import ConfigError
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json", "overlap.json"]
 STANDINGS_FILES = ["results/standings.parquet", "results/agreement.parquet", "results/comparisons.parquet"]
 STARTED = time.time()
+
+# The jobs of a large grid are millions of objects that stay; looking through them for garbage takes a third of the planning time.
+gc.set_threshold(200_000, 50, 100)
 
 
 def checked_plan():
@@ -24,6 +28,7 @@ def checked_plan():
 
 
 PLAN = checked_plan()
+NEEDED = targets.answers_for(PLAN, targets.of_run(workflow.is_main_process, workflow.dag_settings.targets))
 
 
 # --- names ---
@@ -72,6 +77,11 @@ def share_of_cores():
     return max(1, cores // len(PLAN.scored)) if cores else 8
 
 
+def gpus_of(wildcards):
+    """GPUs over which a model is spread."""
+    return PLAN.models[wildcards.model].tensor_parallel_size
+
+
 # --- params ---
 
 
@@ -85,7 +95,18 @@ def asset_spec(asset):
     return PLAN.assets[asset]
 
 
+def fill_spec(wildcards):
+    """Params function: canonical JSON of the specs of all tables that a model's store is filled for."""
+    return tables.canonical(targets.to_fill(PLAN, wildcards.model, NEEDED, f"results/answered/{wildcards.model}.json"))
+
+
 # --- inputs ---
+
+
+def tables_to_fill(wildcards):
+    parts = targets.to_fill(PLAN, wildcards.model, NEEDED, f"results/answered/{wildcards.model}.json")
+    return tables_of("tasks/{task}", [(task,) for task in parts])
+
 
 
 def task_source(wildcards):
