@@ -1,0 +1,115 @@
+"""The prompted judge with its model behind a real server on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_verdicts
+from chat_server import ChatServer, serving
+from test_labels import candidates_table
+from test_llm_judge import ROW, SETTINGS
+
+from bert_judge import tables
+from bert_judge.config import OpenAIModel
+from bert_judge.errors import InputError
+from bert_judge.generators import patience
+from bert_judge.generators.openai import OpenAIGenerator
+from bert_judge.judges import prompting
+from bert_judge.judges.llm import MODEL_FAILED, PROBABILITY, LLMJudge
+from bert_judge.judges.verdicts import CUT_OFF, WORD
+from bert_judge.labels import label_table
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    monkeypatch.setattr(patience, "FIRST_WAIT", 0.01)
+    with serving() as made:
+        yield made
+
+
+def block(server: ChatServer, **more: Any) -> dict[str, Any]:
+    values = {"generator": "openai", "model": "big", "base_url": server.url, "retries": 1, **more}
+    return OpenAIModel.model_validate(values).model_dump(mode="json")
+
+
+def judge(server: ChatServer, folder: Path, reasoning: bool = True, **more: Any) -> LLMJudge:
+    settings = {**SETTINGS, "reasoning": reasoning, "model": block(server, **more)}
+    return LLMJudge.from_run({"judge": "teacher", "model": "m", "task": "t", "settings": settings}, None, folder)
+
+
+def likely(*words: tuple[str, float]) -> dict[str, Any]:
+    """The log-probabilities of one token."""
+    top = [{"token": word, "logprob": value} for word, value in words]
+    return {"content": [{"token": words[0][0], "logprob": words[0][1], "top_logprobs": top}]}
+
+
+def test_the_table_of_outputs(server: ChatServer) -> None:
+    # Without a store, in which the first answer to the one prompt would stay.
+    served = LLMJudge("teacher", SETTINGS, OpenAIGenerator("teacher", block(server)))
+    row = replace(ROW, candidate=test_verdicts.FORGED)
+    code = prompting.fence(row, 0)
+    for text, verdict, reason in test_verdicts.OUTPUTS:
+        own = text.replace(test_verdicts.CODE, code).replace(test_verdicts.CODE.upper(), code)
+        server.reply = {"message": {"content": own}}
+        (label,) = served.judge([row])
+        expected = (verdict, reason) if verdict else ("invalid", f"{reason}; asked again: {reason}")
+        assert (label.verdict, label.reason) == expected, text
+
+
+def test_a_text_that_the_server_cut_off(server: ChatServer, tmp_path: Path) -> None:
+    server.reply = {"message": {"content": "Verdict: correct"}, "choice": {"finish_reason": "length"}}
+    (label,) = judge(server, tmp_path).judge([ROW])
+    assert (label.verdict, label.reason) == ("invalid", f"{CUT_OFF}; asked again: {CUT_OFF}")
+
+
+@pytest.mark.parametrize("constrain", ["structured_outputs", "guided_choice", "json_schema"])
+def test_a_constrained_word_with_its_probability(server: ChatServer, tmp_path: Path, constrain: str) -> None:
+    server.reply = {
+        "message": {"content": "incorrect"},
+        "choice": {"logprobs": likely(("incorrect", -0.5108), ("correct", -0.9163))},
+    }
+    (label,) = judge(server, tmp_path, reasoning=False, constrain=constrain, logprobs=True).judge([ROW])
+    assert (label.verdict, label.reason) == ("incorrect", PROBABILITY)
+    assert label.score == pytest.approx(0.4, abs=1e-3)
+    (call,) = server.seen
+    asked = {"structured_outputs": {"choice": ["correct", "incorrect"]}, "guided_choice": ["correct", "incorrect"]}
+    assert constrain == "json_schema" or call[constrain] == asked[constrain]
+    assert call["messages"][-1]["content"].endswith(prompting.VERDICT_ONLY)
+
+
+def test_probabilities_of_a_word_in_a_sentence_do_not_count(server: ChatServer, tmp_path: Path) -> None:
+    content = [{"token": word, "logprob": 0.0, "top_logprobs": [{"token": word, "logprob": 0.0}]} for word in ("not", " correct")]
+    server.reply = {"message": {"content": "not correct"}, "choice": {"logprobs": {"content": content}}}
+    (label,) = judge(server, tmp_path, reasoning=False, logprobs=True).judge([ROW])
+    assert (label.verdict, label.score, label.reason) == ("incorrect", 0.0, WORD)
+
+
+def test_every_row_is_there_when_the_server_goes_away(server: ChatServer, tmp_path: Path) -> None:
+    candidates_table(tmp_path / "c.parquet", ["fail:500*9", "fail:garbage*9", "fail:429*1", "", "Paris"])
+    server.reply = {"message": {"content": "Verdict: correct"}}
+    spec = {"judge": "teacher", "model": "m", "task": "t"}
+
+    def labelled() -> list[tuple[str, str]]:
+        label_table(spec, tmp_path / "c.parquet", tmp_path / "l.parquet", judge(server, tmp_path / "store", concurrency=1))
+        frame = tables.read(tmp_path / "l.parquet", tables.LABELS)
+        return list(zip(frame["verdict"], frame["reason"], strict=True))
+
+    right, empty, failed = ("correct", "verdict line"), ("incorrect", "empty answer"), ("invalid", MODEL_FAILED)
+    assert labelled() == [failed, failed, right, empty, right]
+    assert tables.provenance(tmp_path / "l.parquet")["revisions"] == {"teacher": "big-2026"}
+    # The next run asks again for what failed, and for nothing else.
+    asked = len(server.seen)
+    server.tries.update(dict.fromkeys(server.tries, 9))
+    assert labelled() == [right, right, right, empty, right]
+    assert len(server.seen) == asked + 2
+
+
+def test_a_wrong_key_ends_the_job_at_once(server: ChatServer, tmp_path: Path) -> None:
+    rows = [replace(ROW, sample_id=f"s{n}", candidate=f"fail:401*9 {n}") for n in range(20)]
+    with pytest.raises(InputError, match="refuses the key"):
+        judge(server, tmp_path, concurrency=1).judge(rows)
+    assert len(server.seen) < 20
