@@ -57,6 +57,7 @@ rule labels:
 rule datasets:
     input:
         expand("results/datasets/{dataset}/{part}", dataset=PLAN.config.datasets, part=DATASET_FILES),
+        expand("results/datasets/{dataset}/overlap/{task}.json", dataset=PLAN.config.datasets, task=PLAN.config.tasks.test),
 
 
 rule judges:

@@ -218,10 +218,10 @@ class Plan:
             "tables": [[m, t] for m, t in self.labelled(dataset)],
         }
 
-    def overlap_spec(self, dataset: str) -> Spec:
-        """The check that no question of a test task is trained on."""
+    def overlap_spec(self, dataset: str, task: str) -> Spec:
+        """The check that no question of a test task is in a dataset."""
         allowed = self.config.datasets[dataset].allow_test_questions
-        return {"dataset": dataset, "allow_test_questions": allowed, "test": sorted(self.config.tasks.test)}
+        return {"dataset": dataset, "allow_test_questions": allowed, "test": [task]}
 
     def judge_spec(self, judge: str) -> Spec:
         entry = self.config.judges[judge]

@@ -1,6 +1,7 @@
 """The plan of the run, and what the rules ask of it. No rules here."""
 
 import gc
+import functools
 import inspect
 import re
 import time
@@ -11,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from bert_judge import plan, tables, targets, tasks
 from bert_judge.errors import ConfigError
 
-DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json", "overlap.json"]
+DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json"]
 STANDINGS_FILES = ["results/standings.parquet", "results/agreement.parquet", "results/comparisons.parquet"]
 STARTED = time.time()
 
@@ -28,7 +29,6 @@ def checked_plan():
 
 
 PLAN = checked_plan()
-NEEDED = targets.answers_for(PLAN, targets.of_run(workflow.is_main_process, workflow.dag_settings.targets))
 
 
 # --- names ---
@@ -59,6 +59,12 @@ def judged():
     scored = {(judge, *pair) for judge in PLAN.config.score_with for pair in PLAN.scored}
     taught = {(entry.teacher, *pair) for name, entry in PLAN.config.datasets.items() for pair in PLAN.labelled(name)}
     return sorted(scored | taught)
+
+
+@functools.cache
+def needed():
+    """(model, task) of every answer table that this run's targets need. Snakemake knows them only after it has read the rules."""
+    return targets.answers_for(PLAN, targets.of_run(workflow.is_main_process, workflow.dag_settings.targets))
 
 
 def tables_of(pattern, keys):
@@ -97,16 +103,15 @@ def asset_spec(asset):
 
 def fill_spec(wildcards):
     """Params function: canonical JSON of the specs of all tables that a model's store is filled for."""
-    return tables.canonical(targets.to_fill(PLAN, wildcards.model, NEEDED, f"results/answered/{wildcards.model}.json"))
+    return tables.canonical(targets.to_fill(PLAN, wildcards.model, needed(), f"results/answered/{wildcards.model}.json"))
 
 
 # --- inputs ---
 
 
 def tables_to_fill(wildcards):
-    parts = targets.to_fill(PLAN, wildcards.model, NEEDED, f"results/answered/{wildcards.model}.json")
+    parts = targets.to_fill(PLAN, wildcards.model, needed(), f"results/answered/{wildcards.model}.json")
     return tables_of("tasks/{task}", [(task,) for task in parts])
-
 
 
 def task_source(wildcards):
@@ -148,18 +153,16 @@ def merged_labels(wildcards):
     return tables_of("labels/{judge}/{model}/{task}", [(dataset["teacher"], *pair) for pair in dataset["tables"]])
 
 
-def test_tasks(wildcards):
-    return tables_of("tasks/{task}", [(task,) for task in PLAN.overlap_spec(wildcards.dataset)["test"]])
-
-
 def training_file(name):
     """Input function: a file of the dataset that a judge is trained on."""
     return lambda wildcards: f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/{name}"
 
 
 def overlap_of(wildcards):
-    """The check of a judge's training data; none for a checkpoint, whose training data are not known."""
-    return training_file("overlap.json")(wildcards) if wildcards.judge in trained_judges() else []
+    """The check of a judge's training data against a test task; none for a checkpoint, whose training data are not known."""
+    if wildcards.judge not in trained_judges() or wildcards.task not in PLAN.config.tasks.test:
+        return []
+    return training_file(f"overlap/{wildcards.task}.json")(wildcards)
 
 
 def scoring_labels(wildcards):

@@ -24,18 +24,20 @@ rule merge_dataset:
         "../workflow_scripts/merge_dataset.py"
 
 
-# A job of its own, so that a new test task reruns this check and not the training.
+# A job per test task, which its verdicts wait for: a new test task is checked without training again.
 rule check_overlap:
     input:
         train="results/datasets/{dataset}/train.parquet",
         validation="results/datasets/{dataset}/validation.parquet",
-        tests=test_tasks,
+        tests="results/tasks/{task}.parquet",
     output:
-        update("results/datasets/{dataset}/overlap.json"),
+        update("results/datasets/{dataset}/overlap/{task}.json"),
     log:
-        "<logs>/overlap/{dataset}.log",
+        "<logs>/overlap/{dataset}/{task}.log",
     benchmark:
-        "<benchmarks>/overlap/{dataset}.tsv"
+        "<benchmarks>/overlap/{dataset}/{task}.tsv"
+    # Before the training, which would be in vain.
+    priority: 10
     conda:
         "../envs/core.yaml"
     resources:
@@ -45,6 +47,6 @@ rule check_overlap:
         spec=spec_of(PLAN.overlap_spec),
         stage_version=plan.STAGE_VERSIONS["overlap"],
     message:
-        "Look for test questions in {wildcards.dataset}"
+        "Look for questions of {wildcards.task} in {wildcards.dataset}"
     script:
         "../workflow_scripts/check_overlap.py"

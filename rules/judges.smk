@@ -3,10 +3,7 @@ rule train_judge:
         train=training_file("train.parquet"),
         validation=training_file("validation.parquet"),
         summary=training_file("summary.json"),
-        # Must have passed; a check made again for another test task makes no judge stale.
-        overlap=ancient(training_file("overlap.json")),
-        # The revision is in the spec; a manifest that was merely written again makes no judge stale.
-        backbone=ancient("results/prepared/judge-{judge}.json"),
+        backbone="results/prepared/judge-{judge}.json",
     output:
         config=update("results/judges/{judge}/config.json"),
         weights=update("results/judges/{judge}/model.safetensors"),

@@ -82,8 +82,8 @@ rule label_bert:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
         checkpoint=checkpoint_of,
-        # No verdict on a test that the judge was trained on; a check that passes again makes no verdict stale.
-        overlap=ancient(overlap_of),
+        # No verdict on a test that the judge was trained on.
+        overlap=overlap_of,
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:
@@ -113,7 +113,7 @@ rule label_llm_hf:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
         # The revision is in the manifest's content, which the answers' keys hold; its date means nothing.
-        manifest=ancient("results/prepared/judge-{judge}.json"),
+        manifest="results/prepared/judge-{judge}.json",
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:

@@ -63,7 +63,7 @@ def specs(raw: Mapping[str, Any]) -> Specs:
     found |= {("candidates", *pair): made.candidates_spec(*pair) for pair in asked}
     found |= {("labels", judge, *pair): made.labels_spec(judge, *pair) for judge in made.config.judges for pair in asked}
     found |= {("dataset", name): made.dataset_spec(name) for name in made.config.datasets}
-    found |= {("overlap", name): made.overlap_spec(name) for name in made.config.datasets}
+    found |= {("overlap", n, t): made.overlap_spec(n, t) for n in made.config.datasets for t in made.config.tasks.test}
     found |= {("judge", name): made.judge_spec(name) for name in made.judges("bert")}
     found |= {("scores", *pair): made.scores_spec(*pair) for pair in made.scored}
     found |= {("standings",): made.standings_spec(), ("report",): made.report_spec()}
@@ -138,7 +138,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
     "the share of validation": (_set("datasets", "answers", "validation", to=0.2), {("dataset", "answers")}),
     "a family": (_set("tasks", "imported", "exam", "family", to="math"), SHARED),
     "gold": (_set("gold", to="bert"), SHARED),
-    "test questions allowed": (_set("datasets", "answers", "allow_test_questions", to=True), {("overlap", "answers")}),
+    "test questions allowed": (_set("datasets", "answers", "allow_test_questions", to=True), {("overlap", "answers", task) for task in ("exam", "other")}),
     "the prompt style, with imported answers only": (_set("prompt_style", to="strict"), set()),
     "one judge less in the scores": (
         _set("score_with", to=["human", "contains", "bert"]),

@@ -127,12 +127,13 @@ def test_a_new_test_task_repeats_the_overlap_check_but_not_the_training(run: Wor
     run.configure(config)
     before = run.times()
     result = run.done()
-    assert "Look for test questions in mix" in result.jobs
+    assert "Look for questions of other_test in mix" in result.jobs
     assert "Train encoder" not in result.jobs
     changed = run.changed_since(before)
     kept = [path for path in changed if "mini_" in path or path.startswith(("results/judges", "results/prepared"))]
     assert kept == []
-    assert "results/datasets/mix/overlap.json" in changed
+    assert "results/datasets/mix/overlap/other_test.json" in changed
+    assert {f"results/scores/{model}/other_test.parquet" for model in ("solid", "weak")} <= changed
 
 
 def test_a_manifest_that_was_written_again_trains_nothing(run: Workspace) -> None:
