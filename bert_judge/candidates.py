@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from pydantic import TypeAdapter
 
-from bert_judge import shards, tables
+from bert_judge import shards, tables, targets
+from bert_judge.config import Model
 from bert_judge.errors import InputError
 from bert_judge.generators.protocol import Completion, Generator, Request
 from bert_judge.importers import task_rows
@@ -58,7 +61,7 @@ def generate_candidates(
     Args:
         spec: `Plan.candidates_spec` of a model that is no imported one.
         folder: where the finished shards lie. An answer is taken from there only if model, revision, settings and prompt are the
-            same; one that failed is asked for again.
+            same; one that a server failed to give is asked for again.
         make_generator: loads the model; called only when an answer is missing.
         revisions: of the model, as far as known without loading it.
         shard_rows: answers per shard, the most that a kill can lose.
@@ -68,7 +71,8 @@ def generate_candidates(
     revisions = dict(revisions or {})
     requests, keys = asked(spec, task_table, revisions)
     work = _Work(make_generator)
-    answers = shards.run(requests, keys, work, folder, shard_rows, "answers", _lasting)
+    lasting = _lasting if spec["settings"]["generator"] == "openai" else _always
+    answers = shards.run(requests, keys, work, folder, shard_rows, "answers", lasting)
     rows = [_row(spec["model"], *pair) for pair in zip(requests, answers, strict=True)]
     frame = pd.DataFrame(rows, columns=tables.CANDIDATES.names)
     tables.write(frame, output, tables.CANDIDATES, spec, {**revisions, **work.revisions})
@@ -79,7 +83,9 @@ def generate_candidates(
 
 
 def fill_store(
-    parts: Iterable[tuple[Mapping[str, Any], str | Path]],
+    parts: Mapping[str, Mapping[str, Any]],
+    task_tables: Mapping[str, Path],
+    filled: str | Path,
     folder: str | Path,
     make_generator: Callable[[], Generator],
     revisions: Mapping[str, str] | None = None,
@@ -88,16 +94,21 @@ def fill_store(
     """Have a model answer everything that several tables lack, loading it once; `generate_candidates` then only writes them.
 
     Args:
-        parts: spec and task table of each table of candidates, all of one model.
+        parts: task → spec of its table of candidates, all of one model.
+        task_tables: task → its questions.
+        filled: file that says for what the store was filled; renewed at the end.
         folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
     """
     requests: list[Request] = []
     keys: list[str] = []
-    for spec, task_table in parts:
-        more = asked(spec, task_table, revisions or {})
+    for task in targets.unfilled(parts, task_tables, filled):
+        more = asked(parts[task], task_tables[task], revisions or {})
         requests += more.requests
         keys += more.keys
-    shards.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers", _lasting)
+    if requests:
+        shards.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers")
+    with tables.atomic(filled) as temporary:
+        temporary.write_text(json.dumps(parts, indent=1, ensure_ascii=False), "utf-8")
 
 
 class Asked(NamedTuple):
@@ -144,8 +155,23 @@ class _Work:
 
 
 def _lasting(answer: Mapping[str, Any]) -> bool:
-    """A failure may pass: it stands in this table, and the next run asks again."""
+    """A server's failure may pass: it stands in this table, and the next run asks again."""
     return answer["status"] != "error"
+
+
+def _always(answer: Mapping[str, Any]) -> bool:
+    """What a model here cannot answer, it never will."""
+    return True
+
+
+def with_run_time(settings: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec's settings together with those that say how the work is done and are no part of it.
+
+    Args:
+        entry: the model's block in the configuration.
+    """
+    block: Any = TypeAdapter(Model).validate_python(entry, by_alias=True, by_name=False)
+    return {**settings, **block.model_dump(mode="json", include=set(block.run_time))}
 
 
 def stored(completion: Completion) -> dict[str, Any]:

@@ -55,8 +55,7 @@ rule import_candidates:
 rule generate_candidates_hf:
     input:
         table="results/tasks/{task}.parquet",
-        # The revision is in the spec; a manifest that was merely written again makes no answer stale.
-        manifest=ancient("results/prepared/model-{model}.json"),
+        manifest="results/prepared/model-{model}.json",
     output:
         update("results/candidates/{model}/{task}.parquet"),
     log:
@@ -78,4 +77,86 @@ rule generate_candidates_hf:
     message:
         "Answers of {wildcards.model} to {wildcards.task}"
     script:
-        "../workflow_scripts/generate_candidates_hf.py"
+        "../workflow_scripts/generate_candidates.py"
+
+
+# Loading vLLM takes longer than many a table: one job answers all that the targets need, and a light one writes each table.
+rule fill_store_vllm:
+    input:
+        tables=tables_to_fill,
+        manifest="results/prepared/model-{model}.json",
+    output:
+        update("results/answered/{model}.json"),
+    log:
+        "<logs>/answered/{model}.log",
+    benchmark:
+        "<benchmarks>/answered/{model}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.generated_by("vllm")),
+    conda:
+        "../envs/vllm.yaml"
+    threads: 8
+    resources:
+        mem_mb=32000,
+        runtime=1440,
+        gpu=gpus_of,
+    params:
+        spec=fill_spec,
+        stage_version=plan.STAGE_VERSIONS["candidates"],
+    message:
+        "Answers of {wildcards.model} to all its tasks"
+    script:
+        "../workflow_scripts/fill_store.py"
+
+
+rule generate_candidates_vllm:
+    input:
+        table="results/tasks/{task}.parquet",
+        manifest="results/prepared/model-{model}.json",
+        # Answers to more tasks make no table stale.
+        answered=ancient("results/answered/{model}.json"),
+    output:
+        update("results/candidates/{model}/{task}.parquet"),
+    log:
+        "<logs>/candidates/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/candidates/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.generated_by("vllm")),
+    conda:
+        "../envs/vllm.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        spec=spec_of(PLAN.candidates_spec),
+        stage_version=plan.STAGE_VERSIONS["candidates"],
+    message:
+        "Answers of {wildcards.model} to {wildcards.task}"
+    script:
+        "../workflow_scripts/generate_candidates.py"
+
+
+rule generate_candidates_openai:
+    input:
+        table="results/tasks/{task}.parquet",
+    output:
+        update("results/candidates/{model}/{task}.parquet"),
+    log:
+        "<logs>/candidates/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/candidates/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.generated_by("openai")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        spec=spec_of(PLAN.candidates_spec),
+        stage_version=plan.STAGE_VERSIONS["candidates"],
+    message:
+        "Answers of {wildcards.model} to {wildcards.task} (from a server)"
+    script:
+        "../workflow_scripts/generate_candidates.py"

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "latex", "schema_words", "config_faults", "config_files", "config", "default_run", "logs"),
     ("tables", "draws", "shards", "model_files", "dataset_files", "hub", "hub_datasets", "prepare"),
     ("importers", "tasks"),
-    ("plan", "plan_faults", "model_keys", "generators"),
+    ("plan", "plan_faults", "model_keys", "targets", "generators"),
     ("candidates",),
     ("encoder",),
     ("judges",),

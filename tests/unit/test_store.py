@@ -1,0 +1,177 @@
+"""The store of a model's answers: nothing is paid for twice, whatever table asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bert_judge import shards, tables
+from bert_judge.candidates import fill_store, generate_candidates, with_run_time
+from bert_judge.config import OpenAIModel
+from bert_judge.generators.protocol import Completion, Request
+
+
+class Counting:
+    """Answers with the prompt and remembers what it was asked; prompts with `fail` fail, one with `stop` ends the process."""
+
+    def __init__(self) -> None:
+        self.revisions = {"m": "c0ffee"}
+        self.loads = 0
+        self.asked: list[str] = []
+
+    def load(self) -> Counting:
+        self.loads += 1
+        return self
+
+    def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        self.asked += [request.prompt for request in requests]
+        if any("stop" in request.prompt for request in requests):
+            raise KeyboardInterrupt
+        return [Completion(f"to {r.prompt} {r.attempt}", "error" if "fail" in r.prompt else "ok") for r in requests]
+
+
+def spec(task: str = "t", generator: str = "hf", **settings: Any) -> dict[str, Any]:
+    return {
+        "model": "m",
+        "task": task,
+        "family": "short_answer",
+        "settings": {"generator": generator, **settings},
+        "prompt_style": "free",
+    }
+
+
+def task_table(folder: Path, questions: Sequence[str], task: str = "t") -> Path:
+    frame = pd.DataFrame({"sample_id": [tables.sample_id(task, q, ["r"]) for q in questions], "question": list(questions)})
+    tables.write(
+        frame.assign(references=[["r"]] * len(frame), choices=None, answer_kind="text"), folder / f"{task}.parquet", tables.TASK, {}
+    )
+    return folder / f"{task}.parquet"
+
+
+def table(folder: Path, model: Counting, questions: Sequence[str], task: str = "t", **settings: Any) -> pd.DataFrame:
+    output = folder / f"c_{task}.parquet"
+    generate_candidates(
+        spec(task, **settings), task_table(folder, questions, task), output, folder / "store", model.load, shard_rows=3, keep=True
+    )
+    return tables.read(output, tables.CANDIDATES)
+
+
+QUESTIONS = [f"Größe {number}?" for number in range(10)]
+
+
+def test_a_raised_limit_pays_for_the_new_rows(tmp_path: Path) -> None:
+    model = Counting()
+    table(tmp_path, model, QUESTIONS[:4])
+    frame = table(tmp_path, model, QUESTIONS)
+    assert model.asked == QUESTIONS
+    assert frame["candidate"].tolist() == [f"to {question} 0" for question in QUESTIONS]
+
+
+def test_rows_added_anywhere_and_rows_taken_away(tmp_path: Path) -> None:
+    model = Counting()
+    table(tmp_path, model, QUESTIONS[2:6])
+    table(tmp_path, model, [*QUESTIONS[:4], "new"])
+    assert model.asked == [*QUESTIONS[2:6], *QUESTIONS[:2], "new"]
+    assert table(tmp_path, model, QUESTIONS[3:5])["question"].tolist() == QUESTIONS[3:5]
+    assert model.loads == 2
+
+
+def test_more_attempts_pay_for_the_new_ones(tmp_path: Path) -> None:
+    model = Counting()
+    table(tmp_path, model, QUESTIONS[:2])
+    assert table(tmp_path, model, QUESTIONS[:2], attempts=3)["attempt"].tolist() == [0, 1, 2] * 2
+    assert len(model.asked) == 2 + 4
+
+
+def test_a_question_of_two_tasks_is_asked_once(tmp_path: Path) -> None:
+    model = Counting()
+    first = table(tmp_path, model, QUESTIONS[:5], "t")
+    second = table(tmp_path, model, QUESTIONS[3:7], "u")
+    assert model.asked == QUESTIONS[:7]
+    assert not set(first["sample_id"]) & set(second["sample_id"])
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"max_new_tokens": 5}, {"generator": "openai"}])
+def test_other_settings_are_asked_anew(tmp_path: Path, change: dict[str, Any]) -> None:
+    model = Counting()
+    table(tmp_path, model, QUESTIONS)
+    table(tmp_path, model, QUESTIONS, **change)
+    assert model.asked == QUESTIONS * 2
+
+
+def test_a_servers_failure_is_asked_again_and_a_models_is_not(tmp_path: Path) -> None:
+    for generator, asked in (("openai", 2), ("hf", 1)):
+        model = Counting()
+        for _ in range(2):
+            frame = table(tmp_path / generator, model, ["fail", "a"], generator=generator)
+            assert frame["status"].tolist() == ["error", "ok"]
+        assert (model.asked.count("fail"), model.asked.count("a")) == (asked, 1)
+
+
+def test_a_damaged_shard_is_done_again(tmp_path: Path) -> None:
+    model = Counting()
+    whole = table(tmp_path, model, QUESTIONS)
+    sorted((tmp_path / "store").glob("*.parquet"))[0].write_bytes(b"no parquet")
+    pd.testing.assert_frame_equal(table(tmp_path, model, QUESTIONS), whole)
+    assert len(model.asked) in (11, 13)
+
+
+def test_missing_keys(tmp_path: Path) -> None:
+    shards.save(tmp_path / "store", {"b": {"x": 1}, "c": {"x": 2}})
+    assert shards.missing(tmp_path / "store", ["a", "b", "d", "a"]) == ["a", "d"]
+    assert shards.missing(tmp_path / "none", ["a"]) == ["a"]
+
+
+# --- one load for all tables ---
+
+
+def fill(folder: Path, model: Counting, parts: dict[str, Sequence[str]]) -> None:
+    paths = {task: folder / f"{task}.parquet" for task in parts}
+    for task, questions in parts.items():
+        if not paths[task].exists():
+            task_table(folder, questions, task)
+    fill_store({t: spec(t) for t in parts}, paths, folder / "filled.json", folder / "store", model.load, shard_rows=3)
+
+
+def test_all_tables_cost_one_load(tmp_path: Path) -> None:
+    model = Counting()
+    parts = {"t": QUESTIONS[:5], "u": QUESTIONS[3:]}
+    fill(tmp_path, model, parts)
+    for task, questions in parts.items():
+        assert table(tmp_path, model, questions, task)["question"].tolist() == list(questions)
+    assert model.loads == 1
+    assert model.asked == QUESTIONS
+
+
+def test_a_fill_that_is_stopped_goes_on(tmp_path: Path) -> None:
+    model = Counting()
+    with pytest.raises(KeyboardInterrupt):
+        fill(tmp_path, model, {"t": QUESTIONS[:5], "u": ["stop"]})
+    assert not (tmp_path / "filled.json").exists()
+    again = Counting()
+    task_table(tmp_path, ["go on"], "u")
+    fill(tmp_path, again, {"t": QUESTIONS[:5], "u": ["go on"]})
+    # The shard in hand, with two answers and the stop, was lost.
+    assert again.asked == [*QUESTIONS[3:5], "go on"]
+
+
+def test_a_filled_store_loads_nothing(tmp_path: Path) -> None:
+    model = Counting()
+    fill(tmp_path, model, {"t": QUESTIONS})
+    fill(tmp_path, model, {"t": QUESTIONS})
+    assert model.loads == 1
+    # Nor is it filled for a table that was filled before and whose store was deleted: only what is asked for is paid for.
+    shards.clear(tmp_path / "store")
+    fill(tmp_path, model, {"t": QUESTIONS, "u": ["new"]})
+    assert model.asked == [*QUESTIONS, "new"]
+
+
+def test_settings_of_the_work_come_from_the_configuration() -> None:
+    entry = {"generator": "openai", "model": "m", "concurrency": 3, "temperature": 1}
+    whole = OpenAIModel.model_validate(entry).model_dump(mode="json")
+    meaning = {key: value for key, value in whole.items() if key not in OpenAIModel.run_time}
+    assert with_run_time({**meaning, "temperature": 0.5}, entry) == {**whole, "temperature": 0.5}

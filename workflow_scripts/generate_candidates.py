@@ -1,0 +1,26 @@
+"""Answers of a model to a task: those in its store, and the others generated or asked for."""
+
+import json
+from pathlib import Path
+
+from bert_judge.candidates import generate_candidates, with_run_time
+from bert_judge.generators.factory import make_generator
+from bert_judge.logs import job_log
+from bert_judge.prepare import load_manifest
+from bert_judge.shards import store_folder
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    model = spec["model"]
+    # A server needs no files.
+    manifest = Path(path) if (path := snakemake.input.get("manifest")) else None
+    settings = with_run_time(spec["settings"], snakemake.config["models"][model])
+    generate_candidates(
+        spec,
+        snakemake.input.table,
+        snakemake.output[0],
+        store_folder(model),
+        lambda: make_generator(model, settings, manifest),
+        {model: load_manifest(manifest).revision} if manifest else None,
+        keep=True,
+    )
