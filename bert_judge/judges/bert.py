@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from bert_judge.config import Input, Training
-from bert_judge.encoder import calibration, fitting, inference, metrics
+from bert_judge.encoder import calibration, inference
 from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
@@ -152,6 +152,9 @@ class BERTJudge:
         Returns:
             Figures of the training run.
         """
+        # Only here: the Trainer takes longer to import than a small table takes to judge.
+        from bert_judge.encoder import fitting
+
         training = training or Training()
         chosen = [closest(c, _listed(r)) for c, r in zip(candidates, references, strict=True)]
         rows = self.checkpoint.encoder.encode(questions, candidates, chosen)
@@ -177,6 +180,8 @@ class BERTJudge:
             Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
             alone (`accuracy_encoder`, `ece_uncalibrated`) and accuracy of the trees alone (`accuracy_features`).
         """
+        from bert_judge.encoder import metrics
+
         logits, _, _ = self._logits(questions, references, candidates)
         card = self.checkpoint.card
         card.temperature, card.stack = calibration.fit_temperature(logits, labels), {}
