@@ -5,11 +5,11 @@ import json
 from bert_judge.judges.llm import LLMJudge
 from bert_judge.labels import label_table
 from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.shards import store_folder
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
-    output = snakemake.output[0]
     entry = snakemake.config["judges"][spec["judge"]]
-    judge = LLMJudge.from_run(spec, snakemake.input.get("manifest"), work_folder(output), entry)
-    label_table(spec, snakemake.input.candidates, output, judge)
+    folder = store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
+    judge = LLMJudge.from_run(spec, snakemake.input.get("manifest"), folder, entry)
+    label_table(spec, snakemake.input.candidates, snakemake.output[0], judge)

@@ -24,6 +24,8 @@ class StoredGenerator:
         folder: of the shards; they stay there.
         make_generator: loads the model.
         revisions: of the model, as far as known without loading it; an answer of another revision is not taken.
+        failures_pass: one with status `error` is not kept, and asked for again by the next run. A server may be back then; what a
+            model on this machine cannot answer, it never will.
         shard_rows: completions per shard.
     """
 
@@ -33,21 +35,23 @@ class StoredGenerator:
         folder: str | Path,
         make_generator: Callable[[], Generator],
         revisions: Mapping[str, str],
+        failures_pass: bool = False,
         shard_rows: int = SHARD_ROWS,
     ) -> None:
-        self.folder, self.make_generator, self.shard_rows = folder, make_generator, shard_rows
+        self.folder, self.make_generator = folder, make_generator
+        self.failures_pass, self.shard_rows = failures_pass, shard_rows
         self.revisions = dict(revisions)
         self._origin = tables.canonical({"origin": origin, "revisions": self.revisions})
         self._generator: Generator | None = None
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order. One with status `error` is not kept: the next run asks again.
-
-        Requests that agree in prompt, attempt and choices share one completion.
-        """
+        """One completion per request, in their order. Requests that agree in prompt, attempt and choices share one."""
         keys = [shards.content_key(self._origin, r.prompt, r.attempt, r.choices) for r in requests]
-        kept = shards.run(requests, keys, self._ask, self.folder, self.shard_rows, "answers", lambda row: row["status"] != "error")
+        kept = shards.run(requests, keys, self._ask, self.folder, self.shard_rows, "answers", self._lasts)
         return [_completion(request, row) for request, row in zip(requests, kept, strict=True)]
+
+    def _lasts(self, row: Mapping[str, Any]) -> bool:
+        return not (self.failures_pass and row["status"] == "error")
 
     def _ask(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
         if self._generator is None:

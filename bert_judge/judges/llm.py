@@ -87,7 +87,8 @@ class LLMJudge:
         path = None if manifest is None else Path(manifest)
         revisions = {} if path is None else {name: load_manifest(path).revision}
         asked = settings["model"] | (_run_time(entry) if entry else {})
-        generator = StoredGenerator(settings["model"], folder, lambda: make_generator(name, asked, path), revisions)
+        served = path is None
+        generator = StoredGenerator(settings["model"], folder, lambda: make_generator(name, asked, path), revisions, served)
         return cls(name, settings, generator)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:

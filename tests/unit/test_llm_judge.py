@@ -312,10 +312,11 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert [asked.prompt for asked in made[3].requests] == ["c"]
 
 
-def test_a_failure_is_asked_for_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("failures_pass", "texts"), [(True, ["", "fine", "fine"]), (False, ["", "", ""])])
+def test_only_a_failure_that_may_pass_is_asked_for_again(tmp_path: Path, failures_pass: bool, texts: list[str]) -> None:
     answers = iter([says("", "error"), says("fine")])
-    stored = StoredGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {})
-    assert [stored.generate([request("a")])[0].text for _ in range(3)] == ["", "fine", "fine"]
+    stored = StoredGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {}, failures_pass)
+    assert [stored.generate([request("a")])[0].text for _ in range(3)] == texts
 
 
 def test_what_a_generator_learns_of_itself_is_told(tmp_path: Path) -> None:
