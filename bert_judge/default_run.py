@@ -40,7 +40,7 @@ DEFAULT_RUN: dict[str, Any] = {
                 "simulated-novice-terse",
                 "simulated-guesser-lists-all",
             ],
-            "mix": {"total": 3000},
+            "mix": {"total": 2000},
             "validation": 0.1,
         },
     },
