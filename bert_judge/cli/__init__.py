@@ -121,6 +121,32 @@ def config(
         typer.echo(config_docs.made(part.value), nl=False)
 
 
+@app.command()
+def requests(
+    model: Annotated[str, typer.Argument(help="A model of a server.")],
+    task: Annotated[str, typer.Argument(help="A task whose table is in results/tasks.")],
+    configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
+) -> None:
+    """Print the requests for answers that are missing, one per line, as batch interfaces take them."""
+    from bert_judge.cli.batch_files import requests as lines
+
+    for line in lines(configfile, model, task):
+        typer.echo(line)
+
+
+@app.command()
+def responses(
+    model: Annotated[str, typer.Argument(help="A model of a server.")],
+    task: Annotated[str, typer.Argument(help="The task of the requests.")],
+    file: Annotated[Path, typer.Argument(help="The responses, one per line.")],
+    configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
+) -> None:
+    """Take in the responses to requests; the next run finds them and asks only for what is missing."""
+    from bert_judge.cli.batch_files import responses as take
+
+    typer.echo(take(configfile, model, task, file))
+
+
 @tasks_app.command("list")
 def list_tasks() -> None:
     """All tasks that are known by name, with their family and where their questions come from."""

@@ -1,0 +1,114 @@
+"""`bert-judge requests` and `responses`: a model asked by a file, as OpenAI's batch interface and others take it.
+
+The requests are written, sent by whatever means, and their responses put into the model's store, where the next run finds them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bert_judge import config_files, plan, shards
+from bert_judge.candidates import asked, stored, with_run_time
+from bert_judge.config import OpenAIModel
+from bert_judge.errors import InputError
+from bert_judge.generators import openai_format
+from bert_judge.generators.openai_format import MalformedError
+from bert_judge.generators.protocol import Request
+
+log = logging.getLogger(__name__)
+
+ENDPOINT = "/v1/chat/completions"
+
+
+class _Open(NamedTuple):
+    """What a model has to be asked: its settings, its store, and content key → request."""
+
+    settings: dict[str, Any]
+    store: Path
+    requests: dict[str, Request]
+
+
+def requests(files: Sequence[Path], model: str, task: str, root: Path = Path("results")) -> Iterator[str]:
+    """One line of JSON for each answer that is missing.
+
+    Args:
+        files: configuration files.
+        root: folder of the run's results, with the task's table in it.
+
+    Raises:
+        InputError: the configuration has faults, the model is none of a server, or the task's table is not there.
+    """
+    found = _open(files, model, task, root)
+    for key in shards.missing(found.store, found.requests):
+        call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
+        yield json.dumps(call | {"body": openai_format.body(found.settings, found.requests[key])}, ensure_ascii=False)
+
+
+def responses(files: Sequence[Path], model: str, task: str, source: Path, root: Path = Path("results")) -> str:
+    """Put the responses to `requests` into the store; says what became of them.
+
+    Args:
+        source: a line of JSON for each response, in any order. One that failed is left out, and so asked for again.
+
+    Raises:
+        InputError: as for `requests`; or a line that is no response.
+    """
+    found = _open(files, model, task, root)
+    answers: dict[str, dict[str, Any]] = {}
+    failed = unknown = 0
+    for key, body in _lines(source):
+        if key not in found.requests:
+            unknown += 1
+            continue
+        try:
+            answers[key] = stored(openai_format.completion(body, found.settings["reasoning_end"]))
+        except MalformedError:
+            failed += 1
+    shards.save(found.store, answers)
+    missing = len(shards.missing(found.store, found.requests))
+    others = f", {unknown} of other requests" if unknown else ""
+    return f"{len(answers)} answers of {model} to {task}, {failed} failed{others}; {missing} of {len(found.requests)} are missing"
+
+
+def _open(files: Sequence[Path], model: str, task: str, root: Path) -> _Open:
+    raw = config_files.merge(files)
+    made = plan.make(raw, files)
+    served = [name for name, entry in made.models.items() if isinstance(entry, OpenAIModel)]
+    if model not in served:
+        raise InputError(f"{model}: not a model of a server; there are: {', '.join(served) or 'none'}")
+    if task not in made.tasks:
+        raise InputError(f"{task}: not a task of this configuration; there are: {', '.join(made.tasks)}")
+    table = root / "tasks" / f"{task}.parquet"
+    if not table.exists():
+        raise InputError(f"{table}: no such file; run snakemake {table} first")
+    spec = made.candidates_spec(model, task)
+    found = asked(spec, table, {})
+    settings = with_run_time(spec["settings"], raw["models"][model])
+    return _Open(settings, shards.store_folder(model, root), dict(zip(found.keys, found.requests, strict=True)))
+
+
+def _lines(source: Path) -> Iterator[tuple[str, Any]]:
+    """Content key and body of each response.
+
+    Raises:
+        InputError: names the line that is none.
+    """
+    try:
+        text = source.read_text("utf-8")
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: not UTF-8 text") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+            key, response = str(value["custom_id"]), value.get("response") or {}
+            yield key, response.get("body") if response.get("status_code", 200) == 200 else None
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise InputError(f"{source}, line {number}: not a response with a custom_id; name the file of responses") from error
