@@ -88,6 +88,11 @@ def gpus_of(wildcards):
     return PLAN.models[wildcards.model].tensor_parallel_size
 
 
+def gpus_of_judge(wildcards):
+    """GPUs over which a prompted judge's model is spread."""
+    return PLAN.config.judges[wildcards.judge].model.tensor_parallel_size
+
+
 # --- params ---
 
 

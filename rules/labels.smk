@@ -112,7 +112,6 @@ rule label_bert:
 rule label_llm_hf:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
-        # The revision is in the manifest's content, which the answers' keys hold; its date means nothing.
         manifest="results/prepared/judge-{judge}.json",
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
@@ -154,6 +153,35 @@ rule label_llm_openai:
     resources:
         mem_mb=2000,
         runtime=720,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_llm.py"
+
+
+# The engine is loaded for each table. For many tables, serve the model and name its address: `generator: openai`.
+rule label_llm_vllm:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+        manifest="results/prepared/judge-{judge}.json",
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(prompted_judges("vllm")),
+    conda:
+        "../envs/vllm.yaml"
+    threads: 8
+    resources:
+        mem_mb=32000,
+        runtime=1440,
+        gpu=gpus_of_judge,
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=plan.STAGE_VERSIONS["labels"],

@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bert_judge import config
+from bert_judge.candidates import with_run_time
 from bert_judge.generators.factory import make_generator
 from bert_judge.generators.protocol import Completion, Generator, Request
-from bert_judge.generators.stored import StoredGenerator
+from bert_judge.generators.stored import SHARD_ROWS, StoredGenerator
 from bert_judge.judges import prompting, verdicts
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.prepare import load_manifest
 from bert_judge.tasks import Sample
 
 log = logging.getLogger(__name__)
+
+VLLM_SHARD_ROWS = 1024
 
 MODEL_FAILED = "the judge's model failed"
 PROBABILITY = "probability of the verdict"
@@ -86,9 +89,11 @@ class LLMJudge:
         name, settings = spec["judge"], spec["settings"]
         path = None if manifest is None else Path(manifest)
         revisions = {} if path is None else {name: load_manifest(path).revision}
-        asked = settings["model"] | (_run_time(entry) if entry else {})
-        served = path is None
-        generator = StoredGenerator(settings["model"], folder, lambda: make_generator(name, asked, path), revisions, served)
+        asked = with_run_time(settings["model"], entry["model"]) if entry else settings["model"]
+        # A large engine wants many requests at once; elsewhere a kill should lose few.
+        shard_rows = VLLM_SHARD_ROWS if asked["generator"] == "vllm" else SHARD_ROWS
+        make = partial(make_generator, name, asked, path)
+        generator = StoredGenerator(settings["model"], folder, make, revisions, path is None, shard_rows)
         return cls(name, settings, generator)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
@@ -167,12 +172,6 @@ class LLMJudge:
         if reading.verdict is not None:
             return Label(reading.verdict, reading.score, **details)
         return decided(reading.score, self.settings["threshold"], **details)
-
-
-def _run_time(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a judge's model that say how the work is done, with their defaults."""
-    model = config.LLMJudge.model_validate(entry, by_alias=True, by_name=False).model
-    return model.model_dump(mode="json", include=set(model.run_time))
 
 
 def _after(first: _Reading, second: _Reading) -> _Reading:
