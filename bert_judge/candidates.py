@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,9 @@ from bert_judge.config import Model
 from bert_judge.errors import InputError
 from bert_judge.generators.protocol import Completion, Generator, Request
 from bert_judge.importers import task_rows
+from bert_judge.targets import Batch
 from bert_judge.tasks import Sample
+from bert_judge.tasks.build import build_task
 from bert_judge.tasks.prompts import prompt
 
 log = logging.getLogger(__name__)
@@ -83,9 +85,8 @@ def generate_candidates(
 
 
 def fill_store(
-    parts: Mapping[str, Mapping[str, Any]],
-    task_tables: Mapping[str, Path],
-    filled: str | Path,
+    batch: Batch,
+    output: str | Path,
     folder: str | Path,
     make_generator: Callable[[], Generator],
     revisions: Mapping[str, str] | None = None,
@@ -94,21 +95,22 @@ def fill_store(
     """Have a model answer everything that several tables lack, loading it once; `generate_candidates` then only writes them.
 
     Args:
-        parts: task → spec of its table of candidates, all of one model.
-        task_tables: task → its questions.
-        filled: file that says for what the store was filled; renewed at the end.
+        batch: the tables, all of one model. Their questions are made here once more, which is cheap: were the task tables inputs of
+            this job, then new questions of one task would make all the others stale.
+        output: the note that says what was answered.
         folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
     """
     requests: list[Request] = []
     keys: list[str] = []
-    for task in targets.unfilled(parts, task_tables, filled):
-        more = asked(parts[task], task_tables[task], revisions or {})
-        requests += more.requests
-        keys += more.keys
-    if requests:
-        shards.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers")
-    with tables.atomic(filled) as temporary:
-        temporary.write_text(json.dumps(parts, indent=1, ensure_ascii=False), "utf-8")
+    with tempfile.TemporaryDirectory() as scratch:
+        for task, part in batch.parts.items():
+            table = Path(scratch, f"{task}.parquet")
+            build_task(part["questions"], table, batch.inputs.get(f"source {task}"), batch.inputs.get(f"manifest {task}"))
+            more = asked(part["answers"], table, revisions or {})
+            requests += more.requests
+            keys += more.keys
+    shards.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers")
+    targets.note(batch, output)
 
 
 class Asked(NamedTuple):

@@ -110,6 +110,12 @@ class Plan:
         """Where an imported file lies."""
         return plan_faults.import_path(self.config.imports[name], self.data)
 
+    def source_file(self, task: str) -> Path | None:
+        """The file that a task's questions come from: an imported file, a data set's, a user's task file, or none."""
+        if imported := self.import_of(task):
+            return self.import_path(imported)
+        return self.source_path(task) or tasks.file_of(task)
+
     def import_of(self, task: str) -> str | None:
         """The import a task's questions come from; None for a task made by a function."""
         imported = self.config.tasks.imported.get(task)

@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from bert_judge import shards, tables
 from bert_judge.config import BertJudge
 from bert_judge.plan import Plan
 
@@ -43,26 +44,77 @@ def answers_for(plan: Plan, targets: Iterable[str] | None) -> Pairs:
     return set().union(*(_of_target(plan, target) for target in targets))
 
 
-def to_fill(plan: Plan, model: str, pairs: Pairs, filled: str | Path) -> dict[str, Any]:
-    """Task → spec of the tables for which a model's store is filled: those filled before, and those that are needed now.
+class Batch(NamedTuple):
+    """Tables of one model whose answers one job generates.
 
-    So a target that needs no more than what is there asks for nothing new. What was filled for other settings is forgotten.
+    Attributes:
+        parts: task → the specs of its answers and of its questions.
+        inputs: what the questions are made of: `source {task}` and `manifest {task}` → path.
+    """
+
+    parts: Mapping[str, Mapping[str, Any]]
+    inputs: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """16 hex digits that depend on the parts only."""
+        return shards.content_key(tables.canonical(self.parts))[:16]
+
+
+class Batches(NamedTuple):
+    """All batches of a model by name, and for each task the name of its own."""
+
+    by_name: Mapping[str, Batch]
+    of_task: Mapping[str, str]
+
+
+def batches(plan: Plan, model: str, pairs: Pairs, folder: str | Path) -> Batches:
+    """The batches that earlier runs answered, and one of all that is needed now and in none of them.
+
+    A table stays in its batch while its answers and its questions mean the same; so a new table asks for a batch of its own
+    and makes no other stale.
 
     Args:
-        filled: the file in which the earlier fill wrote what this function returned.
+        pairs: (model, task) of the tables that this run needs.
+        folder: where each answered batch left its note, `{name}.json`.
     """
-    before, needed = read_filled(filled), {task for m, task in pairs if m == model}
-    specs = {task: plan.candidates_spec(model, task) for task in sorted({*before, *needed}) if task in plan.tasks}
-    return {task: spec for task, spec in specs.items() if task in needed or before[task] == spec}
+    written = {path.stem: found for path in sorted(Path(folder).glob("*.json")) if (found := _read(path))}
+    current = {task: _part(plan, model, task) for task in plan.tasks if plan.answers(model, task)}
+    of_task = {task: name for name, batch in written.items() for task, part in batch.parts.items() if current.get(task) == part}
+    new = [task for task in current if (model, task) in pairs and task not in of_task]
+    groups = [[task] for task in current] + ([new] if new else [])
+    made = [Batch({task: current[task] for task in sorted(group)}, _inputs(plan, sorted(group))) for group in groups]
+    # The last one wins: the batch of all that is needed.
+    of_task = {task: batch.name for batch in made for task in batch.parts} | of_task
+    return Batches({batch.name: batch for batch in made} | written, of_task)
 
 
-def read_filled(path: str | Path) -> dict[str, Any]:
-    """What an earlier fill wrote; nothing when there was none."""
+def note(batch: Batch, path: str | Path) -> None:
+    """Write down what was answered."""
+    with tables.atomic(path) as temporary:
+        temporary.write_text(json.dumps(batch._asdict(), indent=1, ensure_ascii=False), "utf-8")
+
+
+def _read(path: Path) -> Batch | None:
+    """The batch of a note; None when the file is no note."""
     try:
-        found = json.loads(Path(path).read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return Batch(**json.loads(path.read_text("utf-8")))
+    except (ValueError, TypeError):
+        return None
+
+
+def _part(plan: Plan, model: str, task: str) -> dict[str, Any]:
+    return {"answers": plan.candidates_spec(model, task), "questions": plan.task_spec(task)}
+
+
+def _inputs(plan: Plan, names: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for task in names:
+        if (source := plan.source_file(task)) is not None:
+            found[f"source {task}"] = str(source)
+        if (asset := f"task-{task}") in plan.assets:
+            found[f"manifest {task}"] = f"results/prepared/{asset}.json"
+    return found
 
 
 def _of_target(plan: Plan, target: str) -> Pairs:
@@ -94,16 +146,3 @@ def _training(plan: Plan, datasets: Iterable[str]) -> Pairs:
         if (entry := plan.config.datasets.get(name)) is not None:
             found |= {(m, t) for m, t in plan.labelled(name)} | _taught(plan, [entry.teacher])
     return found
-
-
-def unfilled(parts: Mapping[str, Any], tables: Mapping[str, Path], filled: str | Path) -> list[str]:
-    """Tasks for which the store is not filled yet: new ones, others' specs, and those whose questions changed since.
-
-    Args:
-        parts: task → spec, from `to_fill`.
-        tables: task → table of its questions.
-        filled: what the earlier fill wrote.
-    """
-    before, path = read_filled(filled), Path(filled)
-    since = path.stat().st_mtime if path.exists() else 0.0
-    return [task for task, spec in parts.items() if before.get(task) != spec or tables[task].stat().st_mtime > since]

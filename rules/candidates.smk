@@ -83,15 +83,16 @@ rule generate_candidates_hf:
 # Loading vLLM takes longer than many a table: one job answers all that the targets need, and a light one writes each table.
 rule fill_store_vllm:
     input:
-        tables=tables_to_fill,
+        unpack(fill_sources),
         manifest="results/prepared/model-{model}.json",
     output:
-        update("results/answered/{model}.json"),
+        update("results/answered/{model}/{batch}.json"),
     log:
-        "<logs>/answered/{model}.log",
+        "<logs>/answered/{model}/{batch}.log",
     benchmark:
-        "<benchmarks>/answered/{model}.tsv"
+        "<benchmarks>/answered/{model}/{batch}.tsv"
     wildcard_constraints:
+        batch="[0-9a-f]{16}",
         model=one_of(PLAN.generated_by("vllm")),
     conda:
         "../envs/vllm.yaml"
@@ -104,7 +105,7 @@ rule fill_store_vllm:
         spec=fill_spec,
         stage_version=plan.STAGE_VERSIONS["candidates"],
     message:
-        "Answers of {wildcards.model} to all its tasks"
+        "Answers of {wildcards.model} to a batch of tasks"
     script:
         "../workflow_scripts/fill_store.py"
 
@@ -113,8 +114,7 @@ rule generate_candidates_vllm:
     input:
         table="results/tasks/{task}.parquet",
         manifest="results/prepared/model-{model}.json",
-        # Answers to more tasks make no table stale.
-        answered=ancient("results/answered/{model}.json"),
+        answered=batch_of,
     output:
         update("results/candidates/{model}/{task}.parquet"),
     log:

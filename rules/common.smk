@@ -67,6 +67,12 @@ def needed():
     return targets.answers_for(PLAN, targets.of_run(workflow.is_main_process, workflow.dag_settings.targets))
 
 
+@functools.cache
+def batches_of(model):
+    """Which tables of a model are answered together."""
+    return targets.batches(PLAN, model, needed(), f"results/answered/{model}")
+
+
 def tables_of(pattern, keys):
     """Paths of the tables with these keys; a key's members fill the pattern's wildcards in their order."""
     fields = re.findall(r"{(\w+)}", pattern)
@@ -107,23 +113,26 @@ def asset_spec(asset):
 
 
 def fill_spec(wildcards):
-    """Params function: canonical JSON of the specs of all tables that a model's store is filled for."""
-    return tables.canonical(targets.to_fill(PLAN, wildcards.model, needed(), f"results/answered/{wildcards.model}.json"))
+    """Params function: canonical JSON of all that a batch of tables needs."""
+    return tables.canonical(batches_of(wildcards.model).by_name[wildcards.batch].parts)
 
 
 # --- inputs ---
 
 
-def tables_to_fill(wildcards):
-    parts = targets.to_fill(PLAN, wildcards.model, needed(), f"results/answered/{wildcards.model}.json")
-    return tables_of("tasks/{task}", [(task,) for task in parts])
+def fill_sources(wildcards):
+    """What the questions of a batch are made of."""
+    return batches_of(wildcards.model).by_name[wildcards.batch].inputs
+
+
+def batch_of(wildcards):
+    """The job that answers for this table, and for others of the model."""
+    return f"results/answered/{wildcards.model}/{batches_of(wildcards.model).of_task[wildcards.task]}.json"
 
 
 def task_source(wildcards):
     """The file that a task's questions come from: an imported file, a data set's, a user's task file, or none."""
-    if imported := PLAN.import_of(wildcards.task):
-        return PLAN.import_path(imported)
-    return PLAN.source_path(wildcards.task) or tasks.file_of(wildcards.task) or []
+    return PLAN.source_file(wildcards.task) or []
 
 
 def task_manifest(wildcards):

@@ -1,4 +1,4 @@
-"""The answers of a model to all its tables at once; each table is then written by a job of its own."""
+"""The answers of a model to many tables at once; each table is then written by a job of its own."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,14 @@ from bert_judge.generators.factory import make_generator
 from bert_judge.logs import job_log
 from bert_judge.prepare import load_manifest
 from bert_judge.shards import store_folder
+from bert_judge.targets import Batch
 
 with job_log(snakemake.log[0]):
     model, parts = snakemake.wildcards.model, json.loads(snakemake.params.spec)
     manifest = Path(snakemake.input.manifest)
-    spec = next(iter(parts.values()))
+    spec = next(iter(parts.values()))["answers"]
     fill_store(
-        parts,
-        {Path(path).stem: Path(path) for path in snakemake.input.tables},
+        Batch(parts, {name: path for name, path in snakemake.input.items() if name != "manifest"}),
         snakemake.output[0],
         store_folder(model),
         lambda: make_generator(model, with_run_time(spec["settings"], snakemake.config["models"][model]), manifest),

@@ -82,10 +82,11 @@ class VLLMEngine:
 
     def _sampling(self, prompt: Prompt) -> SamplingParams:
         if prompt.request.choices:
-            # The end token comes after the longest choice.
             constraint = StructuredOutputsParams(choice=list(prompt.request.choices))
+            # The engine may spell a choice in any tokens, at worst byte by byte, and then the end token.
+            most = min(max(len(choice.encode()) for choice in prompt.request.choices) + 1, self.window - len(prompt.ids))
             return SamplingParams(
-                temperature=0.0, max_tokens=prompt.budget + 1, structured_outputs=constraint, logprobs=LOGPROBS, detokenize=False
+                temperature=0.0, max_tokens=most, structured_outputs=constraint, logprobs=LOGPROBS, detokenize=False
             )
         seed = row_seed(self.settings["seed"], prompt.request.prompt, prompt.request.attempt)
         temperature, top_p = self.settings["temperature"], self.settings["top_p"]

@@ -1,7 +1,7 @@
 """vLLM behind a pipe: the program that runs in vLLM's own environment while the job runs in another.
 
-One JSON value per line. On standard input come first the model, then requests. Out go, on a pipe of its own because libraries print,
-first whether the model is there, then completions. It ends with its owner.
+One JSON value per line. On standard input come first the model, then requests. Out go first whether the model is there, then
+completions, on a pipe of its own because libraries print. It ends with its owner.
 """
 
 from __future__ import annotations

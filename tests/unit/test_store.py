@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 
 from bert_judge import shards, tables
 from bert_judge.candidates import fill_store, generate_candidates, with_run_time
-from bert_judge.config import OpenAIModel
+from bert_judge.config import Import, OpenAIModel
 from bert_judge.generators.protocol import Completion, Request
+from bert_judge.targets import Batch
 
 
 class Counting:
@@ -130,11 +132,18 @@ def test_missing_keys(tmp_path: Path) -> None:
 
 
 def fill(folder: Path, model: Counting, parts: dict[str, Sequence[str]]) -> None:
-    paths = {task: folder / f"{task}.parquet" for task in parts}
+    """Answer for tasks that are made of a file each."""
+    entry = Import.model_validate({"path": "unused"}).model_dump(mode="json", exclude={"path"})
+    made, inputs = {}, {}
     for task, questions in parts.items():
-        if not paths[task].exists():
-            task_table(folder, questions, task)
-    fill_store({t: spec(t) for t in parts}, paths, folder / "filled.json", folder / "store", model.load, shard_rows=3)
+        path = folder / f"{task}.jsonl"
+        path.write_text("".join(json.dumps({"question": q, "references": ["r"]}) + "\n" for q in questions))
+        inputs[f"source {task}"] = str(path)
+        made[task] = {
+            "answers": spec(task),
+            "questions": {"task": task, "part": {"where": {}, "questions": [0.0, 1.0]}, "import": entry},
+        }
+    fill_store(Batch(made, inputs), folder / "note.json", folder / "store", model.load, shard_rows=3)
 
 
 def test_all_tables_cost_one_load(tmp_path: Path) -> None:
@@ -148,26 +157,21 @@ def test_all_tables_cost_one_load(tmp_path: Path) -> None:
 
 
 def test_a_fill_that_is_stopped_goes_on(tmp_path: Path) -> None:
-    model = Counting()
     with pytest.raises(KeyboardInterrupt):
-        fill(tmp_path, model, {"t": QUESTIONS[:5], "u": ["stop"]})
-    assert not (tmp_path / "filled.json").exists()
+        fill(tmp_path, Counting(), {"t": QUESTIONS[:5], "u": ["stop"]})
+    assert not (tmp_path / "note.json").exists()
     again = Counting()
-    task_table(tmp_path, ["go on"], "u")
     fill(tmp_path, again, {"t": QUESTIONS[:5], "u": ["go on"]})
     # The shard in hand, with two answers and the stop, was lost.
     assert again.asked == [*QUESTIONS[3:5], "go on"]
+    assert json.loads((tmp_path / "note.json").read_text())["parts"].keys() == {"t", "u"}
 
 
-def test_a_filled_store_loads_nothing(tmp_path: Path) -> None:
+def test_a_full_store_loads_nothing(tmp_path: Path) -> None:
     model = Counting()
-    fill(tmp_path, model, {"t": QUESTIONS})
-    fill(tmp_path, model, {"t": QUESTIONS})
+    for _ in range(2):
+        fill(tmp_path, model, {"t": QUESTIONS})
     assert model.loads == 1
-    # Nor is it filled for a table that was filled before and whose store was deleted: only what is asked for is paid for.
-    shards.clear(tmp_path / "store")
-    fill(tmp_path, model, {"t": QUESTIONS, "u": ["new"]})
-    assert model.asked == [*QUESTIONS, "new"]
 
 
 def test_settings_of_the_work_come_from_the_configuration() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -77,46 +75,52 @@ def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pyt
     assert targets.of_run(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
 
 
-def test_a_store_is_filled_for_more_and_never_for_less(planned: plan.Plan, tmp_path: Path) -> None:
-    filled = tmp_path / "a.json"
-    one = targets.to_fill(planned, "a", {("a", "sums"), ("b", "capitals")}, filled)
-    assert one == {"sums": planned.candidates_spec("a", "sums")}
-    filled.write_text(json.dumps(one))
-    # Other needs come on top; fewer needs ask for nothing new.
-    both = targets.to_fill(planned, "a", {("a", "capitals")}, filled)
-    assert list(both) == ["capitals", "sums"]
-    filled.write_text(json.dumps(both))
-    assert targets.to_fill(planned, "a", {("a", "sums")}, filled) == targets.to_fill(planned, "a", set(), filled) == both
+def made(planned: plan.Plan, folder: Path, *tasks: str) -> targets.Batches:
+    return targets.batches(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
 
 
-def test_other_settings_forget_what_was_filled(planned: plan.Plan, tmp_path: Path) -> None:
-    filled = tmp_path / "a.json"
-    old = targets.to_fill(planned, "a", {("a", "sums"), ("a", "capitals")}, filled)
-    for spec in old.values():
-        spec["settings"]["max_new_tokens"] = 7
-    filled.write_text(json.dumps(old))
-    assert list(targets.to_fill(planned, "a", {("a", "sums")}, filled)) == ["sums"]
+def answer(planned: plan.Plan, folder: Path, *tasks: str) -> targets.Batch:
+    """Write the note of the batch that a run with these needs makes."""
+    found = made(planned, folder, *tasks)
+    batch = found.by_name[found.of_task[tasks[0]]]
+    targets.note(batch, folder / f"{batch.name}.json")
+    return batch
 
 
-@pytest.mark.parametrize("content", ["", "{]", "[]", "null"])
+def test_all_that_is_needed_is_one_batch(planned: plan.Plan, tmp_path: Path) -> None:
+    found = made(planned, tmp_path, "sums", "capitals")
+    assert found.of_task["sums"] == found.of_task["capitals"] != found.of_task["sums_train"]
+    batch = found.by_name[found.of_task["sums"]]
+    assert list(batch.parts) == ["capitals", "sums"]
+    assert batch.parts["sums"] == {"answers": planned.candidates_spec("a", "sums"), "questions": planned.task_spec("sums")}
+    # Its questions come from the user's file.
+    assert {name.split()[0] for name in batch.inputs} == {"source"}
+
+
+def test_a_table_stays_in_its_batch(planned: plan.Plan, tmp_path: Path) -> None:
+    first = answer(planned, tmp_path, "sums", "capitals")
+    for needs in [(), ("sums",), ("sums", "capitals"), ("capitals", "sums_train")]:
+        found = made(planned, tmp_path, *needs)
+        assert found.of_task["sums"] == found.of_task["capitals"] == first.name
+        assert found.by_name[first.name] == first
+        assert list(found.by_name[found.of_task["sums_train"]].parts) == ["sums_train"]
+
+
+def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_path: Path) -> None:
+    first = answer(planned, tmp_path, "sums", "capitals")
+    tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
+    limited = plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models)
+    found = made(limited, tmp_path, "sums", "capitals")
+    assert found.of_task["capitals"] == first.name
+    assert list(found.by_name[found.of_task["sums"]].parts) == ["sums"]
+    models = {name: model.model_copy(update={"max_new_tokens": 7}) for name, model in planned.models.items()}
+    found = made(plan.Plan(planned.config, None, models), tmp_path, "sums", "capitals")
+    assert list(found.by_name[found.of_task["sums"]].parts) == ["capitals", "sums"]
+    assert found.of_task["sums"] != first.name
+
+
+@pytest.mark.parametrize("content", ["", "{]", "[]", "null", '{"parts": {}}'])
 def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str) -> None:
-    filled = tmp_path / "a.json"
-    filled.write_text(content)
-    assert list(targets.to_fill(planned, "a", {("a", "sums")}, filled)) == ["sums"]
-
-
-def test_what_is_filled_already(planned: plan.Plan, tmp_path: Path) -> None:
-    filled = tmp_path / "a.json"
-    parts = targets.to_fill(planned, "a", {("a", "sums"), ("a", "capitals")}, filled)
-    tables = {task: tmp_path / f"{task}.parquet" for task in parts}
-    for path in tables.values():
-        path.touch()
-        os.utime(path, (100, 100))
-    assert targets.unfilled(parts, tables, filled) == ["capitals", "sums"]
-    filled.write_text(json.dumps({"sums": parts["sums"]}))
-    assert targets.unfilled(parts, tables, filled) == ["capitals"]
-    filled.write_text(json.dumps(parts))
-    assert targets.unfilled(parts, tables, filled) == []
-    # The questions changed since.
-    os.utime(tables["sums"], (2e9, 2e9))
-    assert targets.unfilled(parts, tables, filled) == ["sums"]
+    name = answer(planned, tmp_path, "sums").name
+    (tmp_path / f"{name}.json").write_text(content)
+    assert made(planned, tmp_path, "sums", "capitals").of_task["sums"] != name

@@ -1,0 +1,75 @@
+"""A real vLLM on a CPU: the Python of its environment, tiny models, and its server."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiny_models
+
+from bert_judge.generators.vllm import PYTHON
+
+# A tiny model needs little memory and no threads; both would be taken in proportion to the machine.
+SMALL = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+READY_SECONDS = 300
+
+
+@pytest.fixture(scope="session", autouse=True)
+def vllm_python() -> str:
+    """The Python that has vLLM; without one these tests are skipped."""
+    python = os.environ.get(PYTHON)
+    if not python:
+        pytest.skip(f"{PYTHON} names no Python with vLLM; make test-vllm builds one")
+    os.environ.update(SMALL)
+    return python
+
+
+@pytest.fixture(scope="session")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.causal_lm(tmp_path_factory.mktemp("model") / "qwen3", "qwen3", head_size=32)
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.causal_lm(tmp_path_factory.mktemp("model") / "llama", "llama", head_size=32)
+
+
+@pytest.fixture(scope="session")
+def server(vllm_python: str, qwen: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of vLLM's own server with the tiny Qwen3, called `served`."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = {"--model": qwen, "--served-model-name": "served", "--dtype": "float32", "--max-model-len": 256, "--port": port}
+    flat = [str(part) for pair in options.items() for part in pair]
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [vllm_python, "-m", "vllm.entrypoints.openai.api_server", *flat, "--host", "127.0.0.1", "--enforce-eager"],
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        _wait(f"http://127.0.0.1:{port}/health", process, log)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()[-4000:]
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.5)
+    pytest.fail(f"the server was not ready after {READY_SECONDS} s: {log.read_text()[-4000:]}")

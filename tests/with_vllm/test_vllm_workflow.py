@@ -1,0 +1,111 @@
+"""vLLM in the workflow: one load for all tables of a model, exact targets, and a kill in the middle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from workspace import Workspace
+
+pytestmark = [pytest.mark.vllm, pytest.mark.workflow]
+
+TASKS = ("mini_test", "other_test", "long_test")
+ALL, SHARD = 1300, 1024
+
+
+def config(model: Path, server: str) -> dict[str, Any]:
+    """A model on vLLM, and the same behind its server."""
+    served = {"generator": "openai", "model": "served", "base_url": server, "max_new_tokens": 8}
+    return {
+        "models": {
+            "tiny": {
+                "generator": "vllm",
+                "model": str(model),
+                "dtype": "float32",
+                "max_new_tokens": 8,
+                "max_model_len": 256,
+                "enforce_eager": True,
+            },
+            "served": served,
+        },
+        "tasks": {"test": list(TASKS)},
+        "task_files": ["mini_tasks.py"],
+        "judges": {"strict": {"kind": "lexical", "metric": "exact_match"}},
+        "score_with": ["strict"],
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, qwen: Path, server: str) -> Workspace:
+    """An undisturbed run."""
+    workspace = Workspace.create(tmp_path_factory.mktemp("whole") / "run", config(qwen, server))
+    workspace.done("scores")
+    return workspace
+
+
+def rows(workspace: Workspace, model: str, task: str) -> pd.DataFrame:
+    return pd.read_parquet(workspace.folder / f"results/candidates/{model}/{task}.parquet")
+
+
+def answered(workspace: Workspace) -> list[str]:
+    """Logs of the jobs that loaded the engine, or would have if anything had been missing."""
+    return [path.read_text() for path in workspace.found("logs/answered/tiny/*.log")]
+
+
+def test_one_load_for_all_tables(whole: Workspace) -> None:
+    assert [log.count(f"{ALL + 60}/{ALL + 60} answers") for log in answered(whole)] == [1]
+    assert {task: len(rows(whole, "tiny", task)) for task in TASKS} == {"mini_test": 30, "other_test": 30, "long_test": ALL}
+    assert whole.run("scores").idle
+    # A target that needs less than what is there asks for nothing.
+    assert whole.run("results/scores/tiny/mini_test.parquet").idle
+
+
+def test_a_server_gives_the_same_answers(whole: Workspace) -> None:
+    same = ["question", "status", "prompt_tokens", "completion_tokens"]
+    for task in ("mini_test", "long_test"):
+        served, own = rows(whole, "served", task), rows(whole, "tiny", task)
+        pd.testing.assert_frame_equal(served[same], own[same])
+        # A server holds back half a character at the end.
+        assert (served["candidate"] == own["candidate"].str.rstrip("\N{REPLACEMENT CHARACTER}")).mean() > 0.99
+
+
+def test_a_target_generates_its_table_and_no_other(tmp_path: Path, whole: Workspace) -> None:
+    run = Workspace.create(tmp_path / "run", whole.config)
+    run.done("results/scores/tiny/mini_test.parquet")
+    assert [path.name for path in run.found("results/candidates/*/*")] == ["mini_test.parquet"]
+    assert [path.name for path in run.found("results/tasks/*")] == ["mini_test.parquet"]
+    assert ["30/30 answers" in log for log in answered(run)] == [True]
+    # Another table has a job of its own, and the first one is not made again.
+    before = run.times()
+    run.done("results/scores/tiny/other_test.parquet", "results/scores/tiny/mini_test.parquet")
+    assert ["30/30 answers" in log for log in answered(run)] == [True, True]
+    assert not {path for path in run.changed_since(before) if "mini_test" in path}
+    pd.testing.assert_frame_equal(rows(run, "tiny", "other_test"), rows(whole, "tiny", "other_test"))
+
+
+def test_more_questions_pay_for_the_new_ones(tmp_path: Path, whole: Workspace) -> None:
+    run = whole.copy(tmp_path / "run")
+    config = run.config
+    config["tasks"]["limit"] = {"long_test": 20}
+    run.configure(config)
+    before = run.times()
+    # A lower limit is answered from the store, without the engine.
+    run.done("results/scores/tiny/long_test.parquet", "results/scores/tiny/mini_test.parquet")
+    assert len(rows(run, "tiny", "long_test")) == 20
+    assert not any("vLLM" in log for log in answered(run) if "20 of 20 answers are there already" in log)
+    assert not {path for path in run.changed_since(before) if "mini_test" in path}
+
+
+def test_a_killed_fill_goes_on(tmp_path: Path, whole: Workspace) -> None:
+    run = Workspace.create(tmp_path / "run", whole.config)
+    targets = [f"results/candidates/tiny/{task}.parquet" for task in TASKS]
+    run.kill_when(lambda: bool(run.found("results/.work/store/tiny/[0-9a-f]*.parquet")), *targets)
+    assert not run.found("results/candidates/tiny/*.parquet")
+    assert "--unlock" in run.run(*targets).text
+    run.done("--unlock")
+    run.done(*targets)
+    assert [f"{SHARD} of {ALL + 60} answers are there already" in log for log in answered(run)] == [True]
+    for task in TASKS:
+        pd.testing.assert_frame_equal(rows(run, "tiny", task), rows(whole, "tiny", task))
