@@ -99,6 +99,8 @@ class Plan:
 
     def source_of(self, task: str) -> TaskSource | None:
         """The data set that a task's questions come from; None for a task of a function or an imported file."""
+        if task in self.config.tasks.imported:
+            return None
         return self.config.tasks.sources.get(task) or published().get(task)
 
     def source_path(self, task: str) -> Path | None:

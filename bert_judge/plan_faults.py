@@ -85,7 +85,8 @@ def of_tasks(raw: Mapping[str, Any]) -> list[str]:
     imported, sources = entries(raw, "tasks", "imported"), entries(raw, "tasks", "sources")
     functions = set(tasks.names())
     faults += [f"task_files: {name!r} is the name of a published task; choose another" for name in functions & set(published())]
-    taken = dict.fromkeys(functions, "a task function") | dict.fromkeys(published(), "a published task")
+    # A published task may be defined anew, from a file or with a revision; a function has no such second place.
+    taken = dict.fromkeys(functions, "a task function")
     faults += [f"tasks.imported.{name}: {taken[name]} has this name; choose another" for name in imported if name in taken]
     taken |= dict.fromkeys(imported, "an imported task")
     faults += [f"tasks.sources.{name}: {taken[name]} has this name; choose another" for name in sources if name in taken]

@@ -77,10 +77,6 @@ def test_a_bad_source_is_told_in_one_line(case: str, data: Path) -> None:
 
 
 TASKS: dict[str, tuple[dict[str, Any], str]] = {
-    "a published name": (
-        {"sources": {"gsm8k_test": {"path": "quiz.jsonl", "family": "math"}}},
-        "tasks.sources.gsm8k_test: a published task has this name; choose another",
-    ),
     "a function's name": (
         {"sources": {"facts_test": {"path": "quiz.jsonl", "family": "math"}}},
         "tasks.sources.facts_test: a task function has this name; choose another",
@@ -88,10 +84,6 @@ TASKS: dict[str, tuple[dict[str, Any], str]] = {
     "an imported task's name": (
         {"sources": {"quiz": {"path": "quiz.jsonl", "family": "math"}}, "imported": {"quiz": {"from": "answers"}}},
         "tasks.sources.quiz: an imported task has this name; choose another",
-    ),
-    "an imported task with a published name": (
-        {"imported": {"mmlu_test": {"from": "answers"}}},
-        "tasks.imported.mmlu_test: a published task has this name; choose another",
     ),
     "limit of no task": ({"limit": {"mmlu_test": 5}}, "tasks.limit: 'mmlu_test' is listed neither under train nor under test"),
     "limit of an imported task": (
@@ -138,6 +130,19 @@ def test_a_data_set_of_the_hub_is_an_asset_and_a_file_is_none(data: Path) -> Non
     assert made.source_path("gsm8k_test") is None and made.source_path("facts_test") is None
     assert (made.family("quiz"), made.family("gsm8k_test"), made.family("facts_test")) == ("short_answer", "math", "short_answer")
     assert str(data) not in tables.canonical(made.task_spec("quiz"))
+
+
+def test_the_configurations_own_definition_takes_the_place_of_a_published_task(data: Path) -> None:
+    changed = raw(data) | {"imports": {"answers": {"path": "answers.jsonl"}}}
+    changed["tasks"] |= {"imported": {"gsm8k_test": {"from": "answers", "family": "short_answer"}}}
+    made = plan.make(changed)
+    assert made.assets == {} and made.family("gsm8k_test") == "short_answer"
+    assert "source" not in made.task_spec("gsm8k_test")
+
+    changed = raw(data)
+    changed["tasks"] |= {"sources": {"gsm8k_test": {"path": "quiz.jsonl", "family": "math"}}}
+    made = plan.make(changed)
+    assert made.assets == {} and made.source_path("gsm8k_test") == data / "quiz.jsonl"
 
 
 def test_a_new_source_or_limit_touches_no_other_task(data: Path) -> None:
