@@ -60,6 +60,9 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
 class _Text:
     """A text in the forms that the features look at."""
 
+    content: list[str]
+    joined: str
+
     def __init__(self, text: str) -> None:
         self.text = text[-MOST_CHARACTERS:]
         self.words = words(self.text)[-MOST_WORDS:]

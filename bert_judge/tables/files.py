@@ -1,0 +1,206 @@
+"""The only functions that read and write tables.
+
+Every file carries, in its parquet metadata, the name and version of its schema, the program version, the resolved spec that made it
+(canonical JSON), the revisions of the models that took part and the time. A file is written under a temporary name and renamed,
+so a path that exists is a whole table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bert_judge import __version__
+from bert_judge.errors import InputError
+from bert_judge.tables.schemas import TEXTS, Schema
+
+METADATA_KEY = b"bert_judge"
+
+
+def storable(text: str) -> str:
+    """The text with each half character (lone surrogate), which no file can hold, replaced by the sign for a broken character."""
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def canonical(spec: Mapping[str, Any]) -> str:
+    """Canonical JSON: sorted keys, no white space, so that equal specs are equal strings."""
+    return json.dumps(spec, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def empty(schema: Schema) -> pd.DataFrame:
+    """A frame with the schema's columns and no row."""
+    return schema.arrow().empty_table().to_pandas()
+
+
+def write(
+    frame: pd.DataFrame,
+    path: str | Path,
+    schema: Schema,
+    spec: Mapping[str, Any],
+    revisions: Mapping[str, str] | None = None,
+) -> None:
+    """Write a table whole or not at all.
+
+    Args:
+        frame: holds at least the columns of `schema`; others are left out.
+        path: its folder is made when missing.
+        spec: what made the table, as plain JSON values.
+        revisions: model name → revision, for tables that a model took part in.
+
+    Raises:
+        InputError: a column is missing, holds a forbidden value or null, or the key repeats.
+    """
+    path = Path(path)
+    _check_columns(frame.columns, schema, path)
+    _check_values(frame, schema, path)
+    if frame.empty:
+        # Without a value, pandas gives a column any type.
+        frame = empty(schema)
+    try:
+        table = pa.Table.from_pandas(frame[schema.names], schema=schema.arrow(), preserve_index=False)
+    except (pa.ArrowException, UnicodeEncodeError) as error:
+        raise InputError(f"{path}: cannot be written as a {schema.name} table: {_one_line(error)}") from error
+    provenance = {
+        "schema": schema.name,
+        "schema_version": schema.version,
+        "program": f"bert-judge {__version__}",
+        "spec": canonical(spec),
+        "revisions": dict(revisions or {}),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    metadata = {**(table.schema.metadata or {}), METADATA_KEY: canonical(provenance).encode()}
+    with atomic(path) as temporary:
+        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def read(path: str | Path, schema: Schema) -> pd.DataFrame:
+    """Read and check a table; list columns come as Python lists.
+
+    Raises:
+        InputError: no such file, no parquet, a damaged one, or a missing column.
+    """
+    file = _open(path, schema)
+    with _damage_told(path):
+        frame = file.read(columns=schema.names).to_pandas()
+    for column in schema.columns:
+        if column.type == TEXTS:
+            frame[column.name] = frame[column.name].map(lambda value: None if value is None else list(value)).astype(object)
+    return frame
+
+
+def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.DataFrame]:
+    """Read a table in frames of at most `rows` rows, so that memory does not grow with the file; list columns come as arrays.
+
+    Raises:
+        InputError: as `read`.
+    """
+    file = _open(path, schema)
+    with _damage_told(path):
+        for batch in file.iter_batches(batch_size=rows, columns=schema.names):
+            yield batch.to_pandas()
+
+
+def provenance(path: str | Path) -> dict[str, Any]:
+    """What the metadata of a table says of its origin; empty for a parquet file that is not ours."""
+    metadata = _parquet(path).schema_arrow.metadata or {}
+    return json.loads(metadata[METADATA_KEY]) if METADATA_KEY in metadata else {}
+
+
+def fingerprint(frame: pd.DataFrame) -> str:
+    """A hash of a frame's content, 16 hex digits."""
+    text = frame.to_json(orient="split", date_format="iso", double_precision=15, force_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class atomic:
+    """Context manager: yields a temporary path in the target's folder and renames it on success.
+
+    A killed process leaves at most a hidden temporary file, never half a table under the real name.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __enter__(self) -> Path:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", suffix=".tmp", dir=self.path.parent)
+        os.close(descriptor)
+        self.temporary = Path(name)
+        return self.temporary
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            # mkstemp makes files private; a table is as readable as any file of its maker.
+            umask = os.umask(0)
+            os.umask(umask)
+            self.temporary.chmod(0o666 & ~umask)
+            self.temporary.replace(self.path)
+        else:
+            self.temporary.unlink(missing_ok=True)
+
+
+def _parquet(path: str | Path) -> pq.ParquetFile:
+    with _damage_told(path):
+        return pq.ParquetFile(path)
+
+
+@contextmanager
+def _damage_told(path: str | Path) -> Iterator[None]:
+    """Say of which file it is that Arrow could not make sense."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: not a readable parquet file: {_one_line(error)}") from error
+
+
+def _open(path: str | Path, schema: Schema) -> pq.ParquetFile:
+    file = _parquet(path)
+    _check_columns(file.schema_arrow.names, schema, Path(path))
+    return file
+
+
+def _check_columns(present: Iterable[str], schema: Schema, path: Path) -> None:
+    missing = [name for name in schema.names if name not in set(present)]
+    if missing:
+        raise InputError(f"{path}: a {schema.name} table needs the column {', '.join(map(repr, missing))}")
+
+
+def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:
+    for column in schema.columns:
+        values = frame[column.name]
+        if not column.nullable and values.isna().any():
+            raise InputError(f"{path}: column {column.name!r} holds {int(values.isna().sum())} nulls; none is allowed")
+        if column.allowed and not (known := values.isin(column.allowed)).all():
+            raise InputError(f"{path}: column {column.name!r} holds {values[~known].iloc[0]!r}; allowed are {column.allowed}")
+        if column.type == TEXTS and (odd := [value for value in values.dropna() if not _are_texts(value)]):
+            raise InputError(f"{path}: column {column.name!r} holds {odd[0]!r:.80}; it needs lists of texts")
+        if column.bounds and not (inside := values.dropna().between(*column.bounds)).all():
+            raise InputError(
+                f"{path}: column {column.name!r} holds {values.dropna()[~inside].iloc[0]}; the range is {column.bounds}"
+            )
+    repeated = frame.duplicated(list(schema.key))
+    if repeated.any():
+        first = frame.loc[repeated, list(schema.key)].iloc[0].to_dict()
+        raise InputError(f"{path}: {int(repeated.sum())} rows repeat the key {schema.key}; the first is {first}")
+
+
+def _are_texts(value: object) -> bool:
+    # Arrow would take a bare text for the list of its letters.
+    return isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())

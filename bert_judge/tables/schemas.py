@@ -1,0 +1,224 @@
+"""The schema of every table: each column with its type, its meaning and the values that it may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+TEXTS = pa.list_(pa.string())
+
+STATUSES = ("ok", "truncated", "empty", "error", "imported")
+VERDICTS = ("correct", "incorrect", "invalid")
+ANSWER_KINDS = ("choice", "number", "math", "span", "text")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, arrow type and meaning; `nullable` columns may hold nulls, `allowed` lists a closed set of values."""
+
+    name: str
+    type: pa.DataType
+    description: str
+    nullable: bool = False
+    allowed: tuple[str, ...] | None = None
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A kind of table. `key` is the list of columns that together are unique."""
+
+    name: str
+    version: int
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def arrow(self) -> pa.Schema:
+        return pa.schema([pa.field(c.name, c.type, nullable=c.nullable) for c in self.columns])
+
+
+SAMPLE_ID = Column("sample_id", pa.string(), "first 16 hex digits of the SHA-256 of task, question and references")
+ATTEMPT = Column("attempt", pa.int32(), "0 for a model's first answer to the question, 1 for its second, …")
+QUESTION = Column("question", pa.string(), "the question as the model under test saw it")
+REFERENCES = Column("references", TEXTS, "right answers; any one of them is right")
+MODEL = Column("model", pa.string(), "name of the model in the configuration")
+CANDIDATE = Column("candidate", pa.string(), "the model's answer without its reasoning block")
+STATUS = Column("status", pa.string(), "how the answer ended", allowed=STATUSES)
+
+TASK = Schema(
+    "task",
+    1,
+    ("sample_id",),
+    (
+        SAMPLE_ID,
+        QUESTION,
+        REFERENCES,
+        Column("choices", TEXTS, "answer options in their order, for multiple choice", nullable=True),
+        Column("answer_kind", pa.string(), "what a right answer looks like", allowed=ANSWER_KINDS),
+    ),
+)
+
+CANDIDATES = Schema(
+    "candidates",
+    1,
+    ("sample_id", "attempt"),
+    (
+        SAMPLE_ID,
+        ATTEMPT,
+        QUESTION,
+        REFERENCES,
+        MODEL,
+        CANDIDATE,
+        Column("reasoning", pa.string(), "text of a separate reasoning block", nullable=True),
+        STATUS,
+        Column("prompt_tokens", pa.int32(), "tokens of the prompt", nullable=True),
+        Column("completion_tokens", pa.int32(), "tokens generated, reasoning included", nullable=True),
+    ),
+)
+
+LABELS = Schema(
+    "labels",
+    1,
+    ("sample_id", "attempt"),
+    (
+        SAMPLE_ID,
+        ATTEMPT,
+        MODEL,
+        Column("judge", pa.string(), "name of the judge in the configuration"),
+        Column("verdict", pa.string(), "the decision", allowed=VERDICTS),
+        Column("score", pa.float64(), "how right, 0 to 1; null when invalid", nullable=True, bounds=(0.0, 1.0)),
+        Column("reason", pa.string(), "why a verdict is invalid, or what decided it", nullable=True),
+        Column("raw", pa.string(), "the judge's own words or uncalibrated score", nullable=True),
+        Column("truncated", pa.bool_(), "the judge did not see the whole question, candidate and reference"),
+        Column("prompt_tokens", pa.int32(), "tokens the judge read", nullable=True),
+        Column("completion_tokens", pa.int32(), "tokens the judge wrote", nullable=True),
+    ),
+)
+
+DATASET = Schema(
+    "dataset",
+    1,
+    ("sample_id", "attempt", "model"),
+    (
+        SAMPLE_ID,
+        ATTEMPT,
+        Column("task", pa.string(), "name of the task"),
+        MODEL,
+        QUESTION,
+        REFERENCES,
+        CANDIDATE,
+        Column("label", pa.float64(), "the teacher's score, 0 to 1", bounds=(0.0, 1.0)),
+        Column("weight", pa.float64(), "weight of the row in the training loss"),
+    ),
+)
+
+LEVELS = ("all", "family", "task")
+
+STANDINGS = Schema(
+    "standings",
+    1,
+    ("level", "task", "model", "judge"),
+    (
+        Column("level", pa.string(), "'task', or 'all' for the answers to all tasks together", allowed=("all", "task")),
+        Column("task", pa.string(), "name of the task, or 'all'"),
+        MODEL,
+        Column("judge", pa.string(), "name of the judge"),
+        Column("n", pa.int64(), "answers"),
+        Column("questions", pa.int64(), "distinct questions"),
+        Column("accuracy", pa.float64(), "share of correct among valid verdicts; null without any", nullable=True),
+        Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
+        Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
+        Column("invalid", pa.float64(), "share of invalid verdicts; null without rows", nullable=True),
+        Column("accuracy_if_wrong", pa.float64(), "accuracy if every invalid verdict were wrong", nullable=True),
+        Column("accuracy_if_right", pa.float64(), "accuracy if every invalid verdict were right", nullable=True),
+    ),
+)
+
+GROUP = Column("group", pa.string(), "name of a task or of a family of tasks, or 'all'")
+LEVEL = Column("level", pa.string(), "what the group is", allowed=LEVELS)
+
+AGREEMENT = Schema(
+    "agreement",
+    1,
+    ("level", "group", "judge"),
+    (
+        LEVEL,
+        GROUP,
+        Column("judge", pa.string(), "the judge that is compared with the gold labels, or '(majority class)'"),
+        Column("n", pa.int64(), "rows with a valid gold label"),
+        Column("questions", pa.int64(), "distinct questions among them"),
+        Column(
+            "agreement",
+            pa.float64(),
+            "share of rows with the gold verdict; an invalid verdict never agrees",
+            nullable=True,
+        ),
+        Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
+        Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
+        Column("macro_f1", pa.float64(), "mean of the F1 of correct and of incorrect", nullable=True),
+        Column("kappa", pa.float64(), "Cohen's kappa; null where both have one class", nullable=True),
+        Column("ece", pa.float64(), "expected calibration error of the scores, 10 bins", nullable=True),
+        Column("auroc", pa.float64(), "area under the ROC curve of the scores; null where gold has one class", nullable=True),
+        Column("invalid", pa.float64(), "share of invalid verdicts", nullable=True),
+        Column("models", pa.int64(), "models with a valid gold label in the group"),
+        Column(
+            "accuracy_error",
+            pa.float64(),
+            "mean over models of |accuracy under the judge - under gold|; invalid verdicts count as wrong",
+            nullable=True,
+        ),
+        Column(
+            "accuracy_error_valid",
+            pa.float64(),
+            "the same over the rows with a valid verdict of the judge, for the models that have any",
+            nullable=True,
+        ),
+        Column(
+            "rank_correlation",
+            pa.float64(),
+            "Kendall's tau-b of the models' order against gold; invalid verdicts count as wrong",
+            nullable=True,
+        ),
+        Column("moved_model", pa.string(), "the model that the judge puts farthest from its gold rank", nullable=True),
+        Column("moved_places", pa.int64(), "by how many places; positive is too good a rank", nullable=True),
+    ),
+)
+
+COMPARISONS = Schema(
+    "comparisons",
+    1,
+    ("level", "group", "judge", "other"),
+    (
+        LEVEL,
+        GROUP,
+        Column("judge", pa.string(), "a trained judge"),
+        Column("other", pa.string(), "the judge it is compared with"),
+        Column("n", pa.int64(), "rows with a valid gold label"),
+        Column(
+            "difference",
+            pa.float64(),
+            "agreement of judge minus agreement of other, on the same rows; null without rows",
+            nullable=True,
+        ),
+        Column("low", pa.float64(), "lower end of the 95% interval, bootstrapped over questions", nullable=True),
+        Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
+        Column("p_value", pa.float64(), "exact McNemar test over rows, two-sided", nullable=True),
+    ),
+)
+
+
+def scores_schema(judges: Iterable[str]) -> Schema:
+    """The schema of a score table: the candidate's row, then `{judge}` and `{judge}_verdict` per judge."""
+    columns = [SAMPLE_ID, ATTEMPT, QUESTION, REFERENCES, CANDIDATE, STATUS]
+    for judge in judges:
+        columns += [
+            Column(judge, pa.float64(), f"score by {judge}; null when invalid", nullable=True, bounds=(0.0, 1.0)),
+            Column(f"{judge}_verdict", pa.string(), f"verdict by {judge}", allowed=VERDICTS),
+        ]
+    return Schema("scores", 1, ("sample_id", "attempt"), tuple(columns))
