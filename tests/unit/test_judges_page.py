@@ -1,0 +1,38 @@
+"""The page on judges: its examples are sound, and no kind is missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bert_judge import config, schema_words
+
+PAGE = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")
+
+
+def examples() -> dict[str, Any]:
+    """All examples of the page, in one configuration with what they leave out."""
+    raw: dict[str, Any] = {
+        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
+        "datasets": {"mine": {"teacher": "human", "tasks": ["facts_train"]}},
+        "judges": {},
+        "score_with": [],
+    }
+    for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL):
+        for key, entries in yaml.safe_load(block).items():
+            raw[key] = raw.get(key, {}) | entries
+    return raw | {"score_with": list(raw["judges"])}
+
+
+def test_the_examples_are_sound() -> None:
+    assert len(config.parse(examples()).judges) >= 10
+
+
+def test_every_kind_has_its_section_and_its_example() -> None:
+    kinds = set((schema_words.member(config.json_schema()["properties"]["judges"]) or {})["discriminator"]["mapping"])
+    assert {entry["kind"] for entry in examples()["judges"].values()} == kinds
+    assert set(re.findall(r"^## (\w+): ", PAGE, re.MULTILINE)) == kinds
