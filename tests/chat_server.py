@@ -28,6 +28,7 @@ class ChatServer(ThreadingHTTPServer):
         parallel: most calls that were open at once.
         delay: seconds before an answer.
         dead: answer nobody any more.
+        refuse: answer everybody with this failure.
         reply: what replaces parts of an answer's message and choice.
     """
 
@@ -43,6 +44,7 @@ class ChatServer(ThreadingHTTPServer):
         self.open = self.parallel = 0
         self.delay = 0.0
         self.dead = False
+        self.refuse = ""
         self.reply: dict[str, Any] = {}
         self.lock = threading.Lock()
 
@@ -69,6 +71,8 @@ class Handler(BaseHTTPRequestHandler):
         failure = FAILURE.search(prompt)
         if self.server.dead:
             self.close_connection = True
+        elif self.server.refuse:
+            self.fail(self.server.refuse)
         elif failure and tries <= int(failure[2]):
             self.fail(failure[1])
         else:
