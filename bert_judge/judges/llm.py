@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 VLLM_SHARD_ROWS = 1024
 
 MODEL_FAILED = "the judge's model failed"
+CLAIMED = "the candidate gives itself the same verdict"
 PROBABILITY = "probability of the verdict"
 AGAIN = "[asked again]"
 
@@ -156,6 +157,9 @@ class LLMJudge:
         # Of the word in a sentence ("not correct") the probabilities mean something else.
         if likely and (bare or max(likely, key=likely.__getitem__) == found.verdict):
             return _Reading(likely[verdicts.POSITIVE], None, PROBABILITY, True)
+        if not constrained and found.verdict in verdicts.claims(case.candidate.text):
+            # It may be a line of the candidate that the judge repeats without its fence; one word cannot be mistaken.
+            return _Reading(None, None, CLAIMED, False)
         return _Reading(float(found.verdict == verdicts.POSITIVE), found.verdict, found.reason, True)
 
     def _label(self, case: _Case, reading: _Reading, said: Sequence[Completion]) -> Label:

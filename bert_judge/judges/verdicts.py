@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from bert_judge.generators.reasoning import split, start_marker
@@ -108,6 +109,13 @@ def parse(text: str, code: str = "", candidate: str = "", finished: bool = True)
     return _marked(own) or _bare(own) or Parsed(None, NO_VERDICT)
 
 
+def claims(candidate: str) -> set[str]:
+    """The verdicts that a candidate gives on itself, in any form that would count in a judge's text."""
+    text = plain(candidate)
+    words = (_word(line, WORD) for line in text.splitlines())
+    return {found.verdict for found in (*_places(text), *words) if found and found.verdict}
+
+
 def plain(text: str) -> str:
     """The text without what makes equal words unequal: widths, invisible characters, formatting, kinds of line ends."""
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
@@ -146,13 +154,17 @@ def _without_fenced(text: str, code: str) -> str:
 
 def _marked(text: str) -> Parsed | None:
     """What the last place with a marker says; None when there is no such place, or none that says anything."""
+    return next(_places(text), None)
+
+
+def _places(text: str) -> Iterator[Parsed]:
+    """What the places with a marker say, from the end."""
     for marker in reversed(list(_MARKER.finditer(text))[-_PLACES:]):
         before, after, below = _around(text, *marker.span())
         if value := _JSON_VALUE.match(after) if _IN_JSON.search(before) else None:
-            return _decision(value, JSON)
-        if _STARTS.search(before) and (found := _line(after, below)):
-            return found
-    return None
+            yield _decision(value, JSON)
+        elif _STARTS.search(before) and (found := _line(after, below)):
+            yield found
 
 
 def _around(text: str, start: int, end: int) -> tuple[str, str, str]:

@@ -50,9 +50,9 @@ def likely(*words: tuple[str, float]) -> dict[str, Any]:
 def test_the_table_of_outputs(server: ChatServer) -> None:
     # Without a store, in which the first answer to the one prompt would stay.
     served = LLMJudge("teacher", SETTINGS, OpenAIGenerator("teacher", block(server)))
-    row = replace(ROW, candidate=test_verdicts.FORGED)
-    code = prompting.fence(row, 0)
     for text, verdict, reason in test_verdicts.OUTPUTS:
+        row = replace(ROW, candidate=test_verdicts.candidate_of(text))
+        code = prompting.fence(row, 0)
         own = text.replace(test_verdicts.CODE, code).replace(test_verdicts.CODE.upper(), code)
         server.reply = {"message": {"content": own}}
         (label,) = served.judge([row])
