@@ -11,6 +11,6 @@ with job_log(snakemake.log[0]):
         spec,
         train=snakemake.input.train,
         validation=snakemake.input.validation,
-        tests=dict(zip(spec["test"], snakemake.input.tests, strict=True)),
+        tests={snakemake.wildcards.task: snakemake.input.tests},
         output=snakemake.output[0],
     )
