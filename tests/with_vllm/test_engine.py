@@ -131,6 +131,33 @@ def test_an_engine_that_dies_is_told(engines: Callable[[str], vllm.VLLMProcess])
         made.generate([request("Hi")])
 
 
+HERE = """
+import json, sys
+from pathlib import Path
+from bert_judge.generators import vllm
+from bert_judge.generators.protocol import Request
+from bert_judge.prepare import Manifest
+from bert_judge.tasks import Sample
+if __name__ == "__main__":
+    settings, prompts = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+    made = vllm.make("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()))
+    assert isinstance(made, vllm.VLLMHere)
+    answers = made.generate([Request(prompt, 0, prompt, Sample(prompt, ())) for prompt in prompts])
+    print("ANSWERS " + json.dumps([answer.text for answer in answers]))
+"""
+
+
+def test_a_job_in_vllms_own_environment(engines: Callable[[str], Generator], qwen: Path) -> None:
+    """As with conda: no pipe, no second process, the same answers."""
+    command = [os.environ[vllm.PYTHON], "-c", HERE, json.dumps(settings(qwen, thinking=False)), json.dumps(PROMPTS)]
+    environment = {name: value for name, value in os.environ.items() if name != vllm.PYTHON}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment | {"PYTHONPATH": str(vllm.PACKAGE_ROOT)})
+    assert done.returncode == 0, done.stderr[-4000:]
+    line = next(line for line in done.stdout.splitlines() if line.startswith("ANSWERS "))
+    expected = [answer.text for answer in engines("qwen3").generate([request(prompt) for prompt in PROMPTS])]
+    assert json.loads(line.removeprefix("ANSWERS ")) == expected
+
+
 OWNER = """
 import json, sys, time
 from pathlib import Path

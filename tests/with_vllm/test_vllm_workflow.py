@@ -67,8 +67,9 @@ def test_a_server_gives_the_same_answers(whole: Workspace) -> None:
     for task in ("mini_test", "long_test"):
         served, own = rows(whole, "served", task), rows(whole, "tiny", task)
         pd.testing.assert_frame_equal(served[same], own[same])
-        # A server holds back half a character at the end.
-        assert (served["candidate"] == own["candidate"].str.rstrip("\N{REPLACEMENT CHARACTER}")).mean() > 0.99
+        # A random model writes halves of characters, and a server that decodes token by token shows other marks for them.
+        texts = [frame["candidate"].str.replace("\N{REPLACEMENT CHARACTER}", "").str.strip() for frame in (served, own)]
+        pd.testing.assert_series_equal(*texts)
 
 
 def test_a_target_generates_its_table_and_no_other(tmp_path: Path, whole: Workspace) -> None:
