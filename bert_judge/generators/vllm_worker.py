@@ -38,6 +38,9 @@ def main(channel: int) -> None:
         except InputError as error:
             tell({"error": str(error)})
             return
+        except ImportError as error:
+            tell({"error": f"models.{model['name']}: {sys.executable} has no working vLLM: {error}; install it there"})
+            return
         tell({})
         for line in sys.stdin:
             tell([asdict(completion) for completion in engine.generate([_request(**values) for values in json.loads(line)])])

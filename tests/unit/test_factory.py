@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from pydantic import TypeAdapter
 from bert_judge import plan, tables
 from bert_judge.config import Model
 from bert_judge.errors import InputError
+from bert_judge.generators import vllm
 from bert_judge.generators.factory import make_generator
 from bert_judge.generators.hf import HFGenerator
 from bert_judge.generators.openai import OpenAIGenerator
 from bert_judge.generators.simulated import SimulatedGenerator
-from bert_judge.prepare import prepare
+from bert_judge.prepare import Manifest, prepare
 
 
 def settings(**block: Any) -> dict[str, Any]:
@@ -79,3 +81,22 @@ def test_what_a_spec_is_made_of(block: dict[str, Any], key: str, value: Any, cou
         return tables.canonical(plan.make(raw).candidates_spec("a", "facts_test"))
 
     assert (spec(block) != spec({**block, key: value})) == counts
+
+
+@pytest.mark.parametrize(
+    ("python", "fault"),
+    [
+        (None, "models.m: vLLM is not installed in this environment; set BERT_JUDGE_VLLM_PYTHON to the Python of an environment"),
+        (
+            "/no/such/python",
+            "BERT_JUDGE_VLLM_PYTHON: /no/such/python cannot be started: No such file or directory; name the Python",
+        ),
+        # This one has no vLLM: its tests have an environment of their own.
+        (sys.executable, f"models.m: {sys.executable} has no working vLLM: No module named 'vllm'; install it there"),
+    ],
+)
+def test_an_engine_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str | None, fault: str) -> None:
+    monkeypatch.setenv(vllm.PYTHON, python or "")
+    with pytest.raises(InputError) as caught:
+        vllm.make("m", settings(**ENGINE), Manifest("m", "local:1", tmp_path, ()))
+    assert str(caught.value).startswith(fault)
