@@ -78,11 +78,17 @@ def show(
 def standings(
     file: Annotated[Path, typer.Argument(help="The standings of a run.")] = Path("results/standings.parquet"),
     task: Annotated[str | None, typer.Option("--task", "-t", help="Only the accuracies on this task.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw them into this .png, .svg or .pdf instead.")] = None,
 ) -> None:
     """Accuracy per model under each judge, and how far each judge agrees with the gold labels."""
-    from bert_judge.cli.show_standings import show as print_it
+    if plot is not None:
+        from bert_judge.report.plot import save_standings_plot
 
-    print_it(file, task)
+        save_standings_plot(file, plot)
+    else:
+        from bert_judge.cli.show_standings import show as print_it
+
+        print_it(file, task)
 
 
 @app.command()

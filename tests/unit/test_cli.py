@@ -289,3 +289,11 @@ def test_config_writes_only_into_the_repository(tmp_path: Path, monkeypatch: pyt
     result = run("config", "default", "--write")
     assert result.exit_code == 1
     assert result.stderr == f"error: {tmp_path}: not the top folder of the repository; change to it and try again\n"
+
+
+def test_standings_can_be_drawn(tmp_path: Path) -> None:
+    path = write_standings(tmp_path, [{**row, "level": "all", "task": "all"} for row in ROWS])
+    assert run("standings", path, "--plot", tmp_path / "standings.svg").exit_code == 0
+    assert "large" in (tmp_path / "standings.svg").read_text(encoding="utf-8")
+    refused = run("standings", path, "--plot", tmp_path / "standings.doc")
+    assert refused.exit_code == 1 and not (tmp_path / "standings.doc").exists()
