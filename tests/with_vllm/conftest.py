@@ -18,6 +18,8 @@ from bert_judge.generators.vllm import PYTHON
 # A tiny model needs little memory and no threads; both would be taken in proportion to the machine.
 SMALL = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 READY_SECONDS = 300
+# A judge's prompt is long, the more so in the few tokens that a tiny model knows.
+WINDOW = 4096
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,7 +34,7 @@ def vllm_python() -> str:
 
 @pytest.fixture(scope="session")
 def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_models.causal_lm(tmp_path_factory.mktemp("model") / "qwen3", "qwen3", head_size=32)
+    return tiny_models.causal_lm(tmp_path_factory.mktemp("model") / "qwen3", "qwen3", head_size=32, window=WINDOW)
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +48,7 @@ def server(vllm_python: str, qwen: Path, tmp_path_factory: pytest.TempPathFactor
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    options = {"--model": qwen, "--served-model-name": "served", "--dtype": "float32", "--max-model-len": 256, "--port": port}
+    options = {"--model": qwen, "--served-model-name": "served", "--dtype": "float32", "--max-model-len": WINDOW, "--port": port}
     flat = [str(part) for pair in options.items() for part in pair]
     log = tmp_path_factory.mktemp("server") / "log"
     with log.open("w") as out:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import tiny_models
 from workspace import Workspace
 
 pytestmark = [pytest.mark.vllm, pytest.mark.workflow]
@@ -67,9 +68,11 @@ def test_a_server_gives_the_same_answers(whole: Workspace) -> None:
     for task in ("mini_test", "long_test"):
         served, own = rows(whole, "served", task), rows(whole, "tiny", task)
         pd.testing.assert_frame_equal(served[same], own[same])
-        # A random model writes halves of characters, and a server that decodes token by token shows other marks for them.
+        # A random model writes halves of characters; a server, which decodes token by token, shows them in other ways and may hold
+        # back what follows one at the end.
         texts = [frame["candidate"].str.replace("\N{REPLACEMENT CHARACTER}", "").str.strip() for frame in (served, own)]
-        pd.testing.assert_series_equal(*texts)
+        assert all(whole_text.startswith(text) for text, whole_text in zip(*texts, strict=True))
+        assert (texts[0] == texts[1]).mean() > 0.9
 
 
 def test_a_target_generates_its_table_and_no_other(tmp_path: Path, whole: Workspace) -> None:
@@ -110,3 +113,31 @@ def test_a_killed_fill_goes_on(tmp_path: Path, whole: Workspace) -> None:
     assert [f"{SHARD} of {ALL + 60} answers are there already" in log for log in answered(run)] == [True]
     for task in TASKS:
         pd.testing.assert_frame_equal(rows(run, "tiny", task), rows(whole, "tiny", task))
+
+
+def test_the_whole_way(tmp_path: Path, qwen: Path, llama: Path, server: str) -> None:
+    """Three back ends answer, a server teaches, an encoder learns, and every answer has its scores."""
+    run = Workspace.create(tmp_path / "run", config(qwen, server))
+    whole = run.config
+    whole["models"]["small"] = {"generator": "hf", "model": str(llama), "dtype": "float32", "max_new_tokens": 8}
+    whole["tasks"] = {"train": ["mini_train"], "test": ["mini_test"]}
+    teacher = {"generator": "openai", "model": "served", "base_url": server, "constrain": "structured_outputs", "logprobs": True}
+    whole["datasets"] = {"mix": {"teacher": "teacher", "tasks": ["mini_train"], "validation": 0.3}}
+    whole["judges"] |= {
+        "teacher": {"kind": "llm", "model": {**teacher, "max_new_tokens": 16}, "reasoning": False},
+        "encoder": {
+            "kind": "bert",
+            "dataset": "mix",
+            "backbone": str(tiny_models.encoder(tmp_path / "encoder")),
+            "training": {"epochs": 1},
+        },
+    }
+    whole["score_with"] = ["strict", "teacher", "encoder"]
+    run.configure(whole)
+    run.done()
+    for model in ("tiny", "served", "small"):
+        scores = pd.read_parquet(run.folder / f"results/scores/{model}/mini_test.parquet")
+        assert len(scores) == 30
+        assert scores["teacher"].between(0, 1).all()
+        assert scores["encoder"].between(0, 1).all()
+    assert run.run().idle
