@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +18,7 @@ from typing import Any, cast
 import torch
 from pydantic import ValidationError
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging as transformers_logging
 
 from bert_judge import __version__, tables
 from bert_judge.config import Input
@@ -122,9 +125,21 @@ def _load(kind: Any, folder: Path, **options: Any) -> Any:
             options["dtype"] = torch.float32
             if AutoConfig.from_pretrained(folder).model_type == "deberta-v2":
                 options["attn_implementation"] = "eager"
-        return kind.from_pretrained(folder, local_files_only=True, **options)
+        with _quiet():
+            return kind.from_pretrained(folder, local_files_only=True, **options)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: not a readable checkpoint: {' '.join(str(error).split())[:300]}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from reporting that a backbone has no head: it gets one here."""
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(before)
 
 
 def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Card | None:
