@@ -22,7 +22,7 @@ demo: $(INSTALLED)-demo
 
 test: $(INSTALLED)-test
 	@echo "==> Running the tests"
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 test-vllm: $(INSTALLED)-test .venv-vllm/.installed
 	@echo "==> Running the tests of vLLM"
