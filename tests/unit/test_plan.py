@@ -138,7 +138,10 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
     "the share of validation": (_set("datasets", "answers", "validation", to=0.2), {("dataset", "answers")}),
     "a family": (_set("tasks", "imported", "exam", "family", to="math"), SHARED),
     "gold": (_set("gold", to="bert"), SHARED),
-    "test questions allowed": (_set("datasets", "answers", "allow_test_questions", to=True), {("overlap", "answers", task) for task in ("exam", "other")}),
+    "test questions allowed": (
+        _set("datasets", "answers", "allow_test_questions", to=True),
+        {("overlap", "answers", task) for task in ("exam", "other")},
+    ),
     "the prompt style, with imported answers only": (_set("prompt_style", to="strict"), set()),
     "one judge less in the scores": (
         _set("score_with", to=["human", "contains", "bert"]),
