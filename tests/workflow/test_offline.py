@@ -25,13 +25,13 @@ def test_a_model_that_is_not_here_is_told_in_one_line(run: Workspace, monkeypatc
     # Else the block itself would be the error, and no advice could follow.
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     config = run.config
-    config["models"]["far"] = {"generator": "hf", "model": "nobody/nothing-here"}
+    config["judges"]["far"] = {"kind": "bert", "checkpoint": "nobody/nothing-here"}
     run.configure(config)
     before = run.contents()
     result = run.run("prepare")
     assert result.code != 0
     told = [line for line in result.text.splitlines() if line.startswith("error: ")]
-    assert len(told) == 1
+    assert len(told) == 1, result.text
     assert "nobody/nothing-here" in told[0]
     assert "Traceback" not in result.text
     assert run.contents() == before
