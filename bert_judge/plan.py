@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bert_judge import config_files, model_keys, plan_faults, tasks
+from bert_judge import model_keys, plan_faults, tasks
 from bert_judge.config import (
     BertJudge,
     Config,
@@ -26,6 +26,7 @@ from bert_judge.config import (
     TaskSource,
     parse,
 )
+from bert_judge.config import files as config_files
 from bert_judge.errors import ConfigError
 from bert_judge.tasks.sources import published
 

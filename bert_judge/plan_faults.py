@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from bert_judge import tasks
 from bert_judge.config import BertJudge, Config, Import, ImportedJudge, ImportedModel, SimulatedJudge, SimulatedModel
-from bert_judge.config_faults import entries, listed_tasks, texts
+from bert_judge.config.faults import entries, listed_tasks, texts
 from bert_judge.errors import InputError
 from bert_judge.importers import files
 from bert_judge.prepare import local_folder

@@ -119,7 +119,7 @@ def config(
     write: Annotated[bool, typer.Option("--write", help="Write the file of this repository instead of printing it.")] = False,
 ) -> None:
     """Print or write what is generated from the configuration model."""
-    from bert_judge import config_docs
+    from bert_judge.config import docs as config_docs
 
     if write:
         typer.echo(f"wrote {config_docs.write(part.value)}")

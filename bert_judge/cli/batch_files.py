@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_judge import config_files, plan, shards
+from bert_judge import plan, shards
 from bert_judge.candidates import asked, stored, with_run_time
 from bert_judge.config import OpenAIModel
+from bert_judge.config import files as config_files
 from bert_judge.errors import InputError
 from bert_judge.generators import openai_format
 from bert_judge.generators.openai_format import MalformedError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bert_judge import config_files, plan
+from bert_judge import plan
+from bert_judge.config import files as config_files
 from bert_judge.errors import ConfigError
 
 

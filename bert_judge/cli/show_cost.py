@@ -9,8 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bert_judge import config, config_files
+from bert_judge import config
 from bert_judge.cli.terminal import console
+from bert_judge.config import files as config_files
 from bert_judge.errors import InputError
 from bert_judge.evaluation import cost
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bert_judge import config, config_docs, plan
-from bert_judge.default_run import DEFAULT_RUN
+from bert_judge import config, plan
+from bert_judge.config import docs as config_docs
+from bert_judge.config.default_run import DEFAULT_RUN
 from bert_judge.errors import InputError
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_judge import config_files
+from bert_judge.config import files as config_files
 from bert_judge.errors import ConfigError
 
 BAD = {

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_judge import config_files, plan, tables, tasks
+from bert_judge import plan, tables, tasks
+from bert_judge.config import files as config_files
 from bert_judge.tasks.build import build_task
 
 ROOT = Path(__file__).parents[2]

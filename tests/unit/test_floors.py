@@ -15,7 +15,7 @@ PACKAGE = "bert_judge"
 
 # From the ground up. A module may import from its own floor and from those below, also inside functions.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "latex", "schema_words", "config_faults", "config_files", "config", "default_run", "logs"),
+    ("errors", "latex", "config", "logs"),
     ("tables", "draws", "shards", "model_files", "dataset_files", "hub", "hub_datasets", "prepare"),
     ("importers", "tasks"),
     ("plan", "plan_faults", "model_keys", "targets", "generators"),
@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("training",),
     ("evaluation",),
     ("report",),
-    ("config_docs", "cli"),
+    ("cli",),
 )
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
 HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft", "gradio"}
@@ -47,14 +47,14 @@ LIGHT_SCRIPTS = (
 )
 LIGHT_MODULES = (
     "plan",
-    "config_files",
+    "config.files",
     "logs",
     "cli",
     "cli.show_file",
     "cli.show_standings",
     "cli.show_cost",
     "cli.check_config",
-    "config_docs",
+    "config.docs",
 )
 
 

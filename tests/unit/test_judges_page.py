@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from bert_judge import config, schema_words
+from bert_judge import config
+from bert_judge.config import schema_words
 
 PAGE = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")
 

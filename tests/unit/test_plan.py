@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bert_judge import config_files, model_keys, plan, tables
+from bert_judge import model_keys, plan, tables
+from bert_judge.config import files as config_files
 from bert_judge.errors import ConfigError
 
 Specs = dict[tuple[str, ...], str]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bert_judge import plan, tables
 from bert_judge.config import Family, Style
-from bert_judge.default_run import DEFAULT_RUN
+from bert_judge.config.default_run import DEFAULT_RUN
 from bert_judge.draws import Dice, fraction, shuffled
 from bert_judge.errors import InputError
 from bert_judge.generators import Request

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from bert_judge import schema_words
+from bert_judge.config import schema_words
 
 Raw = Mapping[str, Any]
 NAME = "letters, digits and . _ + -, the first a letter or digit"

@@ -1,6 +1,6 @@
 """What is generated from the configuration model: the commented `config.yaml`, the JSON schema and the reference in `docs/`.
 
-The values of the default run stand in `default_run.py`, the meaning of every key in the docstrings of `config.py`; nothing of
+The values of the default run stand in `default_run.py`, the meaning of every key in the docstrings of `config/`; nothing of
 either is written a second time. `bert-judge config … --write` writes the files, and a test fails when one of them differs.
 """
 
@@ -14,9 +14,10 @@ from typing import Any
 
 import yaml
 
-from bert_judge import config, schema_words
+from bert_judge import config
+from bert_judge.config import schema_words
+from bert_judge.config.schema_words import Fragment
 from bert_judge.errors import InputError
-from bert_judge.schema_words import Fragment
 
 WIDTH = 120
 DEFAULT_FILE = Path("config.yaml")
@@ -25,7 +26,7 @@ REFERENCE_FILE = Path("docs/configuration.md")
 BEGIN, END = "<!-- reference: begin (made by `bert-judge config docs --write`) -->", "<!-- reference: end -->"
 HEADER = f"""\
 # yaml-language-server: $schema={SCHEMA_FILE}
-# The default run. This file is made by `bert-judge config default --write` from bert_judge/default_run.py and bert_judge/config.py;
+# The default run. This file is made by `bert-judge config default --write` from bert_judge/config/;
 # for a run of your own, copy it or a file of configs/ and name the copy: snakemake --cores 2 --configfile mine.yaml
 # All keys with their defaults: {REFERENCE_FILE}
 """
@@ -33,7 +34,7 @@ HEADER = f"""\
 
 def default_yaml() -> str:
     """The commented `config.yaml`."""
-    from bert_judge.default_run import DEFAULT_RUN
+    from bert_judge.config.default_run import DEFAULT_RUN
 
     return f"{HEADER}\n{commented(DEFAULT_RUN)}"
 

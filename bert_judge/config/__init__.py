@@ -1,0 +1,58 @@
+"""The shape of the configuration: the one place that knows it, a file per part.
+
+From these models come the commented `config.yaml` (`bert-judge config default`), the JSON schema for editors and the reference
+table in `docs/`; a test fails when one of them drifts. What a configuration *asks for* (which tables, which jobs) is in `plan.py`.
+"""
+
+from bert_judge.config.blocks import Block
+from bert_judge.config.datasets import Dataset, Mix
+from bert_judge.config.encoder import Input, Training
+from bert_judge.config.imports import Columns, Import
+from bert_judge.config.judges import BertJudge, ImportedJudge, Judge, LexicalJudge, LLMJudge, Price, SimulatedJudge
+from bert_judge.config.models import (
+    HFModel,
+    ImportedModel,
+    LanguageModel,
+    LocalModel,
+    Model,
+    OpenAIModel,
+    SimulatedModel,
+    Style,
+    VLLMModel,
+)
+from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
+from bert_judge.config.whole import Config, json_schema, parse
+
+__all__ = [
+    "BertJudge",
+    "Block",
+    "Columns",
+    "Config",
+    "Dataset",
+    "Family",
+    "HFModel",
+    "Import",
+    "ImportedJudge",
+    "ImportedModel",
+    "ImportedTask",
+    "Input",
+    "Judge",
+    "LLMJudge",
+    "LanguageModel",
+    "LexicalJudge",
+    "LocalModel",
+    "Mix",
+    "Model",
+    "OpenAIModel",
+    "Price",
+    "SimulatedJudge",
+    "SimulatedModel",
+    "SourceColumns",
+    "Style",
+    "TaskSource",
+    "Tasks",
+    "Training",
+    "VLLMModel",
+    "json_schema",
+    "parse",
+]

@@ -1,0 +1,34 @@
+"""What every block of the configuration is made of: strict models, names and lists."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+# A name becomes a folder and a column, so it is a plain word on every file system.
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=100)]
+# A model's key may hold `*`: it then stands for every model of its files whose name matches.
+ModelKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9*][A-Za-z0-9._+*-]*$", max_length=100)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+# A list that may be written as its single member.
+Texts = Annotated[list[str], Field(min_length=1)]
+Names = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
+Value = str | int | float | bool | None
+
+
+class Block(BaseModel):
+    """A part of the configuration: unknown keys are errors."""
+
+    model_config = ConfigDict(
+        extra="forbid", validate_by_name=True, validate_by_alias=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
+    # Keys that say how the work is done and not what comes out: no part of a spec.
+    run_time: ClassVar[frozenset[str]] = frozenset()

@@ -1,0 +1,124 @@
+"""`judges`: ways to decide."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Union
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from bert_judge.config.blocks import Block, Names, Share, as_list
+from bert_judge.config.encoder import Input, Training
+from bert_judge.config.models import LanguageModel
+
+Extraction = Literal["final_answer", "boxed", "choice", "last_number", "whole"]
+ExtractionList = Annotated[list[Extraction], Field(min_length=1)]
+Extractions = Annotated[ExtractionList, BeforeValidator(as_list, json_schema_input_type=Extraction | ExtractionList)]
+
+
+class LexicalJudge(Block):
+    """A rule on the words of the answer."""
+
+    kind: Literal["lexical"]
+    metric: Literal["exact_match", "contains", "token_f1", "rouge_l_recall", "rouge_l_f", "math_verify"]
+    """the rule"""
+    extract: Extractions = ["whole"]
+    """where the answer stands in the text; with a list, the first that is found. None found: invalid"""
+    normalize: bool = True
+    """ignore case, punctuation, articles and white space (SQuAD's normalisation)"""
+    stem: bool = True
+    """ROUGE-L and token F1 compare the stems of English words"""
+    threshold: Share = 0.5
+    """lowest ROUGE-L or token F1 that counts as correct"""
+    seconds: float = Field(10.0, gt=0)
+    """longest processor time for one answer in Math-Verify; over it: invalid"""
+
+
+class ImportedJudge(Block):
+    """Verdicts read from a file, a person's for example."""
+
+    kind: Literal["imported"]
+    source: Names = Field(alias="from")
+    """name of an import, or several"""
+
+
+class SimulatedJudge(Block):
+    """The known truth about simulated models, with a share of flipped verdicts."""
+
+    kind: Literal["simulated"]
+    flip: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    """share of verdicts that are turned round"""
+    seed: int = 0
+    """another seed, other flips"""
+
+
+class BertJudge(Block):
+    """A trained encoder."""
+
+    kind: Literal["bert"]
+    dataset: str | None = None
+    """train on this dataset …"""
+    checkpoint: str | None = None
+    """… or take a trained judge: hub id or local folder"""
+    revision: str | None = None
+    """commit of the hub repository of backbone or checkpoint"""
+    backbone: str = "minilm"
+    """`minilm` (offline), a hub id or a local folder of an encoder"""
+    input: Input = Input()
+    """how the encoder sees a row"""
+    training: Training = Training()
+    """how the encoder is fitted"""
+    features: bool = True
+    """let trees on lexical features speak beside the encoder, weighed on the validation rows"""
+    threshold: Share = 0.5
+    """lowest score that counts as correct"""
+    calibrated: bool = True
+    """scores of the whole judge, calibrated; false: the encoder's raw sigmoid"""
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> BertJudge:
+        if (self.dataset is None) == (self.checkpoint is None):
+            raise ValueError("give either a dataset to train on or a checkpoint")
+        if self.checkpoint and (useless := self.model_fields_set & {"backbone", "input", "training"}):
+            raise ValueError(f"a checkpoint brings its own {' and '.join(sorted(useless))}; remove what is set here")
+        return self
+
+
+class Price(Block):
+    """What a model's tokens cost, in a currency of your choice."""
+
+    prompt: float = Field(ge=0)
+    """price of a million tokens read"""
+    completion: float = Field(ge=0)
+    """price of a million tokens written"""
+
+
+class LLMJudge(Block):
+    """A prompted language model that compares the answer with the references."""
+
+    run_time: ClassVar[frozenset[str]] = frozenset({"price"})
+
+    kind: Literal["llm"]
+    model: Annotated[LanguageModel, Field(discriminator="generator")]
+    """the model: a block as under `models`"""
+    reasoning: bool = True
+    """write down the comparison before the verdict; false: the verdict alone, which is cheaper and can be a probability"""
+    threshold: Share = 0.5
+    """lowest probability of "correct" that counts as correct, where the back end gives probabilities"""
+    seed: int = 0
+    """another seed, another fence around the answers"""
+    max_candidate_chars: int = Field(20_000, ge=200)
+    """longest answer that is shown whole, in characters; of a longer one the middle is left out"""
+    price: Price | None = None
+    """what the model's tokens cost, for `bert-judge cost`"""
+
+    @model_validator(mode="after")
+    def _asks_once(self) -> LLMJudge:
+        if self.model.attempts != 1:
+            raise ValueError("a judge gives one verdict per answer; remove model.attempts")
+        return self
+
+
+Judge = Annotated[
+    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge],  # noqa: UP007
+    Field(discriminator="kind"),
+]

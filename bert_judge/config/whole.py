@@ -1,0 +1,66 @@
+"""The whole configuration, and how a raw one is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from bert_judge.config import faults
+from bert_judge.config.blocks import Block, ModelKey, Name
+from bert_judge.config.datasets import Dataset
+from bert_judge.config.imports import Import
+from bert_judge.config.judges import Judge
+from bert_judge.config.models import Model
+from bert_judge.config.tasks import Tasks
+from bert_judge.errors import ConfigError
+
+
+class Config(Block):
+    """A run: which models answer which tasks, who teaches, who judges."""
+
+    data: str | None = None
+    """folder of the imported files; the environment variable BERT_JUDGE_DATA when left out"""
+    imports: dict[Name, Import] = {}
+    """files of answers that exist already"""
+    models: dict[ModelKey, Model] = Field(min_length=1)
+    """name → how its answers come about"""
+    tasks: Tasks
+    """which questions are asked"""
+    task_files: list[str] = []
+    """Python files with tasks of your own"""
+    prompt_style: Literal["free", "soft", "strict"] = "free"
+    """`free`: the question only; `soft`: conclude with "Final answer: …"; `strict`: nothing but "Final answer: …" """
+    datasets: dict[Name, Dataset] = {}
+    """name → labelled answers that train a judge"""
+    judges: dict[Name, Judge] = Field(min_length=1)
+    """name → a way to decide"""
+    score_with: list[str] = Field(min_length=1)
+    """judges whose columns the score tables carry"""
+    gold: str | None = None
+    """the judge that counts as the truth: agreement is measured against it"""
+
+
+def parse(raw: Mapping[str, Any]) -> Config:
+    """Validate a configuration.
+
+    Raises:
+        ConfigError: with one line per fault of shape or of name, all of them at once.
+    """
+    lines: list[str] = []
+    config = None
+    try:
+        # Only the keys of the documentation count, not the Python names of the fields behind them.
+        config = Config.model_validate(raw, by_alias=True, by_name=False)
+    except ValidationError as error:
+        lines = faults.of_shape(raw, error.errors(), json_schema())
+    lines += faults.of_names(raw)
+    if lines or config is None:
+        raise ConfigError(lines)
+    return config
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema that editors use to complete and check a configuration."""
+    return TypeAdapter(Config).json_schema(by_alias=True)
