@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bert_judge.config.blocks import Block, Name
+from bert_judge.config.blocks import Block, Name, Share
 
 
 class Mix(Block):
@@ -20,6 +20,28 @@ class Mix(Block):
     """at most this many rows in all"""
 
 
+class Augment(Block):
+    """Made-up rows to train on beside the labelled ones. Each number is the share of the training rows for which one is made, where
+    the kind fits the row."""
+
+    restated: Share = 0.0
+    """right: a reference, bare or in a phrase"""
+    reformatted: Share = 0.0
+    """right: a reference whose date, number or name is written in another form"""
+    other_answer: Share = 0.0
+    """wrong: an answer of the same shape to another question, or another option"""
+    near_miss: Share = 0.0
+    """wrong: a reference with one digit, year or name changed, alone or in place in a right answer"""
+    swapped_reference: Share = 0.0
+    """wrong: a right answer against another question's references"""
+    denied: Share = 0.0
+    """wrong: a reference, denied"""
+    no_answer: Share = 0.0
+    """wrong: a phrase without content, or the question repeated"""
+    cut_short: Share = 0.0
+    """wrong: the sentences of an answer before it comes to the point"""
+
+
 class Dataset(Block):
     """Labelled answers that train a judge."""
 
@@ -31,6 +53,8 @@ class Dataset(Block):
     """models; with `all`, a new model retrains the judge"""
     mix: Mix = Mix()
     """limits per task and model"""
+    augment: Augment = Augment()
+    """made-up rows beside the labelled ones"""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """share of the questions kept for calibration and metrics"""
     balance: bool = False

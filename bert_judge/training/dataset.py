@@ -14,6 +14,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.shards import content_key
+from bert_judge.training.augmentation import augment
 
 log = logging.getLogger(__name__)
 CONTENT = ["question", "references", "candidate"]
@@ -53,7 +54,6 @@ def build_dataset(
     counts["left_out_by_mix"] = len(folded) - len(drawn)
     if drawn.empty:
         raise InputError(f"datasets.{spec['dataset']}: no labelled answer is left to train on; summary: {counts}")
-    drawn = drawn.assign(weight=balanced_weights(drawn["label"]) if spec["balance"] else 1.0)
     held_out = drawn["question"].map(lambda q: _point(spec["seed"], "validation", tables.question_key(tables.question_stem(q))))
     parts = {"train": drawn[held_out >= spec["validation"]], "validation": drawn[held_out < spec["validation"]]}
     for name, part in parts.items():
@@ -62,11 +62,17 @@ def build_dataset(
                 f"datasets.{spec['dataset']}.validation: the {name} part has no rows; change the share or add questions"
             )
         counts[name] = _describe(part)
+    synthetic = augment(parts["train"], spec["augment"], spec["seed"])
+    counts["synthetic"] = synthetic["model"].value_counts().to_dict()
+    parts["train"] = pd.concat([parts["train"], synthetic], ignore_index=True)
     for path, part in ((train, parts["train"]), (validation, parts["validation"])):
-        tables.write(part, path, tables.DATASET, spec)
+        weights = balanced_weights(part["label"]) if spec["balance"] else 1.0
+        tables.write(part.assign(weight=weights), path, tables.DATASET, spec)
     with tables.atomic(summary) as temporary:
         temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    log.info("%d rows to train on, %d to validate", len(parts["train"]), len(parts["validation"]))
+    log.info(
+        "%d rows to train on, %d of them made up; %d to validate", len(parts["train"]), len(synthetic), len(parts["validation"])
+    )
 
 
 def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:
@@ -99,7 +105,7 @@ def balanced_weights(labels: pd.Series) -> pd.Series:
 
 
 def _merge(task: str, candidate_path: str | Path, label_path: str | Path) -> pd.DataFrame:
-    candidates = tables.read(candidate_path, tables.CANDIDATES)
+    candidates = tables.read(candidate_path, tables.CANDIDATES).drop(columns="reason")
     labels = tables.read(label_path, tables.LABELS)[["sample_id", "attempt", "verdict", "score", "reason"]]
     merged = candidates.merge(labels, on=["sample_id", "attempt"], how="left", validate="one_to_one")
     if (lost := merged["verdict"].isna()).any():

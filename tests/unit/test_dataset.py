@@ -16,7 +16,7 @@ NO_MIX: dict[str, Any] = {"per_task": {}, "per_model": {}, "total": None}
 
 
 def spec_of(pairs: list[tuple[str, str]], **settings: Any) -> dict[str, Any]:
-    defaults = {"dataset": "d", "teacher": "t", "mix": NO_MIX, "validation": 0.3, "balance": False, "seed": 0}
+    defaults = {"dataset": "d", "teacher": "t", "mix": NO_MIX, "validation": 0.3, "balance": False, "seed": 0, "augment": {}}
     return {**defaults, "tables": [list(pair) for pair in pairs], **settings}
 
 
@@ -29,10 +29,10 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
     frame = frame.assign(model=model, status="ok", reasoning=None, prompt_tokens=None, completion_tokens=None, judge="t", raw=None)
     frame["score"] = frame["label"].astype(float)
     frame["verdict"] = frame["score"].map(lambda s: "invalid" if pd.isna(s) else "correct" if s >= 0.5 else "incorrect")
+    paths = folder / f"{model}-{task}-candidates.parquet", folder / f"{model}-{task}-labels.parquet"
+    tables.write(frame.assign(reason="of the answer"), paths[0], tables.CANDIDATES, {})
     frame["reason"] = frame["verdict"].map({"invalid": "unsure"})
     frame["truncated"] = False
-    paths = folder / f"{model}-{task}-candidates.parquet", folder / f"{model}-{task}-labels.parquet"
-    tables.write(frame, paths[0], tables.CANDIDATES, {})
     # The label table in another order: tables are joined by id.
     tables.write(frame.iloc[::-1], paths[1], tables.LABELS, {})
     return paths

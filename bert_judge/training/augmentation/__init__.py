@@ -1,0 +1,61 @@
+"""Made-up rows beside the labelled ones: what a judge must know, and what labelled answers seldom show.
+
+Each kind is one function: a labelled row in, an answer with a certain label out, or nothing where the kind does not fit the row.
+Which rows are taken depends on the seed and on each row's content alone; only what is borrowed from other rows depends on those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from bert_judge.draws import Dice
+from bert_judge.training.augmentation.rows import Made, Others, Row
+from bert_judge.training.augmentation.silent import cut_short, no_answer
+from bert_judge.training.augmentation.true import reformatted, restated
+from bert_judge.training.augmentation.untrue import denied, near_miss, other_answer, swapped_reference
+
+Kind = Callable[[Row, Dice, Others], Made | None]
+
+KINDS: Mapping[str, Kind] = {
+    "restated": restated,
+    "reformatted": reformatted,
+    "other_answer": other_answer,
+    "near_miss": near_miss,
+    "swapped_reference": swapped_reference,
+    "denied": denied,
+    "no_answer": no_answer,
+    "cut_short": cut_short,
+}
+
+
+def augment(rows: pd.DataFrame, shares: Mapping[str, float], seed: int) -> pd.DataFrame:
+    """Rows made up from labelled ones.
+
+    Args:
+        rows: of the schema `dataset`, without `weight`.
+        shares: kind → share of the rows for which one is made, in [0, 1]; where a kind does not fit, there is none.
+        seed: another seed, other draws.
+
+    Returns:
+        Only the made-up rows, with the columns of `rows`; `model` says what they are, as `synthetic-near_miss`.
+    """
+    others = Others(rows["references"])
+    made: list[dict[Hashable, Any]] = []
+    for labelled in rows.to_dict("records"):
+        row = Row(labelled["question"], tuple(labelled["references"]), labelled["candidate"], labelled["label"] >= 0.5)
+        for kind, share in shares.items():
+            dice = Dice((seed, kind, row))
+            if dice.happens(share, "take") and (result := KINDS[kind](row, dice, others)):
+                changed: dict[Hashable, Any] = {
+                    "references": list(result.references),
+                    "candidate": result.candidate,
+                    "label": float(result.right),
+                    "model": f"synthetic-{kind}",
+                }
+                made.append(labelled | changed)
+    synthetic = pd.DataFrame(made, columns=rows.columns)
+    # One answer of one question may be made up more than once.
+    return synthetic.assign(attempt=synthetic.groupby(["sample_id", "model"]).cumcount().astype("int32"))

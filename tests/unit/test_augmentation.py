@@ -1,0 +1,135 @@
+"""Made-up training rows: their labels are certain, they say what they are, and they stay out of validation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_dataset import build, rows_of, spec_of, write_pair
+
+from bert_judge import config
+from bert_judge.draws import Dice
+from bert_judge.training.augmentation import KINDS, augment
+from bert_judge.training.augmentation.rows import Made, Others, Row, contains
+
+CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
+OTHERS = Others([["Lyon"], ["Angela Merkel"], ["1912"], ["12 May 1900"], ["Bodensee"]])
+
+
+def made(kind: str, row: Row, seeds: int = 40) -> set[Made]:
+    """Everything a kind makes of a row over many seeds; empty when it does not fit."""
+    results = [KINDS[kind](row, Dice((seed,)), OTHERS) for seed in range(seeds)]
+    return {Made(tuple(result.references), result.candidate, result.right) for result in results if result}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "row",
+    [
+        Row("Who led Germany?", ("Angela Dorothea Merkel", "Merkel"), "It was Merkel. She led it.", True),
+        Row("When?", ("12 May 1900",), "First, look. It happened on 3 May 1900.", False),
+        Row("Wo?", ("Zürich",), "In Zürich.", True),
+        Row("どこ?", ("東京",), "東京です。", True),
+        Row(CHOICE, ("B", "apple"), "The answer is (B).", True),
+        Row("How many?", ("3,200",), "Well. So 3,200.", True),
+        Row("", ("",), "", False),
+        Row("Why?", ("because " * 40,), "x" * 5000, True),
+    ],
+)
+def test_right_is_right_and_wrong_has_no_reference(kind: str, row: Row) -> None:
+    for result in made(kind, row):
+        assert result.right == (kind in {"restated", "reformatted"})
+        assert result.references
+        if kind == "restated":
+            assert contains(result.candidate, row.references) or result.candidate.casefold() in map(str.casefold, row.references)
+        elif kind not in {"reformatted", "denied"} and not row.options:
+            assert not contains(result.candidate, [text for text in result.references if text])
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "expected"),
+    [
+        ("reformatted", Row("When?", ("12 May 1900",), "", True), {"May 12, 1900"}),
+        ("reformatted", Row("When?", ("May 12, 1900",), "", True), {"12 May 1900"}),
+        ("reformatted", Row("When?", ("10–12 May 1900",), "", True), set()),
+        ("reformatted", Row("How many?", ("7",), "", True), {"seven"}),
+        ("reformatted", Row("How many?", ("Seven dwarfs",), "", True), {"7 dwarfs"}),
+        ("reformatted", Row("What did he say?", ("one small step for a man",), "", True), set()),
+        ("reformatted", Row("How many?", ("3,200",), "", True), {"3200"}),
+        ("reformatted", Row("Who?", ("John Paul Smith",), "", True), {"John P. Smith"}),
+        ("reformatted", Row("Which firm?", ("Data Center Group",), "", True), set()),
+        ("restated", Row(CHOICE, ("B", "apple"), "", True), {"B", "apple", "(B) apple"}),
+        ("other_answer", Row(CHOICE, ("B", "apple"), "", True), {"A", "stone", "(A) stone", "C", "chair", "(C) chair"}),
+        ("near_miss", Row("?", ("Paris",), "", True), set()),
+        ("swapped_reference", Row("?", ("Paris",), "No idea", False), set()),
+        ("cut_short", Row("?", ("Public",), "It is publicly traded. So it is public.", True), set()),
+        ("cut_short", Row("?", ("42",), "We compute. So 42.", True), {"We compute."}),
+        ("cut_short", Row("?", ("Paris",), "It is Rome. Paris is far.", False), {"It is Rome."}),
+        ("no_answer", Row("Is it so?", ("See above",), "", True), None),
+    ],
+)
+def test_what_is_made(kind: str, row: Row, expected: set[str] | None) -> None:
+    bare = {result.candidate for result in made(kind, row, 300)}
+    if expected is None:
+        assert bare and "See above." not in bare
+    elif expected:
+        # Bare or in a phrase around it.
+        assert expected <= bare and all(any(text in candidate for text in expected) for candidate in bare)
+    else:
+        assert not bare
+
+
+def test_a_near_miss_takes_the_place_of_the_answer() -> None:
+    row = Row("When?", ("1945",), "The war ended in 1945, in May.", True)
+    candidates = {result.candidate for result in made("near_miss", row, 100)}
+    assert any(candidate.startswith("The war ended in 19") and candidate.endswith(", in May.") for candidate in candidates)
+
+
+def frame(rows: list[tuple[str, list[str], str, float]]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=["question", "references", "candidate", "label"])
+    return table.assign(sample_id=[f"{i:016x}" for i in range(len(table))], attempt=0, task="t", model="m")
+
+
+def test_the_same_seed_makes_the_same_rows_and_says_what_they_are() -> None:
+    rows = frame([(f"Question {i}?", [f"Answer {i}"], f"It is {i}.", float(i % 2)) for i in range(80)])
+    once, again = augment(rows, {"near_miss": 0.5, "restated": 0.3}, 1), augment(rows[::-1], {"near_miss": 0.5, "restated": 0.3}, 1)
+    key = ["sample_id", "attempt", "model"]
+    assert set(once["model"]) == {"synthetic-near_miss", "synthetic-restated"}
+    assert set(map(tuple, once[key].to_numpy())) == set(map(tuple, again[key].to_numpy()))
+    assert not once.duplicated(key).any()
+    assert 25 <= (once["model"] == "synthetic-near_miss").sum() <= 55
+    assert augment(rows, {"near_miss": 0.0}, 1).empty and list(augment(rows.head(0), {"restated": 1.0}, 1).columns) == list(
+        rows.columns
+    )
+
+
+def test_every_kind_has_its_key() -> None:
+    assert set(config.Dataset(teacher="t", tasks=["a"]).augment.model_dump()) == set(KINDS)
+
+
+def test_made_up_rows_are_trained_on_and_never_validated_on(tmp_path: Any) -> None:
+    paths = [write_pair(tmp_path, "m", "a", rows_of(90))]
+    shares: Mapping[str, float] = {"restated": 1.0, "no_answer": 0.5}
+    train, validation, summary = build(tmp_path, spec_of([("m", "a")], augment=shares, balance=True), paths)
+    synthetic = train[train["model"].str.startswith("synthetic-")]
+    assert summary["synthetic"] == synthetic["model"].value_counts().to_dict() and len(synthetic) > 60
+    assert set(validation["model"]) == {"m"}
+    right = train["label"] >= 0.5
+    assert train.loc[right, "weight"].sum() == pytest.approx(train.loc[~right, "weight"].sum())
+    assert not set(train["question"]) & set(validation["question"])
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=30), min_size=1, max_size=3), st.text(max_size=80), st.booleans())
+def test_any_text_is_survived(question: str, references: list[str], candidate: str, right: bool) -> None:
+    row = Row(question, tuple(references), candidate, right)
+    for kind in KINDS:
+        result = KINDS[kind](row, Dice((kind,)), OTHERS)
+        assert result is None or isinstance(result.candidate, str)
+
+
+def test_a_borrowed_answer_resembles_the_right_one() -> None:
+    borrowed = [OTHERS.like("1913", Dice((seed,))) for seed in range(100)]
+    assert sum(texts in (("1912",), ("12 May 1900",)) for texts in borrowed) > 80
+    assert Others([]).like("1913", Dice((0,))) == ()
