@@ -9,18 +9,15 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-import signal
-import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bert_judge import tables
+from bert_judge import stopping, tables
 
 Item = TypeVar("Item")
 log = logging.getLogger(__name__)
@@ -66,11 +63,10 @@ def run(
     if len(first) > len(open_items):
         log.info("%d of %d %s are there already", len(first) - len(open_items), len(first), what)
     progress = _Progress(len(open_items), what)
-    with _sigterm_waits() as is_asked_to_stop:
+    with stopping.sigterm_waits():
         for start in range(0, len(open_items), shard_rows):
-            if is_asked_to_stop():
-                log.warning("asked to stop after %d of %d %s; the next run goes on from here", start, len(open_items), what)
-                raise SystemExit(128 + signal.SIGTERM)
+            if stopping.asked():
+                stopping.stop(f"{start} of {len(open_items)} {what}")
             shard = open_items[start : start + shard_rows]
             results = {key: result for (key, _), result in zip(shard, work([item for _, item in shard]), strict=True)}
             save(folder, {key: result for key, result in results.items() if lasting(result)})
@@ -93,27 +89,6 @@ class _Progress:
         self.shown = now
         rate = finished / max(now - self.started, 1e-9)
         log.info("%d/%d %s, %.1f/s, %.0f s left", finished, self.total, self.what, rate, (self.total - finished) / rate)
-
-
-@contextmanager
-def _sigterm_waits() -> Iterator[Callable[[], bool]]:
-    """Let the shard in hand be finished when a scheduler sends SIGTERM; yields whether it has come. A second one acts at once."""
-    asked: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        # Only the main thread may say what a signal does.
-        yield lambda: False
-        return
-    before = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
-
-    def note(number: int, _: object) -> None:
-        asked.append(number)
-        signal.signal(number, before)
-
-    signal.signal(signal.SIGTERM, note)
-    try:
-        yield lambda: bool(asked)
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def work_folder(output: str | Path, root: str | Path = "results") -> Path:

@@ -22,6 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils.data import Dataset
 from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from bert_judge import stopping
 from bert_judge.config import Training
 from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import Encoded
@@ -71,11 +72,14 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
-        callbacks=[_Log()],
+        callbacks=[_Log(), _SaveBeforeTheEnd()],
     )
     trainer.remove_callback(PrinterCallback)
     started = time.monotonic()
-    result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
+    with stopping.sigterm_waits():
+        result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
+        if trainer.state.global_step < trainer.state.max_steps:
+            stopping.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
     embeddings.requires_grad_(True)
     model.eval()
     seconds = time.monotonic() - started
@@ -186,6 +190,14 @@ class _Log(TrainerCallback):
     ) -> None:
         if logs and "loss" in logs:
             log.info("step %d of %d, loss %.4f", state.global_step, state.max_steps, float(logs["loss"]))
+
+
+class _SaveBeforeTheEnd(TrainerCallback):
+    """A checkpoint after the step in hand, when a scheduler asks to stop."""
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if stopping.asked():
+            control.should_save = control.should_training_stop = True
 
 
 def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArguments:

@@ -87,7 +87,9 @@ fitting.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))
 """
 
 
-def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+# Pre-emption asks first: then the step in hand is saved, and the status tells the scheduler that the work is not done.
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM)])
+def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path, number: signal.Signals, status: int) -> None:
     backbone = tiny_models.encoder(tmp_path / "backbone")
     undisturbed, examples = problem(backbone)
     fitting.fit(undisturbed, examples, SETTINGS, tmp_path / "undisturbed")
@@ -98,8 +100,8 @@ def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path) -> 
     while not fitting_began(tmp_path / "work"):
         assert child.poll() is None and time.monotonic() < deadline, "the child must be killed in the middle of its work"
         time.sleep(0.01)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    os.kill(child.pid, number)
+    assert child.wait(timeout=120) == status
 
     resumed, examples = problem(backbone)
     assert fitting.last_checkpoint(tmp_path / "work") is not None
