@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 # Answers per shard: the most that a kill can lose.
 SHARD_ROWS = 256
+# Reasons of failed answers that a log line tells.
+SHOWN_REASONS = 3
 
 
 def import_candidates(spec: Mapping[str, Any], task_table: str | Path, source: str | Path, output: str | Path) -> None:
@@ -41,7 +43,9 @@ def import_candidates(spec: Mapping[str, Any], task_table: str | Path, source: s
     rows = task_rows.of_task(spec, source, ["candidate"], model=spec["settings"]["named"])
     if unknown := set(rows["sample_id"]) - asked:
         raise InputError(f"{task_table}: {len(unknown)} questions of {source} are not in it; make the task table anew")
-    rows = rows.assign(model=spec["model"], status="imported", reasoning=None, prompt_tokens=None, completion_tokens=None)
+    rows = rows.assign(
+        model=spec["model"], status="imported", reasoning=None, reason=None, prompt_tokens=None, completion_tokens=None
+    )
     tables.write(rows, output, tables.CANDIDATES, spec)
     answered = rows["sample_id"].nunique()
     level = logging.INFO if answered else logging.WARNING
@@ -80,8 +84,7 @@ def generate_candidates(
     tables.write(frame, output, tables.CANDIDATES, spec, {**revisions, **work.revisions})
     if not keep:
         shards.clear(folder)
-    counts = frame["status"].value_counts()
-    log.info("%s, %s: %s", spec["model"], spec["task"], ", ".join(f"{count} {status}" for status, count in counts.items()))
+    log.info("%s, %s: %s", spec["model"], spec["task"], endings(frame))
 
 
 def fill_store(
@@ -178,12 +181,19 @@ def with_run_time(settings: Mapping[str, Any], entry: Mapping[str, Any]) -> dict
 
 def stored(completion: Completion) -> dict[str, Any]:
     """A completion as values that a shard can hold."""
-    reasoning = completion.reasoning
     return {
-        "text": tables.storable(completion.text),
-        "reasoning": None if reasoning is None else tables.storable(reasoning),
+        **{name: tables.storable(getattr(completion, name)) for name in ("text", "reasoning", "reason")},
         **{name: getattr(completion, name) for name in ("status", "prompt_tokens", "completion_tokens")},
     }
+
+
+def endings(frame: pd.DataFrame) -> str:
+    """How the answers of a table ended, and for those that failed, the most frequent reasons."""
+    words = ", ".join(f"{count} {status}" for status, count in frame["status"].value_counts().items())
+    reasons = frame["reason"].value_counts()
+    shown = [f"{count} x {reason}" for reason, count in reasons.head(SHOWN_REASONS).items()]
+    more = len(reasons) - len(shown)
+    return f"{words or 'no answers'}{''.join(f'; {text}' for text in shown)}{f'; and {more} other reasons' if more else ''}"
 
 
 def _row(model: str, request: Request, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,5 +205,7 @@ def _row(model: str, request: Request, answer: Mapping[str, Any]) -> dict[str, A
         "references": list(request.sample.references),
         "model": model,
         "candidate": answer["text"],
+        # Answers that a store has kept since before reasons were told.
+        "reason": answer.get("reason"),
         **{name: answer[name] for name in ("reasoning", "status", "prompt_tokens", "completion_tokens")},
     }

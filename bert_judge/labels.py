@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge import shards, tables
+from bert_judge import shards, tables, targets
 from bert_judge.judges.protocol import Judge, Label, Row, invalid
+from bert_judge.targets import Batch
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +56,19 @@ def label_table(
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], counts or "no answers")
 
 
+def fill_store(batch: Batch, output: str | Path, judge: Judge) -> None:
+    """Have a prompted judge look at several tables, loading it once; it keeps what it says, so that their own jobs only write them.
+
+    Args:
+        batch: the tables; its inputs are the answers.
+        output: the note that says what was judged.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        for task, part in batch.parts.items():
+            label_table(part["verdicts"], batch.inputs[f"answers {task}"], Path(scratch, f"{task}.parquet"), judge)
+    targets.note(batch, output)
+
+
 def _labelled(spec: Mapping[str, Any], batch: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int) -> pd.DataFrame:
     """The label rows of some answers, in their order."""
     failed = (batch["status"] == "error").tolist()
@@ -89,5 +104,4 @@ def _checked(labels: Sequence[Label], rows: Sequence[Row], judge: str) -> Sequen
 
 def _plain(label: Label) -> dict[str, Any]:
     """A label as values that a shard can hold."""
-    texts = {"reason": label.reason, "raw": label.raw}
-    return asdict(label) | {name: None if text is None else tables.storable(text) for name, text in texts.items()}
+    return asdict(label) | {"reason": tables.storable(label.reason), "raw": tables.storable(label.raw)}

@@ -34,7 +34,7 @@ from bert_judge.tasks.sources import published
 STAGE_VERSIONS = {
     "prepared": 1,
     "task": 1,
-    "candidates": 1,
+    "candidates": 2,
     "labels": 1,
     "dataset": 1,
     "overlap": 1,

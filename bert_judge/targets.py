@@ -1,11 +1,12 @@
-"""Which answers a run needs, told from its targets: what a job that answers for several tables at once may answer, and no more."""
+"""Which tables a run needs, told from its targets: what a job that works for several tables at once may do, and no more."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ NO_ANSWERS = re.compile(r"prepare|results/(?:prepared|tasks)/.+")
 TRAINING = ("datasets", "judges")
 
 Pairs = set[tuple[str, str]]
+# (judge, model, task) of a table of verdicts, which stands for the answers too; without a judge, of answers alone.
+Needs = set[tuple[str | None, str, str]]
 
 
 def of_run(main: bool, targets: Iterable[str]) -> list[str] | None:
@@ -38,18 +41,20 @@ def of_run(main: bool, targets: Iterable[str]) -> list[str] | None:
 
 def answers_for(plan: Plan, targets: Iterable[str] | None) -> Pairs:
     """(model, task) of every table of answers that the targets need, those that train their judges among them."""
-    if targets is None:
-        return set()
-    targets = list(targets) or ["all"]
-    return set().union(*(_of_target(plan, target) for target in targets))
+    return {(model, task) for _, model, task in _needs(plan, targets)}
+
+
+def verdicts_for(plan: Plan, targets: Iterable[str] | None) -> set[tuple[str, str, str]]:
+    """(judge, model, task) of every table of verdicts that the targets need, those that train their judges among them."""
+    return {(judge, model, task) for judge, model, task in _needs(plan, targets) if judge is not None}
 
 
 class Batch(NamedTuple):
-    """Tables of one model whose answers one job generates.
+    """Tables of one model whose answers one job generates, or on which one job gives a judge's verdicts.
 
     Attributes:
-        parts: task → the specs of its answers and of its questions.
-        inputs: what the questions are made of: `source {task}` and `manifest {task}` → path.
+        parts: task → the specs of its answers and of its questions, and of the verdicts.
+        inputs: what the questions are made of: `source {task}` and `manifest {task}` → path; for verdicts, `answers {task}`.
     """
 
     parts: Mapping[str, Mapping[str, Any]]
@@ -62,35 +67,63 @@ class Batch(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """All batches of a model by name, and for each task the name of its own."""
+    """All batches of a model by name, for each task the name of its own, and the names of those that left a note."""
 
     by_name: Mapping[str, Batch]
     of_task: Mapping[str, str]
+    done: frozenset[str]
 
 
 def batches(plan: Plan, model: str, pairs: Pairs, folder: str | Path) -> Batches:
     """The batches that earlier runs answered, and one of all that is needed now and in none of them.
 
-    A table stays in its batch while its answers and its questions mean the same; so a new table asks for a batch of its own
-    and makes no other stale.
-
     Args:
         pairs: (model, task) of the tables that this run needs.
         folder: where each answered batch left its note, `{name}.json`.
     """
-    written = {path.stem: found for path in sorted(Path(folder).glob("*.json")) if (found := _read(path))}
     current = {task: _part(plan, model, task) for task in plan.tasks if plan.answers(model, task)}
+    needed = {task for task in current if (model, task) in pairs}
+    return _batches(current, needed, folder, partial(_inputs, plan))
+
+
+def verdict_batches(plan: Plan, judge: str, model: str, needed: Set[tuple[str, str, str]], folder: str | Path) -> Batches:
+    """The same for a judge's verdicts on the answers of a model.
+
+    Args:
+        needed: (judge, model, task) of the tables of verdicts that this run needs.
+        folder: where each batch left its note.
+    """
+    current = {
+        task: {"verdicts": plan.labels_spec(judge, model, task), **_part(plan, model, task)}
+        for task in plan.tasks
+        if plan.answers(model, task)
+    }
+    wanted = {task for task in current if (judge, model, task) in needed}
+    return _batches(current, wanted, folder, _answers(model))
+
+
+def _batches(
+    current: Mapping[str, Mapping[str, Any]], needed: Set[str], folder: str | Path, inputs: Callable[[list[str]], dict[str, str]]
+) -> Batches:
+    """A table stays in its batch while it means the same; so a new table asks for a batch of its own and makes no other stale.
+
+    Args:
+        current: task → what its table means now.
+        needed: the tasks of the tables that this run needs.
+        inputs: of a batch of these tasks.
+    """
+    written = {path.stem: found for path in sorted(Path(folder).glob("*.json")) if (found := _read(path))}
     of_task = {task: name for name, batch in written.items() for task, part in batch.parts.items() if current.get(task) == part}
-    new = [task for task in current if (model, task) in pairs and task not in of_task]
+    new = [task for task in current if task in needed and task not in of_task]
     groups = [[task] for task in current] + ([new] if new else [])
-    made = [Batch({task: current[task] for task in sorted(group)}, _inputs(plan, sorted(group))) for group in groups]
+    made = [Batch({task: current[task] for task in sorted(group)}, inputs(sorted(group))) for group in groups]
     # The last one wins: the batch of all that is needed.
     of_task = {task: batch.name for batch in made for task in batch.parts} | of_task
-    return Batches({batch.name: batch for batch in made} | written, of_task)
+    return Batches({batch.name: batch for batch in made} | written, of_task, frozenset(written))
 
 
 def note(batch: Batch, path: str | Path) -> None:
-    """Write down what was answered."""
+    """Write down what was done."""
     with tables.atomic(path) as temporary:
         temporary.write_text(json.dumps(batch._asdict(), indent=1, ensure_ascii=False), "utf-8")
 
@@ -107,6 +140,10 @@ def _part(plan: Plan, model: str, task: str) -> dict[str, Any]:
     return {"answers": plan.candidates_spec(model, task), "questions": plan.task_spec(task)}
 
 
+def _answers(model: str) -> Callable[[list[str]], dict[str, str]]:
+    return lambda names: {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in names}
+
+
 def _inputs(plan: Plan, names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for task in names:
@@ -117,8 +154,14 @@ def _inputs(plan: Plan, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _of_target(plan: Plan, target: str) -> Pairs:
-    everything = {(m, t) for m, t in plan.scored} | _training(plan, plan.config.datasets)
+def _needs(plan: Plan, targets: Iterable[str] | None) -> Needs:
+    if targets is None:
+        return set()
+    targets = list(targets) or ["all"]
+    return set().union(*(_of_target(plan, target) for target in targets))
+
+
+def _of_target(plan: Plan, target: str) -> Needs:
     if NO_ANSWERS.fullmatch(target):
         return set()
     if target in TRAINING:
@@ -129,20 +172,22 @@ def _of_target(plan: Plan, target: str) -> Pairs:
         return _taught(plan, [found["judge"]])
     if found := ANSWERS.fullmatch(target):
         judges = [found["judge"]] if found["judge"] else plan.config.score_with if "/scores/" in target else []
-        return {(found["model"], found["task"])} | _taught(plan, judges)
-    return everything
+        return {(judge, found["model"], found["task"]) for judge in judges or [None]} | _taught(plan, judges)
+    everything: Needs = {(judge, *pair) for judge in plan.config.score_with for pair in plan.scored}
+    everything |= _training(plan, plan.config.datasets)
+    return {(None, model, task) for _, model, task in everything} if target == "candidates" else everything
 
 
-def _taught(plan: Plan, judges: Iterable[str]) -> Pairs:
+def _taught(plan: Plan, judges: Iterable[str]) -> Needs:
     """What trains these judges."""
     entries = [plan.config.judges.get(judge) for judge in judges]
     return _training(plan, [entry.dataset for entry in entries if isinstance(entry, BertJudge) and entry.dataset])
 
 
-def _training(plan: Plan, datasets: Iterable[str]) -> Pairs:
+def _training(plan: Plan, datasets: Iterable[str]) -> Needs:
     """What these datasets merge, and what trains their teachers."""
-    found: Pairs = set()
+    found: Needs = set()
     for name in datasets:
         if (entry := plan.config.datasets.get(name)) is not None:
-            found |= {(m, t) for m, t in plan.labelled(name)} | _taught(plan, [entry.teacher])
+            found |= {(entry.teacher, m, t) for m, t in plan.labelled(name)} | _taught(plan, [entry.teacher])
     return found

@@ -64,13 +64,45 @@ def judged():
 @functools.cache
 def needed():
     """(model, task) of every answer table that this run's targets need. Snakemake knows them only after it has read the rules."""
-    return targets.answers_for(PLAN, targets.of_run(workflow.is_main_process, workflow.dag_settings.targets))
+    return targets.answers_for(PLAN, targets_of_run())
+
+
+@functools.cache
+def needed_verdicts():
+    """(judge, model, task) of every table of verdicts that this run's targets need."""
+    return targets.verdicts_for(PLAN, targets_of_run())
+
+
+@functools.cache
+def targets_of_run():
+    """What this run was asked for, or the run that this job belongs to."""
+    found = targets.of_run(workflow.is_main_process, workflow.dag_settings.targets)
+    if found is not None:
+        # Executors that start jobs on other machines pass on the variables that are registered.
+        workflow.register_envvars(targets.VARIABLE)
+    return found
 
 
 @functools.cache
 def batches_of(model):
     """Which tables of a model are answered together."""
     return targets.batches(PLAN, model, needed(), f"results/answered/{model}")
+
+
+@functools.cache
+def verdict_batches_of(judge, model):
+    """On which tables of a model a judge gives its verdicts together."""
+    return targets.verdict_batches(PLAN, judge, model, needed_verdicts(), f"results/judged/{judge}/{model}")
+
+
+def named(batches, name):
+    """The batch of this name. A job that was not told what its run needs cannot know it."""
+    if name not in batches.by_name:
+        raise WorkflowError(
+            f"no batch {name} among those of this run; it follows from the run's targets, which the environment variable "
+            f"{targets.VARIABLE} tells to jobs: have the executor pass it on"
+        )
+    return batches.by_name[name]
 
 
 def tables_of(pattern, keys):
@@ -99,6 +131,24 @@ def gpus_of_judge(wildcards):
     return PLAN.config.judges[wildcards.judge].model.tensor_parallel_size
 
 
+def if_judged(light, full):
+    """Resource of a job that writes verdicts: little when the job of its batch asks the judge in this run; the full amount when
+    that was done before, because then this job runs for answers that are new, and asks about them itself.
+
+    Args:
+        light: an amount.
+        full: an amount, or a function of the wildcards.
+    """
+
+    def amount(wildcards):
+        batches = verdict_batches_of(wildcards.judge, wildcards.model)
+        if batches.of_task[wildcards.task] not in batches.done:
+            return light
+        return full(wildcards) if callable(full) else full
+
+    return amount
+
+
 # --- params ---
 
 
@@ -114,7 +164,12 @@ def asset_spec(asset):
 
 def fill_spec(wildcards):
     """Params function: canonical JSON of all that a batch of tables needs."""
-    return tables.canonical(batches_of(wildcards.model).by_name[wildcards.batch].parts)
+    return tables.canonical(named(batches_of(wildcards.model), wildcards.batch).parts)
+
+
+def judging_spec(wildcards):
+    """Params function: canonical JSON of all that a batch of verdicts needs."""
+    return tables.canonical(named(verdict_batches_of(wildcards.judge, wildcards.model), wildcards.batch).parts)
 
 
 # --- inputs ---
@@ -122,12 +177,30 @@ def fill_spec(wildcards):
 
 def fill_sources(wildcards):
     """What the questions of a batch are made of."""
-    return batches_of(wildcards.model).by_name[wildcards.batch].inputs
+    return named(batches_of(wildcards.model), wildcards.batch).inputs
 
 
 def batch_of(wildcards):
     """The job that answers for this table, and for others of the model."""
     return f"results/answered/{wildcards.model}/{batches_of(wildcards.model).of_task[wildcards.task]}.json"
+
+
+def judged_answers(wildcards):
+    """The answers that a batch of verdicts is about."""
+    return named(verdict_batches_of(wildcards.judge, wildcards.model), wildcards.batch).inputs
+
+
+def verdict_batch_of(wildcards):
+    """The job that asks the judge about this table, and about others of the model."""
+    batch = verdict_batches_of(wildcards.judge, wildcards.model).of_task[wildcards.task]
+    return f"results/judged/{wildcards.judge}/{wildcards.model}/{batch}.json"
+
+
+def open_batches():
+    """Regular expression of the batches of verdicts that no earlier run judged. What is done is no job's any more: if it were,
+    new answers to one task would make the verdicts on all tasks of its batch stale, and the judges that are trained on them."""
+    done = [path.stem for path in Path("results/judged").glob("*/*/*.json")]
+    return f"(?!{one_of(done)})[0-9a-f]{{16}}"
 
 
 def task_source(wildcards):

@@ -162,11 +162,42 @@ rule label_llm_openai:
         "../workflow_scripts/label_llm.py"
 
 
-# The engine is loaded for each table. For many tables, serve the model and name its address: `generator: openai`.
+# Loading vLLM takes longer than many a table: one job asks the judge about all tables of a model that the targets need, and a light
+# one writes each table.
+rule fill_verdicts_vllm:
+    input:
+        unpack(judged_answers),
+        manifest="results/prepared/judge-{judge}.json",
+    output:
+        update("results/judged/{judge}/{model}/{batch}.json"),
+    log:
+        "<logs>/judged/{judge}/{model}/{batch}.log",
+    benchmark:
+        "<benchmarks>/judged/{judge}/{model}/{batch}.tsv"
+    wildcard_constraints:
+        batch=open_batches(),
+        judge=one_of(prompted_judges("vllm")),
+    conda:
+        "../envs/vllm.yaml"
+    threads: 8
+    resources:
+        mem_mb=32000,
+        runtime=1440,
+        gpu=gpus_of_judge,
+    params:
+        spec=judging_spec,
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on a batch of tasks of {wildcards.model}"
+    script:
+        "../workflow_scripts/fill_verdicts.py"
+
+
 rule label_llm_vllm:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
         manifest="results/prepared/judge-{judge}.json",
+        judged=verdict_batch_of,
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:
@@ -177,11 +208,11 @@ rule label_llm_vllm:
         judge=one_of(prompted_judges("vllm")),
     conda:
         "../envs/vllm.yaml"
-    threads: 8
+    threads: if_judged(1, 8)
     resources:
-        mem_mb=32000,
-        runtime=1440,
-        gpu=gpus_of_judge,
+        mem_mb=if_judged(4000, 32000),
+        runtime=if_judged(60, 1440),
+        gpu=if_judged(0, gpus_of_judge),
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=plan.STAGE_VERSIONS["labels"],

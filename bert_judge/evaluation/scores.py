@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
+from bert_judge.candidates import endings
 from bert_judge.errors import InputError
 
 KEY = ["sample_id", "attempt"]
@@ -40,7 +41,7 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
         frame = frame.merge(_read_labels(labels[judge], spec["model"], judge, frame, candidates), on=KEY, how="left")
         revisions |= tables.provenance(labels[judge]).get("revisions", {})
     tables.write(frame, output, tables.scores_schema(spec["judges"]), spec, revisions)
-    log.info("%s: %d candidates of %s on %s", output, len(frame), spec["model"], spec["task"])
+    log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], endings(frame))
 
 
 def read_verdicts(path: Path, judges: Sequence[str]) -> pd.DataFrame:

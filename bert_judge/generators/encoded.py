@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_judge.generators.chat import FAILURES, PromptEncoder
-from bert_judge.generators.protocol import Completion, Request
+from bert_judge.generators.protocol import Completion, Request, failed
 
 log = logging.getLogger(__name__)
 
@@ -56,17 +56,17 @@ def encode_all(
         window: longest sequence of the model, in tokens.
     """
     prompts: list[Prompt] = []
-    failed: dict[int, Completion] = {}
+    unaskable: dict[int, Completion] = {}
     for place, request in enumerate(requests):
         try:
             prompts.append(_encode(encoder, settings, window, place, request))
         except UnaskableError as reason:
-            if not failed:
+            if not unaskable:
                 log.warning("%s: %s cannot be asked: %s", name, request.sample_id, reason)
-            failed[place] = Completion("", "error", prompt_tokens=reason.tokens)
-    if failed:
-        log.warning("%s: %d of %d prompts cannot be asked; their status is error", name, len(failed), len(requests))
-    return prompts, failed
+            unaskable[place] = failed(reason, reason.tokens)
+    if unaskable:
+        log.warning("%s: %d of %d prompts cannot be asked; their status is error", name, len(unaskable), len(requests))
+    return prompts, unaskable
 
 
 def _encode(encoder: PromptEncoder, settings: Mapping[str, Any], window: int | None, place: int, request: Request) -> Prompt:
@@ -85,5 +85,6 @@ def _encode(encoder: PromptEncoder, settings: Mapping[str, Any], window: int | N
         least = longest = max(map(len, options))
     budget = longest if window is None else min(longest, window - len(ids))
     if budget < least:
-        raise UnaskableError(f"its {len(ids)} tokens leave no room for an answer in the model's window of {window}", len(ids))
+        # How many they are stands in a column of its own; equal reasons can be counted.
+        raise UnaskableError(f"the prompt leaves no room for an answer in the model's window of {window} tokens", len(ids))
     return Prompt(place, request, ids, opened, budget, options)

@@ -20,7 +20,7 @@ from bert_judge.generators.chat import PromptEncoder
 from bert_judge.generators.decoding import AnswerDecoder
 from bert_judge.generators.encoded import Prompt, encode_all
 from bert_judge.generators.hf_choices import probabilities
-from bert_judge.generators.protocol import Completion, Request
+from bert_judge.generators.protocol import Completion, Request, failed
 from bert_judge.generators.sampling import RowSampling
 from bert_judge.generators.seeds import row_seed
 from bert_judge.prepare import Manifest
@@ -91,8 +91,9 @@ class HFGenerator:
             torch.cuda.empty_cache()
         if len(batch) == 1:
             prompt = batch[0]
-            log.warning("%s: %s: %s: %s", self.name, prompt.request.sample_id, type(failure).__name__, failure)
-            return [Completion("", "error", prompt_tokens=len(prompt.ids))]
+            reason = f"{type(failure).__name__}: {failure}"
+            log.warning("%s: %s: %s", self.name, prompt.request.sample_id, reason)
+            return [failed(reason, len(prompt.ids))]
         if memory:
             rows = len(batch) * max(1, len(batch[0].options))
             self.batch_tokens = rows * (len(batch[0].ids) + batch[0].budget) // 2

@@ -1,7 +1,7 @@
 """Answers of a server that speaks OpenAI's protocol: a vendor's, or a vLLM server of your own.
 
 Failures that may pass (429, 5xx, time-outs, broken answers) are repeated with growing waits; after the last one the row has status
-`error`, and the next run asks again. What will fail for every row, a wrong key or an unknown model, ends the job at once. The key
+`error` and says why, and the next run asks again. What will fail for every row, a wrong key or an unknown model, ends the job at once. The key
 comes from the environment, goes into the client, and is written nowhere: what a server says is searched for it before it is logged.
 """
 
@@ -22,7 +22,7 @@ from bert_judge.errors import InputError
 from bert_judge.generators import openai_format
 from bert_judge.generators.openai_format import MalformedError
 from bert_judge.generators.patience import Budget, Outage, Pace, waiting_time
-from bert_judge.generators.protocol import Completion, Request
+from bert_judge.generators.protocol import REASON_LENGTH, Completion, Request, failed
 
 log = logging.getLogger(__name__)
 
@@ -80,18 +80,18 @@ class OpenAIGenerator:
         return answers
 
     def _tell(self, answers: Sequence[Completion]) -> None:
-        failed = sum(answer.status == "error" for answer in answers)
+        lost = sum(answer.status == "error" for answer in answers)
         if self.budget.is_spent:
             log.warning("%s: the budget of %d tokens is spent; raise budget_tokens for the rest", self.name, self.budget.limit)
-        if failed:
-            log.warning("%s: %d of %d requests failed; their status is error", self.name, failed, len(answers))
+        if lost:
+            log.warning("%s: %d of %d requests failed; their status is error", self.name, lost, len(answers))
 
     def _answer(self, request: Request) -> Completion:
         """The answer to one request, after as many tries as the settings allow."""
         reason = ""
         for tries in range(self.settings["retries"] + 1):
-            if self.stop.is_set() or self.budget.is_spent or self.outage.spares():
-                return Completion("", "error")
+            if spared := self._spared():
+                return failed(spared)
             self.pace.wait()
             try:
                 found = self._ask(request)
@@ -110,7 +110,15 @@ class OpenAIGenerator:
         else:
             self.outage.note(answered=False)
         log.warning("%s: %s: %s", self.name, request.sample_id, reason)
-        return Completion("", "error")
+        return failed(reason)
+
+    def _spared(self) -> str | None:
+        """Why a request is not sent; None: it is."""
+        if self.budget.is_spent:
+            return f"not asked: the budget of {self.budget.limit} tokens is spent"
+        if self.outage.spares():
+            return "not asked: the server had answered nobody for a while"
+        return "not asked: the job ended" if self.stop.is_set() else None
 
     def _ask(self, request: Request) -> Completion:
         call = openai_format.body(self.settings, request)
@@ -154,7 +162,7 @@ class OpenAIGenerator:
             case _:
                 text = str(error)
         text = " ".join(text.split())
-        return (text.replace(self.key, "[key]") if self.key else text)[:300]
+        return (text.replace(self.key, "[key]") if self.key else text)[:REASON_LENGTH]
 
 
 def _retry_after(error: Exception) -> str | None:

@@ -80,7 +80,7 @@ def completion(answer: Any, reasoning_end: str, choices: Sequence[str] | None = 
     """
     try:
         choice = answer["choices"][0]
-        message, reason = choice["message"], choice.get("finish_reason")
+        message, ending = choice["message"], choice.get("finish_reason")
         text, usage = message.get("content") or "", answer.get("usage") or {}
         reasoning = next((message[key] for key in REASONING_KEYS if message.get(key)), None)
         counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
@@ -93,11 +93,13 @@ def completion(answer: Any, reasoning_end: str, choices: Sequence[str] | None = 
     parts = split(text, reasoning_end)
     said = _unframed(parts.answer, choices) if choices else parts.answer
     status = "ok" if said else "empty"
+    # What a server holds back, a content filter for one, it says here.
+    why = f"the server ended it: {ending}" if status == "empty" and ending not in (None, "stop") else None
     # A server that cuts the reasoning off by itself leaves the text empty while the reasoning is unfinished.
-    if reason == "length" or not parts.finished:
-        status = "truncated"
+    if ending == "length" or not parts.finished:
+        status, why = "truncated", None
     probabilities = along_path(choices, _of_answer(steps, choices)) if choices and steps else None
-    return Completion(said, status, reasoning or parts.reasoning, *counts, probabilities)
+    return Completion(said, status, reasoning or parts.reasoning, *counts, probabilities, why)
 
 
 def _unframed(text: str, choices: Sequence[str]) -> str:

@@ -38,6 +38,7 @@ class Completion:
         prompt_tokens, completion_tokens: None where the generator does not count.
         choice_probabilities: for a request with choices, how probable each of them was, summing to 1; None where the back end
             gives no log-probabilities.
+        reason: why there is no answer, in one line; an `error` always has one.
     """
 
     text: str
@@ -46,6 +47,16 @@ class Completion:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     choice_probabilities: Mapping[str, float] | None = None
+    reason: str | None = None
+
+
+# Longest reason, in characters; a server may quote the whole prompt.
+REASON_LENGTH = 300
+
+
+def failed(reason: object, prompt_tokens: int | None = None) -> Completion:
+    """The completion of a request that has none: its reason is the text of an error or a sentence, made one short line."""
+    return Completion("", "error", prompt_tokens=prompt_tokens, reason=" ".join(str(reason).split())[:REASON_LENGTH])
 
 
 class Generator(Protocol):
@@ -55,5 +66,5 @@ class Generator(Protocol):
     revisions: dict[str, str]
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order. A request that fails gets status `error`; it does not raise."""
+        """One completion per request, in their order. A request that fails gets status `error` and a reason; it does not raise."""
         ...

@@ -8,7 +8,7 @@ from typing import Any
 
 from bert_judge.draws import Dice, fraction
 from bert_judge.generators import answers, styles
-from bert_judge.generators.protocol import Completion, Request
+from bert_judge.generators.protocol import Completion, Request, failed
 from bert_judge.tasks.prompts import style_of
 
 # Questions differ by this many logits in difficulty, from the easiest to the hardest.
@@ -40,7 +40,7 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
     several answers is wrong whatever it knows. The prompt's style changes how an answer is written, never whether it is right.
     """
     if not request.sample.references:
-        return Completion("", "error"), False
+        return failed("the question has no reference"), False
     dice = Dice(("simulated", settings["seed"], name, request.sample_id, request.attempt))
     knows = dice.happens(probability(settings["knowledge"], request.sample.question), "knows")
     style = settings["style"]

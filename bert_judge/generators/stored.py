@@ -64,13 +64,10 @@ class StoredGenerator:
 
 def _row(request: Request, completion: Completion) -> dict[str, Any]:
     """A completion as values that a shard can hold; probabilities in the order of the choices."""
-    found, reasoning = completion.choice_probabilities, completion.reasoning
+    found = completion.choice_probabilities
     return {
-        "text": tables.storable(completion.text),
-        "status": completion.status,
-        "reasoning": None if reasoning is None else tables.storable(reasoning),
-        "prompt_tokens": completion.prompt_tokens,
-        "completion_tokens": completion.completion_tokens,
+        **{name: tables.storable(getattr(completion, name)) for name in ("text", "reasoning", "reason")},
+        **{name: getattr(completion, name) for name in ("status", "prompt_tokens", "completion_tokens")},
         "probabilities": None if found is None else [found[choice] for choice in request.choices or ()],
     }
 

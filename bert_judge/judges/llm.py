@@ -146,7 +146,7 @@ class LLMJudge:
 
     def _read(self, case: _Case, said: Completion, constrained: bool) -> _Reading:
         if said.status == "error":
-            return _Reading(None, None, MODEL_FAILED, True)
+            return _Reading(None, None, f"{MODEL_FAILED}: {said.reason}" if said.reason else MODEL_FAILED, True)
         bare = constrained and said.text.strip().lower() in prompting.CHOICES
         # A back end that enforces the choice may stop at its limit right behind the word.
         found = verdicts.parse(said.text, case.candidate.code, case.candidate.text, bare or said.status != "truncated")

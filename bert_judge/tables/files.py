@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import pandas as pd
 import pyarrow as pa
@@ -28,9 +28,13 @@ from bert_judge.tables.schemas import TEXTS, Schema
 METADATA_KEY = b"bert_judge"
 
 
-def storable(text: str) -> str:
+@overload
+def storable(text: str) -> str: ...
+@overload
+def storable(text: str | None) -> str | None: ...
+def storable(text: str | None) -> str | None:
     """The text with each half character (lone surrogate), which no file can hold, replaced by the sign for a broken character."""
-    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text if text is None or text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def canonical(spec: Mapping[str, Any]) -> str:

@@ -66,7 +66,7 @@ TASK = Schema(
 
 CANDIDATES = Schema(
     "candidates",
-    1,
+    2,
     ("sample_id", "attempt"),
     (
         SAMPLE_ID,
@@ -77,6 +77,7 @@ CANDIDATES = Schema(
         CANDIDATE,
         Column("reasoning", pa.string(), "text of a separate reasoning block", nullable=True),
         STATUS,
+        Column("reason", pa.string(), "why there is no answer; null when there is one", nullable=True),
         Column("prompt_tokens", pa.int32(), "tokens of the prompt", nullable=True),
         Column("completion_tokens", pa.int32(), "tokens generated, reasoning included", nullable=True),
     ),

@@ -107,7 +107,10 @@ class Echo:
         self.seen += requests
         if self.stop_at is not None and len(self.seen) >= self.stop_at:
             raise KeyboardInterrupt
-        return [Completion(f"{r.prompt} {r.attempt} \ud83d", "truncated", "hm" if r.attempt else None, 7, None) for r in requests]
+        return [
+            Completion(f"{r.prompt} {r.attempt} \ud83d", "truncated", "hm" if r.attempt else None, 7, None, reason="\ud83d so")
+            for r in requests
+        ]
 
 
 def generated(folder: Path, echo: Echo, spec: dict[str, Any] = HF_SPEC, shard_rows: int = 2, **more: Any) -> pd.DataFrame:
@@ -131,6 +134,7 @@ def test_every_question_is_answered_as_often_as_asked(tmp_path: Path) -> None:
     assert frame["candidate"].str.startswith("Größe ").all() and frame["candidate"].str.contains("\N{REPLACEMENT CHARACTER}").all()
     assert frame["reasoning"].isna().tolist() == [True, False, False] * 5
     assert frame["status"].unique().tolist() == ["truncated"]
+    assert frame["reason"].unique().tolist() == ["\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} so"]
     assert frame["prompt_tokens"].unique().tolist() == [7]
     assert frame["completion_tokens"].isna().all()
     assert tables.provenance(tmp_path / "c.parquet")["revisions"] == {"m": "c0ffee"}

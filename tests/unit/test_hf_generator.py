@@ -154,7 +154,10 @@ def test_too_long_prompts_are_marked_and_the_others_answered(folder: Callable[..
     caplog.set_level(logging.WARNING)
     answers = made.generate(requests(prompts))
     assert [a.status for a in answers].count("error") == 1
-    assert answers[-1].status == "error"
+    assert (answers[-1].status, answers[-1].reason) == (
+        "error",
+        "the prompt leaves no room for an answer in the model's window of 64 tokens",
+    )
     assert answers[-1].text == ""
     assert answers[-1].prompt_tokens == 64
     assert [a.completion_tokens for a in answers if a.status == "truncated"] == [
@@ -175,6 +178,7 @@ def test_a_prompt_that_is_no_text(folder: Callable[..., Path], prompt: str) -> N
     made.loaded.tokenizer.backend_tokenizer.post_processor = ByteLevel()
     broken, good = made.generate([request(prompt), request("Hi")])
     assert (broken.status, broken.text) == ("error", "")
+    assert broken.reason
     assert good.status != "error"
 
 

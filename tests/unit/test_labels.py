@@ -31,7 +31,7 @@ def candidates_table(path: Path, candidates: Sequence[str], statuses: Sequence[s
     frame = frame.assign(
         sample_id=[f"{n:016x}" for n in range(len(frame))], attempt=0, question="Wer?", references=[["r", "大"]] * len(frame)
     )
-    frame = frame.assign(model="m", reasoning=None, prompt_tokens=None, completion_tokens=None)
+    frame = frame.assign(model="m", reasoning=None, reason=None, prompt_tokens=None, completion_tokens=None)
     tables.write(frame, path, tables.CANDIDATES, {"model": "m"})
     return path
 

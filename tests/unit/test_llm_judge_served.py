@@ -96,10 +96,15 @@ def test_every_row_is_there_when_the_server_goes_away(server: ChatServer, tmp_pa
     def labelled() -> list[tuple[str, str]]:
         label_table(spec, tmp_path / "c.parquet", tmp_path / "l.parquet", judge(server, tmp_path / "store", concurrency=1))
         frame = tables.read(tmp_path / "l.parquet", tables.LABELS)
-        return list(zip(frame["verdict"], frame["reason"], strict=True))
+        reasons.update(frame["reason"])
+        return list(zip(frame["verdict"], frame["reason"].str.partition(": ")[0], strict=True))
 
+    reasons: set[str] = set()
     right, empty, failed = ("correct", "verdict line"), ("incorrect", "empty answer"), ("invalid", MODEL_FAILED)
     assert labelled() == [failed, failed, right, empty, right]
+    # What the server said is a part of the reason.
+    told = sorted(reason for reason in reasons if MODEL_FAILED in reason)
+    assert ["Error code: 500" in told[0], "not JSON" in told[1]] == [True, True]
     assert tables.provenance(tmp_path / "l.parquet")["revisions"] == {"teacher": "big-2026"}
     # The next run asks again for what failed, and for nothing else.
     asked = len(server.seen)

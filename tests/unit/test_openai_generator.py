@@ -80,6 +80,15 @@ def test_no_more_requests_in_a_minute_than_allowed(server: ChatServer) -> None:
 
 
 FAILURES = ["429", "500", "503", "408", "half", "garbage", "notjson", "strange", "empty", "drop", "hang"]
+REASONS = {
+    "half": "no connection: ",
+    "garbage": "an answer that is not JSON",
+    "notjson": "an answer that is not JSON",
+    "strange": "an answer without its parts: ",
+    "empty": "an answer without its parts: ",
+    "drop": "no connection: ",
+    "hang": "no answer in 0.3 seconds",
+}
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -95,7 +104,9 @@ def test_a_failure_that_stays_is_an_error_of_its_row(server: ChatServer, failure
     prompt = f"fail:{failure}*9 Hi"
     answers = ask(server, "before", prompt, "after", timeout=0.3)
     assert [answer.status for answer in answers] == ["ok", "error", "ok"]
-    assert answers[1] == Completion("", "error")
+    assert answers[1] == Completion("", "error", reason=answers[1].reason)
+    assert REASONS.get(failure, f"Error code: {failure} - ") in str(answers[1].reason)
+    assert KEY not in str(answers[1].reason)
     assert server.tries[prompt] == 4
 
 
@@ -135,6 +146,7 @@ def test_a_server_that_dies_does_not_hold_up_the_rest(server: ChatServer, caplog
     server.dead = True
     answers = made.generate([request(str(n)) for n in range(200)])
     assert [answer.status for answer in answers] == ["error"] * 200
+    assert {str(answer.reason).split(":")[0] for answer in answers} == {"no connection", "not asked"}
     # Some rows find it out with all their tries; the others are not sent.
     assert len(server.seen) < 40
     assert "200 of 200 requests failed" in caplog.text
@@ -147,6 +159,7 @@ def test_the_budget(server: ChatServer, caplog: pytest.LogCaptureFixture) -> Non
     # Each answer uses one token of prompt and five of completion.
     answers = ask(server, *map(str, range(10)), concurrency=1, budget_tokens=18)
     assert [answer.status for answer in answers] == ["ok"] * 3 + ["error"] * 7
+    assert {answer.reason for answer in answers} == {None, "not asked: the budget of 18 tokens is spent"}
     assert len(server.seen) == 3
     assert "the budget of 18 tokens is spent; raise budget_tokens" in caplog.text
 
@@ -173,6 +186,7 @@ def test_how_an_answer_ends(
     server.reply = {"message": message, "choice": choice}
     answer = ask(server, "Hi")[0]
     assert (answer.text, answer.status, answer.reasoning) == expected
+    assert answer.reason == ("the server ended it: content_filter" if "refusal" in message else None)
 
 
 def test_what_is_sent(server: ChatServer) -> None:
@@ -279,6 +293,8 @@ def test_every_row_is_accounted_for_and_the_key_is_nowhere(
     first = run()
     assert len(first) == 60
     assert first["status"].tolist() == ["ok" if n % 6 in (0, 1, 3) else "error" for n in range(60)]
+    assert (first["reason"].notna() == (first["status"] == "error")).all()
+    assert "10 x Error code: 500 - refused Bearer [key]; 10 x an answer that is not JSON" in caplog.text
     assert (first["candidate"] == [f"answer to {q}" if n % 6 in (0, 1, 3) else "" for n, q in enumerate(questions)]).all()
     server.seen.clear()
     server.tries.update(dict.fromkeys(questions, 20))

@@ -23,6 +23,7 @@ def candidates(ids: list[str], model: str = "ada") -> pd.DataFrame:
             "candidate": [f"antwort {i}" for i in ids],
             "reasoning": None,
             "status": "ok",
+            "reason": None,
             "prompt_tokens": None,
             "completion_tokens": 3,
         }

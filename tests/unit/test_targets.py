@@ -124,3 +124,45 @@ def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str
     name = answer(planned, tmp_path, "sums").name
     (tmp_path / f"{name}.json").write_text(content)
     assert made(planned, tmp_path, "sums", "capitals").of_task["sums"] != name
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ([], {(judge, *pair) for judge in ("strict", "first") for pair in TESTS} | {("strict", *MIX), ("first", *SECOND)}),
+        (["candidates"], set()),
+        (["results/candidates/a/sums.parquet", "results/tasks/sums.parquet"], set()),
+        (["datasets"], {("strict", *MIX), ("first", *SECOND)}),
+        (["results/judges/first/judge.json"], {("strict", *MIX)}),
+        (["results/labels/later/a/sums.parquet"], {("later", "a", "sums"), ("strict", *MIX), ("first", *SECOND)}),
+        (["results/scores/a/sums.parquet"], {("strict", "a", "sums"), ("first", "a", "sums"), ("strict", *MIX)}),
+    ],
+)
+def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], expected: set[tuple[str, str, str]]) -> None:
+    assert targets.verdicts_for(planned, asked) == expected
+    assert targets.verdicts_for(planned, None) == set()
+
+
+def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
+    def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> targets.Batches:
+        return targets.verdict_batches(plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path)
+
+    first = found()
+    name = first.of_task["sums"]
+    assert name == first.of_task["capitals"] != first.of_task["sums_train"]
+    assert name not in first.done
+    assert first.by_name[name].inputs == {
+        f"answers {task}": f"results/candidates/a/{task}.parquet" for task in ("capitals", "sums")
+    }
+    # Another judge's needs are no part of it, nor are its batches the same.
+    assert found(planned, "first").of_task["sums"] not in first.by_name
+    targets.note(first.by_name[name], tmp_path / f"{name}.json")
+    later = found(planned, "strict", ("strict", "a", "sums_train"))
+    assert later.done == {name}
+    assert later.of_task["sums"] == later.of_task["capitals"] == name
+    assert list(later.by_name[later.of_task["sums_train"]].parts) == ["sums_train"]
+    # New answers of one task are another batch, and leave the other table in its own.
+    tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
+    limited = found(plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models))
+    assert limited.of_task["capitals"] == name
+    assert list(limited.by_name[limited.of_task["sums"]].parts) == ["sums"]

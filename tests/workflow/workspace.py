@@ -99,7 +99,7 @@ class Workspace:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not ready():
             assert process.poll() is None, "the run ended before it could be killed"
             assert time.monotonic() < deadline, "the moment to kill the run never came"

@@ -1,0 +1,19 @@
+"""A prompted language model's verdicts on many tables at once; each table is then written by a job of its own."""
+
+import json
+
+from bert_judge.judges.llm import LLMJudge
+from bert_judge.labels import fill_store
+from bert_judge.logs import job_log
+from bert_judge.shards import store_folder
+from bert_judge.targets import Batch
+
+with job_log(snakemake.log[0]):
+    parts = json.loads(snakemake.params.spec)
+    # One judge and one model: what the parts differ in is the task.
+    spec = next(iter(parts.values()))["verdicts"]
+    entry = snakemake.config["judges"][spec["judge"]]
+    folder = store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
+    judge = LLMJudge.from_run(spec, snakemake.input.manifest, folder, entry)
+    answers = {name: path for name, path in snakemake.input.items() if name != "manifest"}
+    fill_store(Batch(parts, answers), snakemake.output[0], judge)
