@@ -184,7 +184,7 @@ def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str
             continue
         named = model.named or key
         present = sorted({name for source in model.source for name in in_files.get(source, ())})
-        if present and named not in present:
+        if present and named not in (*present, files.EVERY_MODEL):
             faults.append(f"models.{key}: {named!r} is not in its files; say `named:` with one of: {', '.join(present)}")
     return faults
 

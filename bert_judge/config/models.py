@@ -31,7 +31,7 @@ class ImportedModel(Block):
     source: Names = Field(alias="from")
     """name of an import, or several"""
     named: str | None = None
-    """the model's name in the file, when it differs from the key"""
+    """the model's name in the file, when it differs from the key; `*` takes the answers of all its models together"""
 
 
 class Generated(Block):

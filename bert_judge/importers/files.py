@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Where = Mapping[str, Any]
+EVERY_MODEL = "*"
 
 
 def distinct_models(entry: Import, path: Path) -> list[str]:
@@ -46,7 +47,7 @@ def read(
         where: a second filter, on top of the import's own.
         needs: the columns that the caller cannot do without, by this program's names.
         may: columns that are read when the file has them.
-        model: only the rows of the model with this name in the file.
+        model: only the rows of the model with this name in the file; `*` stands for every model.
 
     Returns:
         One row per row that passes, in the file's order, with the columns asked for: `question`, `candidate` (null is ""), `model`
@@ -61,6 +62,7 @@ def read(
 
     where = where or {}
     ids = ["id"] if spec["columns"]["id"] is not None else []
+    model = None if model == EVERY_MODEL else model
     required = [*needs, *ids, *(["model"] if model is not None else [])]
     columns = _open(spec, Path(path), required, [*spec["where"], *where], may)
     if ids:

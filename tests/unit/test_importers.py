@@ -188,6 +188,7 @@ def test_columns_are_mapped_and_only_those_needed_must_be_there(tmp_path: Path) 
 def test_rows_of_one_model(tmp_path: Path) -> None:
     path = write(tmp_path / "answers.parquet", [*ROWS, ROWS[0] | {"model": " a "}])
     assert len(files.read(spec_of(), path, model="a")) == 3
+    assert len(files.read(spec_of(), path, model="*")) == len(ROWS) + 1
     assert files.read(spec_of(), path, model="nobody").empty
     assert files.distinct_models(Import(path="unused"), path) == ["a", "b"]
     assert files.distinct_models(Import(path="unused", where={"label": 0}), path) == ["b"]

@@ -1,0 +1,155 @@
+"""How far judges agree with the labels of real answers: on new questions, and on a file that training never saw.
+
+    BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--cores 2] [--left-out nq_open truthfulqa | all | none]
+
+Runs the workflow of configs/human_labels.yaml, so its numbers are those of that run. For each file left out it then trains the same
+judge on the same settings without the training part of that file, and lets it judge the file's test questions. Prints per file n,
+accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over questions, for the majority class, every
+rule, the judge, and the judge that never saw the file. What is done already is not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from bert_judge import tables
+from bert_judge.config import files as config_files
+from bert_judge.evaluation.intervals import measure_intervals
+from bert_judge.evaluation.statistics import Interval
+
+CONFIG = Path("configs/human_labels.yaml")
+WORK = Path("results/.work/human_agreement")
+MEASURES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "kappa": "κ", "ece": "ECE", "auroc": "AUROC"}
+MAJORITY = "majority class"
+Run = Mapping[str, Any]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument(
+        "--left-out", nargs="*", default=["nq_open", "truthfulqa"], help="imports of the configuration, all or none"
+    )
+    options = parser.parse_args()
+    run = config_files.load([CONFIG])
+    [judge] = [name for name, entry in run["judges"].items() if entry["kind"] == "bert"]
+    sources = list(run["imports"])
+    left_out = {"all": sources, "none": []}.get(" ".join(options.left_out), options.left_out)
+    if unknown := set(left_out) - set(sources):
+        parser.error(f"--left-out: {sorted(unknown)[0]} is no import of {CONFIG}; there are {', '.join(sources)}")
+    snakemake(options.cores, CONFIG, [])
+    blind = {}
+    for source in left_out:
+        blind[source] = f"{judge}_without_{source}"
+        path = WORK / f"{blind[source]}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(without(run, source, judge, blind[source]), sort_keys=False))
+        targets = [f"results/labels/{blind[source]}/{model}/{task}.parquet" for model, task in tables_of(run, source)]
+        snakemake(options.cores, path, targets)
+    compared = [name for name in run["score_with"] if name != run["gold"]]
+    summary = []
+    for source in sources:
+        made = table(run, source, [*compared, *([blind[source]] if source in blind else [])])
+        print(f"\n## {source}: {int(made['n'].iloc[0])} answers to {int(made['questions'].iloc[0])} questions\n", flush=True)
+        print(made.drop(columns=["n", "questions", "value"]).to_markdown(index=False))
+        summary.append(summary_line(made, source, judge, blind.get(source)))
+    print("\n## In short: accuracy in %\n")
+    print(pd.DataFrame(summary).to_markdown(index=False))
+    return 0
+
+
+def snakemake(cores: int, config: Path, targets: Iterable[str]) -> None:
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", str(config), "--quiet", "all", "--"]
+    print(f"==> {config}", file=sys.stderr, flush=True)
+    subprocess.run([*command, *targets], check=True)
+
+
+def tables_of(run: Run, source: str) -> list[tuple[str, str]]:
+    """(model, test task) of a file."""
+    imported = run["tasks"]["imported"]
+    tests = [task for task in run["tasks"]["test"] if imported[task]["from"] == source]
+    models = [model for model, entry in run["models"].items() if source in entry["from"]]
+    return [(model, task) for task in tests for model in models]
+
+
+def without(run: Run, source: str, judge: str, name: str) -> dict[str, Any]:
+    """The same run with a judge that never sees a file: its tasks are not trained on, and are the only ones judged."""
+    derived = copy.deepcopy(dict(run))
+    imported = derived["tasks"]["imported"]
+    entry = derived["judges"].pop(judge)
+    dataset = derived["datasets"].pop(entry["dataset"])
+    dataset["tasks"] = [task for task in dataset["tasks"] if imported[task]["from"] != source]
+    mix = dataset.get("mix", {})
+    dataset["mix"] = mix | {"per_task": {t: rows for t, rows in mix.get("per_task", {}).items() if t in dataset["tasks"]}}
+    derived["datasets"][name] = dataset
+    derived["judges"][name] = entry | {"dataset": name}
+    derived["score_with"] = [derived["gold"], name]
+    derived["tasks"]["train"] = dataset["tasks"]
+    derived["tasks"]["test"] = [task for task in derived["tasks"]["test"] if imported[task]["from"] == source]
+    derived["tasks"]["limit"] = {t: n for t, n in derived["tasks"].get("limit", {}).items() if t in derived["tasks"]["test"]}
+    return derived
+
+
+def labels(run: Run, source: str, judge: str) -> pd.DataFrame:
+    parts = [
+        tables.read(f"results/labels/{judge}/{model}/{task}.parquet", tables.LABELS).assign(task=task)
+        for model, task in tables_of(run, source)
+    ]
+    columns = ["sample_id", "attempt", "model", "task", "verdict", "score"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def table(run: Run, source: str, judges: Iterable[str]) -> pd.DataFrame:
+    """A line per judge, the best last; `value` is its accuracy."""
+    key = ["sample_id", "attempt", "model", "task"]
+    gold = labels(run, source, run["gold"]).query("verdict != 'invalid'")
+    right = (gold["verdict"] == "correct").to_numpy()
+    common = "correct" if 2 * right.sum() >= len(right) else "incorrect"
+    lines = [line(MAJORITY, gold.assign(verdict=common, score=right.mean()), right)]
+    for judge in judges:
+        said = gold[key].merge(labels(run, source, judge), on=key, how="left", validate="one_to_one")
+        lines.append(line(judge, said, right))
+    return pd.DataFrame(lines).sort_values("value", ignore_index=True)
+
+
+def line(judge: str, said: pd.DataFrame, right: np.ndarray) -> dict[str, Any]:
+    made = measure_intervals(said["verdict"].to_numpy(), said["score"].to_numpy(float), right, said["sample_id"].to_numpy())
+    cells = {shown: cell(made[name], 1 if name == "accuracy" else 3) for name, shown in MEASURES.items()}
+    counts = {"n": len(said), "questions": said["sample_id"].nunique(), "value": made["accuracy"].value}
+    return {"judge": judge, **cells, "invalid": f"{100 * np.mean(said['verdict'] == 'invalid'):.1f}", **counts}
+
+
+def cell(interval: Interval, digits: int) -> str:
+    if np.isnan(interval.value):
+        return "–"
+    scale = 100 if digits == 1 else 1
+    value, low, high = (f"{scale * number:.{digits}f}" for number in (interval.value, interval.low, interval.high))
+    return f"{value} [{low}, {high}]"
+
+
+def summary_line(made: pd.DataFrame, source: str, judge: str, blind: str | None) -> dict[str, Any]:
+    rows = made.set_index("judge")
+    rules = rows.drop(index=[name for name in (MAJORITY, judge, blind) if name])
+    best = rules["value"].idxmax()
+    return {
+        "file": source,
+        "n": rows["n"].iloc[0],
+        MAJORITY: f"{100 * rows.loc[MAJORITY, 'value']:.1f}",
+        "best rule": f"{best} {rows.loc[best, 'accuracy']}",
+        "judge, new questions": rows.loc[judge, "accuracy"],
+        "judge, file never seen": rows.loc[blind, "accuracy"] if blind else "–",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
