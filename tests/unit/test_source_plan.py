@@ -8,6 +8,7 @@ import pytest
 
 from bert_judge import plan, tables
 from bert_judge.errors import ConfigError
+from bert_judge.tasks.sources import published
 
 
 @pytest.fixture
@@ -125,7 +126,11 @@ def test_a_data_set_of_the_hub_is_an_asset_and_a_file_is_none(data: Path) -> Non
     changed["tasks"]["test"].append("quiz")
     made = plan.make(changed)
     assert made.assets == {
-        "task-gsm8k_test": {"repository": "openai/gsm8k", "revision": None, "data_set": {"config": ["main"], "split": "test"}}
+        "task-gsm8k_test": {
+            "repository": "openai/gsm8k",
+            "revision": published()["gsm8k_test"].revision,
+            "data_set": {"config": ["main"], "split": "test"},
+        }
     }
     assert made.source_path("quiz") == data / "quiz.jsonl"
     assert made.source_path("gsm8k_test") is None and made.source_path("facts_test") is None

@@ -1,6 +1,7 @@
 """The published tasks: rows in the column schema of each data set of the hub become the right questions, without a network."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,15 @@ def plain(sample: Sample) -> dict[str, Any]:
 def test_there_are_seven_training_splits_and_fifteen_test_sets() -> None:
     assert set(published()) == TRAIN | TEST
     assert (len(TRAIN), len(TEST)) == (7, 15)
+
+
+def test_a_pinned_revision_is_a_commit_and_the_same_for_all_tasks_of_a_data_set() -> None:
+    pins = {(source.repository, source.revision) for source in published().values()}
+    assert len(pins) == len({repository for repository, _ in pins})
+    assert all(re.fullmatch("[0-9a-f]{40}", revision) for _, revision in pins if revision)
+    assert {repository for repository, revision in pins if revision is None} == {
+        f"EleutherAI/{name}" for name in ("asdiv", "coqa", "drop")
+    }
 
 
 @pytest.mark.parametrize("name", sorted(TRAIN | TEST))
