@@ -15,8 +15,8 @@ rule simulate_candidates:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grown(1000),
+        runtime=grown(20),
     params:
         spec=spec_of(PLAN.candidates_spec),
         stage_version=plan.STAGE_VERSIONS["candidates"],
@@ -41,8 +41,8 @@ rule import_candidates:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=grown(2000),
+        runtime=grown(20),
     params:
         spec=spec_of(PLAN.candidates_spec),
         stage_version=plan.STAGE_VERSIONS["candidates"],
@@ -68,7 +68,8 @@ rule generate_candidates_hf:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=16000,
+        mem_mb=memory_of_weights,
+        # A job that is tried again goes on where it was: more memory helps, more time does not.
         runtime=720,
         gpu=1,
     params:
@@ -98,7 +99,7 @@ rule fill_store_vllm:
         "../envs/vllm.yaml"
     threads: 8
     resources:
-        mem_mb=32000,
+        mem_mb=memory_of_weights,
         runtime=1440,
         gpu=gpus_of,
     params:
@@ -126,8 +127,8 @@ rule generate_candidates_vllm:
     conda:
         "../envs/vllm.yaml"
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=grown(4000),
+        runtime=grown(20),
     params:
         spec=spec_of(PLAN.candidates_spec),
         stage_version=plan.STAGE_VERSIONS["candidates"],
@@ -151,7 +152,7 @@ rule generate_candidates_openai:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=grown(2000),
         runtime=1440,
     params:
         spec=spec_of(PLAN.candidates_spec),

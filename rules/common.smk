@@ -3,6 +3,7 @@
 import gc
 import functools
 import inspect
+import json
 import re
 import time
 from pathlib import Path
@@ -112,6 +113,34 @@ def tables_of(pattern, keys):
 
 
 # --- resources ---
+
+
+def grown(amount):
+    """Resource of a job that starts anew when it is tried again: twice as much with each attempt."""
+    return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
+
+
+def memory_of_weights(wildcards, input, attempt):
+    """Megabytes of a job that loads a prepared model: its weights, which pass through the memory, and room for all else.
+
+    In a dry run before `prepare` there is no manifest yet, and Snakemake shows the amount as open.
+    """
+    files = json.loads(Path(input.manifest).read_text("utf-8"))["files"]
+    return grown(12_000 + sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
+
+
+def memory_of_rows(dataset, attempt):
+    """Megabytes of a job that holds a dataset: text and tokens of a row take about 10 kB; without a limit, nobody knows how many."""
+    rows = PLAN.config.datasets[dataset].mix.total or 0
+    return grown(8000 + rows // 100)(None, attempt)
+
+
+def memory_of_training(wildcards, attempt):
+    return memory_of_rows(PLAN.config.judges[wildcards.judge].dataset, attempt)
+
+
+def memory_of_dataset(wildcards, attempt):
+    return memory_of_rows(wildcards.dataset, attempt)
 
 
 def share_of_cores():

@@ -13,8 +13,8 @@ rule merge_dataset:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=8000,
-        runtime=60,
+        mem_mb=memory_of_dataset,
+        runtime=grown(60),
     params:
         spec=spec_of(PLAN.dataset_spec),
         stage_version=plan.STAGE_VERSIONS["dataset"],
@@ -41,8 +41,8 @@ rule check_overlap:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=grown(4000),
+        runtime=grown(30),
     params:
         spec=spec_of(PLAN.overlap_spec),
         stage_version=plan.STAGE_VERSIONS["overlap"],

@@ -23,7 +23,8 @@ rule train_judge:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=8000,
+        mem_mb=memory_of_training,
+        # It goes on from its last checkpoint: more memory helps, more time does not.
         runtime=720,
         gpu=1,
     params:

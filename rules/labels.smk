@@ -15,8 +15,8 @@ rule label_lexical:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grown(1000),
+        runtime=grown(20),
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=plan.STAGE_VERSIONS["labels"],
@@ -41,8 +41,8 @@ rule label_imported:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grown(1000),
+        runtime=grown(20),
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=plan.STAGE_VERSIONS["labels"],
@@ -67,8 +67,8 @@ rule label_simulated:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grown(1000),
+        runtime=grown(20),
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=plan.STAGE_VERSIONS["labels"],
@@ -96,7 +96,8 @@ rule label_bert:
         "../envs/core.yaml"
     threads: share_of_cores()
     resources:
-        mem_mb=4000,
+        mem_mb=grown(4000),
+        # It goes on where it was: more memory helps, more time does not.
         runtime=240,
         gpu=1,
     params:
@@ -125,7 +126,7 @@ rule label_llm_hf:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=16000,
+        mem_mb=memory_of_weights,
         runtime=720,
         gpu=1,
     params:
@@ -151,7 +152,7 @@ rule label_llm_openai:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=grown(2000),
         runtime=720,
     params:
         spec=spec_of(PLAN.labels_spec),

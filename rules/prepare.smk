@@ -8,7 +8,7 @@ rule prepare_asset:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=grown(2000),
         runtime=240,
     params:
         spec=spec_of(asset_spec),

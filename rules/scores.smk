@@ -11,8 +11,8 @@ rule build_scores:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=grown(2000),
+        runtime=grown(10),
     params:
         spec=spec_of(PLAN.scores_spec),
         stage_version=plan.STAGE_VERSIONS["scores"],

@@ -12,8 +12,8 @@ rule build_standings:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=grown(4000),
+        runtime=grown(60),
     params:
         spec=spec_of(PLAN.standings_spec),
         stage_version=plan.STAGE_VERSIONS["standings"],
