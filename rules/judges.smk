@@ -10,6 +10,7 @@ rule train_judge:
         tokenizer=update("results/judges/{judge}/tokenizer.json"),
         trees=update("results/judges/{judge}/features.txt"),
         metrics=update("results/judges/{judge}/metrics.json"),
+        curves=update("results/judges/{judge}/calibration.png"),
         card=update("results/judges/{judge}/README.md"),
         # Written last: a folder without it is not a judge.
         judge=update("results/judges/{judge}/judge.json"),

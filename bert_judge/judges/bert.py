@@ -7,13 +7,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+import torch
 
 from bert_judge.config import Input, Training
-from bert_judge.encoder import calibration, inference
+from bert_judge.encoder import backends, calibration, hardware, inference
 from bert_judge.encoder import checkpoint as checkpoints
+from bert_judge.encoder.backends.choice import Choice, choose
+from bert_judge.encoder.backends.protocol import Backend
+from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.features import feature_table
@@ -22,6 +26,9 @@ from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.prepare import load_manifest
 
 log = logging.getLogger(__name__)
+
+# A row is read again in float32 when an error of so much in its 8-bit logit could turn its verdict (measured: docs/log.md).
+INT8_BAND = 0.5
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,9 @@ class BERTJudge:
             sigmoid.
         input: format of the input for a backbone; a judge has its own.
         batch_tokens: tokens per batch, padding included; fitting the device when left out.
+        backend: `torch`, `onnx` or `openvino`, the program that runs the encoder; `auto` takes the fastest one that is installed.
+        precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the back end and this hardware.
+        work_folder: keeps the converted model of `onnx` for the next process; None: it is converted anew.
         name: of the judge in the provenance of its labels.
         revision: of the checkpoint in that provenance.
     """
@@ -65,6 +75,9 @@ class BERTJudge:
         calibrated: bool = True,
         input: Input | None = None,
         batch_tokens: int | None = None,
+        backend: str = "auto",
+        precision: str = "auto",
+        work_folder: str | Path | None = None,
         name: str = "bert",
         revision: str = "local",
     ) -> None:
@@ -75,10 +88,14 @@ class BERTJudge:
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
-        self.device = inference.best_device()
-        self.dtype = inference.best_dtype(self.device)
-        self.checkpoint.model.to(self.device)  # type: ignore[arg-type]
-        log.info("%s: %s, %s", path, self.device, str(self.dtype).removeprefix("torch."))
+        self.work_folder = None if work_folder is None else Path(work_folder)
+        device = hardware.best_device()
+        self.checkpoint.model.to(device)  # type: ignore[arg-type]
+        self.choice = choose(backend, precision, device, self.checkpoint.model.num_parameters())
+        self._converted: Backend | None = None
+        if not self.checkpoint.trained:
+            self._stay_on_torch()
+        log.info("%s: %s on %s, %s: %s", path, self.choice.backend, device, self.choice.precision, self.choice.reason)
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
@@ -113,10 +130,11 @@ class BERTJudge:
         """Like `predict`, with raw scores, truncation and token counts."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
-        logits, truncated, tokens = self._logits(questions, references, candidates)
-        raw = calibration.scores(logits)
-        scores = calibration.scores(self._whole(logits, questions, references, candidates)) if self.calibrated else raw
-        return Prediction(scores, raw, truncated, tokens)
+        logits, truncated, tokens = self._logits(self._backend, questions, references, candidates)
+        trees = self._tree_logits(questions, references, candidates) if self.calibrated and self.checkpoint.card.stack else None
+        if self.choice.precision == "int8":
+            logits = self._checked(logits, trees, questions, references, candidates)
+        return Prediction(self._scores(logits, trees), calibration.scores(logits), truncated, tokens)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty candidate is incorrect without a look by the encoder."""
@@ -164,6 +182,7 @@ class BERTJudge:
             table = self._features(questions, references, candidates)
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
+        self._stay_on_torch()
         self.checkpoint.card.temperature, self.checkpoint.card.stack = 1.0, {}
         return figures
 
@@ -173,26 +192,27 @@ class BERTJudge:
         references: Sequence[str | Sequence[str]],
         candidates: Sequence[str],
         labels: Sequence[float],
-    ) -> dict[str, float]:
+    ) -> tuple[dict[str, float], np.ndarray]:
         """Fit temperature and weights of the head on labelled rows that were not trained on.
 
         Returns:
             Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
-            alone (`accuracy_encoder`, `ece_uncalibrated`) and accuracy of the trees alone (`accuracy_features`).
+            alone (`accuracy_encoder`, `ece_uncalibrated`) and accuracy of the trees alone (`accuracy_features`). And the scores,
+            calibrated, shape (n,).
         """
         from bert_judge.encoder import metrics
 
-        logits, _, _ = self._logits(questions, references, candidates)
+        logits, _, _ = self._logits(self._torch, questions, references, candidates)
         card = self.checkpoint.card
         card.temperature, card.stack = calibration.fit_temperature(logits, labels), {}
         encoder = metrics.classification(labels, calibration.scores(logits))
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
-        if self.trees is not None:
-            trees = tree_logits(self.trees, self._features(questions, references, candidates))
+        trees = self._tree_logits(questions, references, candidates)
+        if trees is not None:
             card.stack = fit_stack(logits, trees, labels)
             parts["accuracy_features"] = metrics.classification(labels, calibration.scores(trees))["accuracy"]
-        whole = self._whole(logits, questions, references, candidates)
-        return {**metrics.classification(labels, calibration.scores(whole), self.threshold), **parts}
+        scores = calibration.scores(self._whole(logits, trees))
+        return {**metrics.classification(labels, scores, self.threshold), **parts}, scores
 
     def save(self, folder: str | Path) -> None:
         """Write weights, trees, tokenizer and judge.json, the last of them last."""
@@ -201,15 +221,60 @@ class BERTJudge:
         save_trees(self.trees if self.checkpoint.card.stack else None, folder)
         self.checkpoint.save(folder)
 
-    def _whole(
-        self, logits: np.ndarray, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    @property
+    def _torch(self) -> TorchBackend:
+        """The model in memory, in the best format that torch has for it; the measure of the other back ends."""
+        model = self.checkpoint.model
+        return TorchBackend(model, getattr(torch, self.choice.precision) if self.choice.backend == "torch" else torch.float32)
+
+    @property
+    def _backend(self) -> Backend:
+        """What runs the encoder; a model that must be converted is, the first time."""
+        if self.choice.backend == "torch":
+            return self._torch
+        if self._converted is None:
+            self._converted = backends.convert(self.choice, self.checkpoint.model, self.work_folder)
+        return self._converted
+
+    def _stay_on_torch(self) -> None:
+        """A model that changes in this process is not converted."""
+        if self.choice.backend != "torch":
+            dtype = hardware.best_dtype(next(self.checkpoint.model.parameters()).device)
+            self.choice = Choice("torch", str(dtype).removeprefix("torch."), "a model in training")
+            self._converted = None
+
+    def _checked(
+        self,
+        logits: np.ndarray,
+        trees: np.ndarray | None,
+        questions: Sequence[str],
+        references: Sequence[str | Sequence[str]],
+        candidates: Sequence[str],
     ) -> np.ndarray:
-        """Calibrated logits of the whole judge from those of the encoder."""
+        """The logits, those in float32 whose rounding to 8 bits could have turned the verdict."""
+        below, above = (self._scores(logits + error, trees) >= self.threshold for error in (-INT8_BAND, INT8_BAND))
+        doubtful = np.flatnonzero(below != above)
+        if len(doubtful):
+            chosen = [[texts[i] for i in doubtful] for texts in (questions, references, candidates)]
+            logits[doubtful] = self._logits(self._torch, *chosen)[0]
+            log.debug("%d of %d rows read again in float32", len(doubtful), len(logits))
+        return logits
+
+    def _scores(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
+        return calibration.scores(self._whole(logits, trees) if self.calibrated else logits)
+
+    def _whole(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
+        """Calibrated logits of the whole judge from those of the encoder and, where it listens to them, of the trees."""
         stack = self.checkpoint.card.stack
-        if not stack or self.trees is None:
+        if not stack or trees is None:
             return logits / self.checkpoint.card.temperature
-        trees = tree_logits(self.trees, self._features(questions, references, candidates))
         return stack["encoder"] * logits + stack["features"] * trees + stack["bias"]
+
+    def _tree_logits(
+        self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    ) -> np.ndarray | None:
+        """What the trees make of the features, shape (n,); None for a judge without trees."""
+        return None if self.trees is None else tree_logits(self.trees, self._features(questions, references, candidates))
 
     def _features(
         self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
@@ -218,7 +283,11 @@ class BERTJudge:
         return feature_table(shown, [_listed(r) for r in references], candidates)
 
     def _logits(
-        self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+        self,
+        backend: Backend,
+        questions: Sequence[str],
+        references: Sequence[str | Sequence[str]],
+        candidates: Sequence[str],
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Per row the logit of its best reference, whether anything was cut, and the tokens read."""
         if not len(questions) == len(references) == len(candidates):
@@ -232,17 +301,17 @@ class BERTJudge:
         if not listed:
             return np.zeros(0), np.zeros(0, bool), np.zeros(0, int)
         counts = [len(r) for r in listed]
-        encoded = self.checkpoint.encoder.encode(
+        seen = inference.score(
+            backend,
+            self.checkpoint.encoder,
             [q for q, n in zip(questions, counts, strict=True) for _ in range(n)],
             [c for c, n in zip(candidates, counts, strict=True) for _ in range(n)],
             [reference for r in listed for reference in r],
+            self.batch_tokens,
         )
-        pad_id = cast(int, self.checkpoint.tokenizer.pad_token_id)
-        flat = inference.logits(self.checkpoint.model, encoded, pad_id, self.dtype, self.batch_tokens)
         starts = np.cumsum([0, *counts[:-1]])
-        cut = np.array([row.truncated for row in encoded])
-        tokens = np.array([len(row.ids) for row in encoded])
-        return np.maximum.reduceat(flat, starts), np.logical_or.reduceat(cut, starts), np.add.reduceat(tokens, starts)
+        cut = np.logical_or.reduceat(seen.truncated, starts)
+        return np.maximum.reduceat(seen.logits, starts), cut, np.add.reduceat(seen.tokens, starts)
 
 
 def _listed(references: str | Sequence[str]) -> Sequence[str]:

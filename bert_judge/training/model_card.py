@@ -13,6 +13,7 @@ import yaml
 from bert_judge import __version__, tables
 from bert_judge.encoder.checkpoint import Card
 
+CURVES = "calibration.png"
 _CARD = """\
 ---
 {{ front_matter }}---
@@ -35,10 +36,20 @@ On {{ metrics.n | int }} validation rows, of questions that it was not trained o
 {% endfor %}
 A teacher's mistakes are in these numbers: they say how well the judge imitates it, not how often both are right.
 
+![Reliability diagram and threshold curve on the validation rows]({{ curves }})
+
+Left: on the dashed line a score is the probability of being right; a point is as large as it has rows. Right: what another
+`threshold` would give; where the grey line crosses the dashed one, as many answers are called correct as are right.
+
 ## What it was trained on
 
 {{ summary.train.rows }} rows with {{ summary.train.questions }} questions; {{ summary.invalid_dropped }} answers without a
 valid label were dropped and {{ summary.duplicates_folded }} duplicates folded.
+{%- if summary.synthetic %}
+
+Beside them stand rows made up from these:
+{%- for kind, rows in summary.synthetic.items() %} {{ rows }} {{ kind }}{{ "." if loop.last else "," }}{% endfor %}
+{%- endif %}
 
 | task | rows |
 |---|---|
@@ -95,6 +106,7 @@ def write_model_card(
     text = template.render(
         front_matter=yaml.safe_dump(front_matter, sort_keys=False),
         name=name,
+        curves=CURVES,
         version=__version__,
         card=card,
         metrics=metrics,

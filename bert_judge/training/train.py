@@ -15,7 +15,8 @@ from bert_judge.config import Input, Training
 from bert_judge.encoder.checkpoint import CARD
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.prepare import load_manifest
-from bert_judge.training.model_card import write_model_card
+from bert_judge.training.curves import draw_curves
+from bert_judge.training.model_card import CURVES, write_model_card
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def train_judge(
         train, validation: dataset tables; the temperature and the metrics come from the validation part.
         summary: the dataset's summary.json.
         backbone: manifest of the prepared backbone.
-        folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
+        folder: gets weights, tokenizer, metrics.json, README.md (the model card) with its picture and, last, judge.json.
         work_folder: keeps the training's checkpoints until the judge is whole.
     """
     folder, manifest = Path(folder), load_manifest(backbone)
@@ -46,7 +47,7 @@ def train_judge(
     progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
     training = Training.model_validate(spec["training"])
     figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, spec["features"], progress)
-    metrics = judge.calibrate(*_texts(held_out), held_out["label"].tolist())
+    metrics, scores = judge.calibrate(*_texts(held_out), held_out["label"].tolist())
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
     card = judge.checkpoint.card
     card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
@@ -54,6 +55,7 @@ def train_judge(
     # From here until the new one is written, last of all, the folder is no judge.
     (folder / CARD).unlink(missing_ok=True)
     _write_json(folder / "metrics.json", {"validation": metrics, "training": figures})
+    draw_curves(scores, held_out["label"], judge.threshold, folder / CURVES)
     dataset = tables.provenance(train)["spec"]
     write_model_card(folder, spec["judge"], card, metrics, json.loads(dataset), json.loads(Path(summary).read_text()))
     judge.save(folder)

@@ -43,12 +43,13 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
 
 def test_features_are_part_of_the_saved_judge(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
-    metrics = judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
+    metrics, scores = judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
     assert {"accuracy", "accuracy_encoder", "accuracy_features", "ece_uncalibrated", "temperature"} <= set(metrics)
     judge.save(tmp_path / "judge")
     whole, alone = BERTJudge(tmp_path / "judge"), BERTJudge(tmp_path / "judge", calibrated=False)
     explained = whole.explain(QUESTIONS, REFERENCES, CANDIDATES)
     np.testing.assert_allclose(explained.scores, judge.predict(QUESTIONS, REFERENCES, CANDIDATES), atol=1e-6)
+    np.testing.assert_allclose(explained.scores, scores, atol=1e-6)
     np.testing.assert_allclose(alone.predict(QUESTIONS, REFERENCES, CANDIDATES), explained.raw, atol=1e-6)
     assert not np.allclose(explained.scores, explained.raw)
 
