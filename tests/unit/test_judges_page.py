@@ -18,7 +18,7 @@ def examples() -> dict[str, Any]:
     """All examples of the page, in one configuration with what they leave out."""
     raw: dict[str, Any] = {
         "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
-        "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
+        "tasks": {"train": ["facts_train", "math_train"], "test": ["facts_test"]},
         "datasets": {"mine": {"teacher": "human", "tasks": ["facts_train"]}},
         "judges": {},
         "score_with": [],
