@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from bert_judge import gpus
 from bert_judge.candidates import generate_candidates, with_run_time
 from bert_judge.generators.factory import make_generator
 from bert_judge.logs import job_log
@@ -10,6 +11,7 @@ from bert_judge.prepare import load_manifest
 from bert_judge.shards import store_folder
 
 with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
     spec = json.loads(snakemake.params.spec)
     model = spec["model"]
     # A server needs no files.

@@ -2,14 +2,16 @@
 
 import json
 
+from bert_judge import gpus
 from bert_judge.labels import label_table
 from bert_judge.logs import job_log
 from bert_judge.shards import work_folder
 
 with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
     from bert_judge.judges.bert import BERTJudge
 
     spec = json.loads(snakemake.params.spec)
     output = snakemake.output[0]
-    judge = BERTJudge.from_run(snakemake.input.checkpoint, spec["settings"], spec["judge"])
+    judge = BERTJudge.from_run(snakemake.input.checkpoint, spec["settings"], spec["judge"], work_folder(f"results/encoders/{spec['judge']}"))
     label_table(spec, snakemake.input.candidates, output, judge, work_folder(output))

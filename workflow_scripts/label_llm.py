@@ -2,6 +2,7 @@
 
 import json
 
+from bert_judge import gpus
 from bert_judge.judges.llm import LLMJudge
 from bert_judge.labels import label_table
 from bert_judge.logs import job_log
@@ -9,6 +10,9 @@ from bert_judge.shards import store_folder
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
+    # vLLM may run in another Python, whose torch sees what this one does not.
+    if spec["settings"]["model"]["generator"] == "hf":
+        gpus.check(snakemake.resources)
     entry = snakemake.config["judges"][spec["judge"]]
     folder = store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
     judge = LLMJudge.from_run(spec, snakemake.input.get("manifest"), folder, entry)

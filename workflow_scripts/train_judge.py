@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+from bert_judge import gpus
 from bert_judge.logs import job_log
 from bert_judge.shards import work_folder
 
 with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
     from bert_judge.training.train import train_judge
 
     folder = Path(snakemake.output.judge).parent

@@ -15,7 +15,7 @@ PACKAGE = "bert_judge"
 
 # From the ground up. A module may import from its own floor and from those below, also inside functions.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "latex", "config", "logs", "stopping"),
+    ("errors", "latex", "config", "logs", "stopping", "gpus"),
     ("tables", "draws", "shards", "model_files", "dataset_files", "hub", "hub_datasets", "prepare"),
     ("importers", "tasks"),
     ("plan", "plan_faults", "model_keys", "targets", "generators"),
