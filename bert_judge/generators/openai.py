@@ -1,8 +1,9 @@
 """Answers of a server that speaks OpenAI's protocol: a vendor's, or a vLLM server of your own.
 
 Failures that may pass (429, 5xx, time-outs, broken answers) are repeated with growing waits; after the last one the row has status
-`error` and says why, and the next run asks again. What will fail for every row, a wrong key or an unknown model, ends the job at once. The key
-comes from the environment, goes into the client, and is written nowhere: what a server says is searched for it before it is logged.
+`error` and says why, and the next run asks again. What will fail for every row, a wrong key or an unknown model, ends the job at
+once. The key comes from the environment, goes into the client, and is written nowhere: what a server says is searched for it before
+it is logged.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.candidates import generate_candidates, import_candidates
+from bert_judge.candidates import endings, generate_candidates, import_candidates
 from bert_judge.config import Import
 from bert_judge.errors import InputError
 from bert_judge.generators.protocol import Completion, Request
@@ -186,6 +186,27 @@ def test_the_model_is_not_loaded_when_all_answers_are_there(tmp_path: Path, monk
         HF_SPEC, tmp_path / "task.parquet", tmp_path / "c.parquet", tmp_path / "work", lambda: pytest.fail("loaded")
     )
     assert len(tables.read(tmp_path / "c.parquet", tables.CANDIDATES)) == 5
+
+
+def test_a_task_without_questions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    tables.write(tables.empty(tables.TASK), tmp_path / "task.parquet", tables.TASK, {})
+    frame = generated(tmp_path, Echo(stop_at=0))
+    assert frame.empty
+    assert "m, t: no answers" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("statuses", "reasons", "told"),
+    [
+        ([], [], "no answers"),
+        (["ok", "ok"], [None, None], "2 ok"),
+        (["error", "ok"], ["no answer in 600 seconds", None], "1 error, 1 ok; 1 x no answer in 600 seconds"),
+        (["error"] * 7, [*"aabbcde"], "7 error; 2 x a; 2 x b; 1 x c; and 2 other reasons"),
+    ],
+)
+def test_how_answers_ended(statuses: list[str], reasons: list[str | None], told: str) -> None:
+    assert endings(pd.DataFrame({"status": statuses, "reason": reasons})) == told
 
 
 SLOW = """
