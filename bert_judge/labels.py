@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from bert_judge.targets import Batch
 
 log = logging.getLogger(__name__)
 
-# Answers held in memory at once.
+# Answers, with their verdicts, held in memory at once. It is the bound of a job's memory, however long its table is: beside them
+# there are the judge itself and eight bytes a row for the check that no key repeats.
 BATCH_ROWS = 16_384
 # Verdicts per shard: the most that a kill can lose.
 SHARD_ROWS = 1024
@@ -44,15 +46,19 @@ def label_table(
         ValueError: the judge gave too few or too many labels, or an invalid one with a score; a fault of the judge.
     """
     work_folder = None if work_folder is None else Path(work_folder)
-    parts = []
-    for number, batch in enumerate(tables.read_batches(candidates, tables.CANDIDATES, BATCH_ROWS)):
-        folder = None if work_folder is None else work_folder / f"{number:05d}"
-        parts.append(_labelled(spec, batch, judge, folder, shard_rows))
-    frame = pd.concat(parts, ignore_index=True) if parts else tables.empty(tables.LABELS)
-    tables.write(frame, output, tables.LABELS, spec, judge.revisions)
+    found: Counter[str] = Counter()
+
+    def parts() -> Iterator[pd.DataFrame]:
+        for number, batch in enumerate(tables.read_batches(candidates, tables.CANDIDATES, BATCH_ROWS)):
+            folder = None if work_folder is None else work_folder / f"{number:05d}"
+            frame = _labelled(spec, batch, judge, folder, shard_rows)
+            found.update(frame["verdict"])
+            yield frame
+
+    tables.write_parts(parts(), output, tables.LABELS, spec, judge.revisions)
     if work_folder is not None:
         shards.clear(work_folder)
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in frame["verdict"].value_counts().items())
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in found.most_common())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], counts or "no answers")
 
 

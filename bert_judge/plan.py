@@ -44,6 +44,9 @@ STAGE_VERSIONS = {
     "report": 1,
 }
 
+# How a trained encoder's scores are read; the other keys of its block say how it is made.
+READING = {"kind", "threshold", "calibrated", "backend", "precision"}
+
 Spec = dict[str, Any]
 
 
@@ -204,7 +207,7 @@ class Plan:
         match entry:
             case BertJudge():
                 # What made the checkpoint is in the judge's own spec; here stands how its scores are read.
-                return {**spec, "settings": _dump(entry, only={"kind", "threshold", "calibrated"})}
+                return {**spec, "settings": _dump(entry, only=READING)}
             case LLMJudge():
                 asked = _dump(entry.model, without={"attempts", *entry.model.run_time})
                 return {**spec, "settings": {**_dump(entry, without={"model", *entry.run_time}), "model": asked}}
@@ -235,7 +238,7 @@ class Plan:
     def judge_spec(self, judge: str) -> Spec:
         entry = self.config.judges[judge]
         assert isinstance(entry, BertJudge)
-        return {"judge": judge, **_dump(entry, without={"threshold", "calibrated"})}
+        return {"judge": judge, **_dump(entry, without=READING - {"kind"})}
 
     def scores_spec(self, model: str, task: str) -> Spec:
         return {"model": model, "task": task, "judges": self.config.score_with}

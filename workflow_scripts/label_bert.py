@@ -13,5 +13,6 @@ with job_log(snakemake.log[0]):
 
     spec = json.loads(snakemake.params.spec)
     output = snakemake.output[0]
-    judge = BERTJudge.from_run(snakemake.input.checkpoint, spec["settings"], spec["judge"], work_folder(f"results/encoders/{spec['judge']}"))
+    converted = work_folder(f"results/encoders/{spec['judge']}")
+    judge = BERTJudge.from_run(snakemake.input.checkpoint, spec["settings"], spec["judge"], converted)
     label_table(spec, snakemake.input.candidates, output, judge, work_folder(output))

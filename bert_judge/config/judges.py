@@ -73,6 +73,10 @@ class BertJudge(Block):
     """lowest score that counts as correct"""
     calibrated: bool = True
     """scores of the whole judge, calibrated; false: the encoder's raw sigmoid"""
+    backend: Literal["auto", "torch", "onnx", "openvino"] = "auto"
+    """program that runs the encoder; `auto`: the fastest one that is installed"""
+    precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
+    """number format of the encoder; `auto`: the fastest one of this machine"""
 
     @model_validator(mode="after")
     def _one_origin(self) -> BertJudge:

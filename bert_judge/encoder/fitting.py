@@ -26,7 +26,8 @@ from bert_judge import stopping
 from bert_judge.config import Training
 from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.inference import best_device, best_dtype, collate
+from bert_judge.encoder.hardware import best_device, best_dtype
+from bert_judge.encoder.inference import collate
 
 log = logging.getLogger(__name__)
 

@@ -1,92 +1,135 @@
-"""Encoded rows in, logits out: each distinct row once, sorted by length, in batches of bounded size."""
+"""Texts or encoded rows in, logits out: each distinct row once, sorted by length, in batches of bounded size."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel
 
+from bert_judge.encoder.backends.protocol import Backend, padded, takes
 from bert_judge.encoder.batching import by_token_budget
-from bert_judge.encoder.encoding import Encoded
+from bert_judge.encoder.encoding import Encoded, RowEncoder
 
 log = logging.getLogger(__name__)
 
-# Tokens of a batch. On a CPU the caches decide, on a GPU the number of kernels launched.
-CPU_BUDGET, CUDA_BUDGET = 2048, 65536
 SECONDS_BETWEEN_LINES = 30
+# Rows are encoded in chunks of about so many tokens, or so many batches where these are larger: enough to sort within, and little
+# enough that the model starts at once and the token ids of a million rows are never there together.
+CHUNK_TOKENS, CHUNK_BATCHES = 65_536, 8
+CHARACTERS_PER_TOKEN = 4
 
 
-def best_device() -> torch.device:
-    """CUDA, Apple's GPU or the CPU, whichever is there first."""
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+@dataclass(frozen=True)
+class Scored:
+    """What the encoder says of n rows.
+
+    Attributes:
+        logits: logit₁ − logit₀, float64, shape (n,).
+        truncated: something of the row was cut, shape (n,).
+        tokens: tokens of the row, shape (n,).
+    """
+
+    logits: np.ndarray
+    truncated: np.ndarray
+    tokens: np.ndarray
 
 
-def best_dtype(device: torch.device) -> torch.dtype:
-    """bfloat16 where the hardware computes in it, else float32."""
-    if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
-    capable = torch.cpu.get_capabilities()
-    return torch.bfloat16 if capable.get("avx512_bf16") or capable.get("amx_bf16") else torch.float32
-
-
-def logits(
-    model: PreTrainedModel,
-    rows: Sequence[Encoded],
-    pad_id: int,
-    dtype: torch.dtype = torch.float32,
+def score(
+    backend: Backend,
+    encoder: RowEncoder,
+    questions: Sequence[str],
+    candidates: Sequence[str],
+    references: Sequence[str],
     batch_tokens: int | None = None,
-) -> np.ndarray:
+) -> Scored:
+    """Encode and score rows; the next chunk is tokenised while the model works on this one.
+
+    Args:
+        questions, candidates, references: one text each per row; equal rows are read once.
+        batch_tokens: see `logits`.
+    """
+    shown = questions if encoder.settings.question else [""] * len(questions)
+    where: dict[tuple[str, str, str], int] = {}
+    positions = [where.setdefault(row, len(where)) for row in zip(shown, candidates, references, strict=True)]
+    unique = list(where)
+    result = Scored(np.zeros(len(unique)), np.zeros(len(unique), bool), np.zeros(len(unique), int))
+    pad_id = cast(int, encoder.tokenizer.pad_token_id)
+    progress = _Progress(len(unique))
+    for chunk, rows in _encoded_ahead(encoder, unique, batch_tokens or backend.budget):
+        result.logits[chunk] = logits(backend, rows, pad_id, batch_tokens)
+        result.truncated[chunk] = [row.truncated for row in rows]
+        result.tokens[chunk] = [len(row.ids) for row in rows]
+        progress.step(len(chunk))
+    return Scored(result.logits[positions], result.truncated[positions], result.tokens[positions])
+
+
+def logits(backend: Backend, rows: Sequence[Encoded], pad_id: int, batch_tokens: int | None = None) -> np.ndarray:
     """logit₁ − logit₀ per row.
 
     Args:
-        model: two logits, in eval mode, on the device to use.
+        backend: runs the batches.
         rows: what to read.
         pad_id: token id of the padding.
-        dtype: number format of the matrix products.
-        batch_tokens: tokens per batch, padding included; fitting the device when left out.
+        batch_tokens: tokens per batch, padding included; what suits the back end when left out. Rows that must run alone do.
 
     Returns:
         float64, shape (n,). A row's logit depends on the other rows by rounding only.
     """
     unique = list(dict.fromkeys(rows))
-    device = next(model.parameters()).device
-    budget = batch_tokens or (CUDA_BUDGET if device.type == "cuda" else CPU_BUDGET)
-    result: dict[Encoded, float] = {}
-    progress = _Progress(len(unique))
-    with torch.inference_mode(), _autocast(device, dtype):
-        for batch in by_token_budget([len(row.ids) for row in unique], budget):
-            chosen = [unique[position] for position in batch]
-            output = model(**collate(chosen, pad_id, model.config, device)).logits.double()
-            result |= dict(zip(chosen, (output[:, 1] - output[:, 0]).tolist(), strict=True))
-            progress.step(len(chosen))
-    return np.array([result[row] for row in rows], dtype=float)
+    budget = (batch_tokens or backend.budget) if backend.budget else 0
+    found = np.zeros(len(unique))
+
+    def run(batch: list[int]) -> None:
+        output = backend.run(padded([unique[position] for position in batch], pad_id))
+        found[batch] = output[:, 1].astype(float) - output[:, 0]
+
+    batches = by_token_budget([len(row.ids) for row in unique], budget)
+    if backend.at_once == 1:
+        for batch in batches:
+            run(batch)
+    else:
+        with ThreadPoolExecutor(backend.at_once) as pool:
+            list(pool.map(run, batches))
+    of = dict(zip(unique, found.tolist(), strict=True))
+    return np.array([of[row] for row in rows], dtype=float)
 
 
-def collate(rows: Sequence[Encoded], pad_id: int, config: object, device: torch.device | None = None) -> dict[str, torch.Tensor]:
-    """Padded tensors of shape (rows, longest row)."""
-    longest = max(len(row.ids) for row in rows)
-    ids = torch.full((len(rows), longest), pad_id, dtype=torch.long)
-    mask = torch.zeros((len(rows), longest), dtype=torch.long)
-    types = torch.zeros((len(rows), longest), dtype=torch.long)
-    for i, row in enumerate(rows):
-        ids[i, : len(row.ids)] = torch.tensor(row.ids)
-        types[i, : len(row.ids)] = torch.tensor(row.types)
-        mask[i, : len(row.ids)] = 1
-    batch = {"input_ids": ids, "attention_mask": mask}
-    if getattr(config, "type_vocab_size", 0) > 1:
-        batch["token_type_ids"] = types
-    return {name: tensor.to(device) for name, tensor in batch.items()} if device is not None else batch
+def collate(rows: Sequence[Encoded], pad_id: int, config: object) -> dict[str, torch.Tensor]:
+    """Padded tensors of shape (rows, longest row), those that the model of this config reads."""
+    batch = padded(rows, pad_id)
+    return {name: torch.from_numpy(batch[name]) for name in takes(config)}
 
 
-def _autocast(device: torch.device, dtype: torch.dtype) -> contextlib.AbstractContextManager[object]:
-    return contextlib.nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
+def _encoded_ahead(
+    encoder: RowEncoder, rows: Sequence[tuple[str, str, str]], batch_tokens: int
+) -> Iterator[tuple[list[int], list[Encoded]]]:
+    """Chunks of positions with their encoded rows, longest texts first, one chunk ahead of the reader.
+
+    Fast tokenizers let go of the interpreter while they work.
+    """
+    limit = encoder.max_length * CHARACTERS_PER_TOKEN
+    lengths = [min(limit, sum(map(len, row))) for row in rows]
+    size = max(CHUNK_TOKENS, CHUNK_BATCHES * batch_tokens) * CHARACTERS_PER_TOKEN
+
+    def encode(chunk: list[int]) -> tuple[list[int], list[Encoded]]:
+        questions, candidates, references = zip(*(rows[i] for i in chunk), strict=True)
+        return chunk, encoder.encode(questions, candidates, references)
+
+    with ThreadPoolExecutor(1) as ahead:
+        pending = None
+        for chunk in by_token_budget(lengths, size):
+            following = ahead.submit(encode, chunk)
+            if pending is not None:
+                yield pending.result()
+            pending = following
+        if pending is not None:
+            yield pending.result()
 
 
 class _Progress:

@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from bert_judge.config import Input, Training
-from bert_judge.encoder import backends, calibration, hardware, inference
+from bert_judge.encoder import calibration
 from bert_judge.encoder import checkpoint as checkpoints
-from bert_judge.encoder.backends.choice import Choice, choose
-from bert_judge.encoder.backends.protocol import Backend
-from bert_judge.encoder.backends.pytorch import TorchBackend
+from bert_judge.encoder.engine import Engine
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.features import feature_table
@@ -84,27 +81,24 @@ class BERTJudge:
         self.checkpoint = checkpoints.load(path, input)
         self.threshold = threshold
         self.calibrated = calibrated
-        self.batch_tokens = batch_tokens
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
-        self.work_folder = None if work_folder is None else Path(work_folder)
-        device = hardware.best_device()
-        self.checkpoint.model.to(device)  # type: ignore[arg-type]
-        self.choice = choose(backend, precision, device, self.checkpoint.model.num_parameters())
-        self._converted: Backend | None = None
-        if not self.checkpoint.trained:
-            self._stay_on_torch()
-        log.info("%s: %s on %s, %s: %s", path, self.choice.backend, device, self.choice.precision, self.choice.reason)
+        self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
+        choice = self.engine.choice
+        log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
 
     @classmethod
-    def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
+    def from_run(
+        cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str, work_folder: str | Path | None = None
+    ) -> BERTJudge:
         """The judge of a workflow run.
 
         Args:
             checkpoint: the judge.json of a judge trained here, or the manifest of a prepared checkpoint.
-            settings: threshold and calibrated, as in the judge's configuration.
+            settings: threshold, calibrated, backend and precision, as in the judge's configuration.
             name: of the judge in the configuration.
+            work_folder: as above.
         """
         checkpoint = Path(checkpoint)
         if checkpoint.name == checkpoints.CARD:
@@ -112,7 +106,8 @@ class BERTJudge:
         else:
             manifest = load_manifest(checkpoint)
             folder, revision = manifest.path, manifest.revision
-        return cls(folder, settings["threshold"], settings["calibrated"], name=name, revision=revision)
+        chosen = {key: settings[key] for key in ("threshold", "calibrated", "backend", "precision")}
+        return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
 
     def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         """How right each candidate is: scores in [0, 1], shape (n,).
@@ -130,11 +125,11 @@ class BERTJudge:
         """Like `predict`, with raw scores, truncation and token counts."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
-        logits, truncated, tokens = self._logits(self._backend, questions, references, candidates)
-        trees = self._tree_logits(questions, references, candidates) if self.calibrated and self.checkpoint.card.stack else None
-        if self.choice.precision == "int8":
-            logits = self._checked(logits, trees, questions, references, candidates)
-        return Prediction(self._scores(logits, trees), calibration.scores(logits), truncated, tokens)
+        listed = _checked(questions, references, candidates)
+        seen = self.engine.read(questions, listed, candidates)
+        trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
+        logits = self._made_sure(seen.logits, trees, questions, listed, candidates) if self.engine.approximate else seen.logits
+        return Prediction(self._scores(logits, trees), calibration.scores(logits), seen.truncated, seen.tokens)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty candidate is incorrect without a look by the encoder."""
@@ -179,10 +174,10 @@ class BERTJudge:
         examples = fitting.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
         figures = fitting.fit(self.checkpoint, examples, training, work_folder)
         if features:
-            table = self._features(questions, references, candidates)
+            table = self._features(questions, [_listed(r) for r in references], candidates)
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
-        self._stay_on_torch()
+        self.engine.stay_on_torch("a model that was trained in this process")
         self.checkpoint.card.temperature, self.checkpoint.card.stack = 1.0, {}
         return figures
 
@@ -202,12 +197,13 @@ class BERTJudge:
         """
         from bert_judge.encoder import metrics
 
-        logits, _, _ = self._logits(self._torch, questions, references, candidates)
+        listed = _checked(questions, references, candidates)
+        logits = self.engine.read(questions, listed, candidates, exact=True).logits
         card = self.checkpoint.card
         card.temperature, card.stack = calibration.fit_temperature(logits, labels), {}
         encoder = metrics.classification(labels, calibration.scores(logits))
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
-        trees = self._tree_logits(questions, references, candidates)
+        trees = self._tree_logits(questions, listed, candidates)
         if trees is not None:
             card.stack = fit_stack(logits, trees, labels)
             parts["accuracy_features"] = metrics.classification(labels, calibration.scores(trees))["accuracy"]
@@ -221,43 +217,20 @@ class BERTJudge:
         save_trees(self.trees if self.checkpoint.card.stack else None, folder)
         self.checkpoint.save(folder)
 
-    @property
-    def _torch(self) -> TorchBackend:
-        """The model in memory, in the best format that torch has for it; the measure of the other back ends."""
-        model = self.checkpoint.model
-        return TorchBackend(model, getattr(torch, self.choice.precision) if self.choice.backend == "torch" else torch.float32)
-
-    @property
-    def _backend(self) -> Backend:
-        """What runs the encoder; a model that must be converted is, the first time."""
-        if self.choice.backend == "torch":
-            return self._torch
-        if self._converted is None:
-            self._converted = backends.convert(self.choice, self.checkpoint.model, self.work_folder)
-        return self._converted
-
-    def _stay_on_torch(self) -> None:
-        """A model that changes in this process is not converted."""
-        if self.choice.backend != "torch":
-            dtype = hardware.best_dtype(next(self.checkpoint.model.parameters()).device)
-            self.choice = Choice("torch", str(dtype).removeprefix("torch."), "a model in training")
-            self._converted = None
-
-    def _checked(
+    def _made_sure(
         self,
         logits: np.ndarray,
         trees: np.ndarray | None,
         questions: Sequence[str],
-        references: Sequence[str | Sequence[str]],
+        references: Sequence[Sequence[str]],
         candidates: Sequence[str],
     ) -> np.ndarray:
-        """The logits, those in float32 whose rounding to 8 bits could have turned the verdict."""
+        """The logits, in float32 for those rows whose verdict the rounding to 8 bits could have turned."""
         below, above = (self._scores(logits + error, trees) >= self.threshold for error in (-INT8_BAND, INT8_BAND))
         doubtful = np.flatnonzero(below != above)
-        if len(doubtful):
-            chosen = [[texts[i] for i in doubtful] for texts in (questions, references, candidates)]
-            logits[doubtful] = self._logits(self._torch, *chosen)[0]
-            log.debug("%d of %d rows read again in float32", len(doubtful), len(logits))
+        log.debug("%d of %d rows are read again in float32", len(doubtful), len(logits))
+        chosen = [[texts[i] for i in doubtful] for texts in (questions, references, candidates)]
+        logits[doubtful] = self.engine.read(*chosen, exact=True).logits
         return logits
 
     def _scores(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
@@ -271,47 +244,31 @@ class BERTJudge:
         return stack["encoder"] * logits + stack["features"] * trees + stack["bias"]
 
     def _tree_logits(
-        self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
     ) -> np.ndarray | None:
         """What the trees make of the features, shape (n,); None for a judge without trees."""
         return None if self.trees is None else tree_logits(self.trees, self._features(questions, references, candidates))
 
-    def _features(
-        self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
-    ) -> np.ndarray:
+    def _features(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         shown = questions if self.checkpoint.card.input.question else [""] * len(questions)
-        return feature_table(shown, [_listed(r) for r in references], candidates)
+        return feature_table(shown, references, candidates)
 
-    def _logits(
-        self,
-        backend: Backend,
-        questions: Sequence[str],
-        references: Sequence[str | Sequence[str]],
-        candidates: Sequence[str],
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Per row the logit of its best reference, whether anything was cut, and the tokens read."""
-        if not len(questions) == len(references) == len(candidates):
-            raise InputError(
-                f"predict needs lists of one length; got {len(questions)} questions, {len(references)} references, "
-                f"{len(candidates)} candidates"
-            )
-        listed = [_listed(r) for r in references]
-        if empty := [i for i, r in enumerate(listed) if not r]:
-            raise InputError(f"row {empty[0]} has no reference; a judge without references is another kind")
-        if not listed:
-            return np.zeros(0), np.zeros(0, bool), np.zeros(0, int)
-        counts = [len(r) for r in listed]
-        seen = inference.score(
-            backend,
-            self.checkpoint.encoder,
-            [q for q, n in zip(questions, counts, strict=True) for _ in range(n)],
-            [c for c, n in zip(candidates, counts, strict=True) for _ in range(n)],
-            [reference for r in listed for reference in r],
-            self.batch_tokens,
+
+def _checked(questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> list[Sequence[str]]:
+    """The references as lists.
+
+    Raises:
+        InputError: the lists differ in length, or a row has no reference.
+    """
+    if not len(questions) == len(references) == len(candidates):
+        raise InputError(
+            f"predict needs lists of one length; got {len(questions)} questions, {len(references)} references, "
+            f"{len(candidates)} candidates"
         )
-        starts = np.cumsum([0, *counts[:-1]])
-        cut = np.logical_or.reduceat(seen.truncated, starts)
-        return np.maximum.reduceat(seen.logits, starts), cut, np.add.reduceat(seen.tokens, starts)
+    listed = [_listed(r) for r in references]
+    if empty := [i for i, r in enumerate(listed) if not r]:
+        raise InputError(f"row {empty[0]} has no reference; a judge without references is another kind")
+    return listed
 
 
 def _listed(references: str | Sequence[str]) -> Sequence[str]:

@@ -1,6 +1,17 @@
 """Tables: what they hold (`schemas`), what makes a row the same one (`identity`), how they are read and written (`files`)."""
 
-from bert_judge.tables.files import atomic, canonical, empty, fingerprint, provenance, read, read_batches, storable, write
+from bert_judge.tables.files import (
+    atomic,
+    canonical,
+    empty,
+    fingerprint,
+    provenance,
+    read,
+    read_batches,
+    storable,
+    write,
+    write_parts,
+)
 from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
 from bert_judge.tables.schemas import (
     AGREEMENT,
@@ -45,4 +56,5 @@ __all__ = [
     "scores_schema",
     "storable",
     "write",
+    "write_parts",
 ]

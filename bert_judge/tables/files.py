@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -65,27 +66,50 @@ def write(
     Raises:
         InputError: a column is missing, holds a forbidden value or null, or the key repeats.
     """
-    path = Path(path)
-    _check_columns(frame.columns, schema, path)
-    _check_values(frame, schema, path)
-    if frame.empty:
-        # Without a value, pandas gives a column any type.
-        frame = empty(schema)
+    write_parts([frame], path, schema, spec, {} if revisions is None else revisions)
+
+
+def write_parts(
+    frames: Iterable[pd.DataFrame], path: str | Path, schema: Schema, spec: Mapping[str, Any], revisions: Mapping[str, str]
+) -> None:
+    """`write` for a table that comes in parts: of all but the one in hand, memory keeps eight bytes a row.
+
+    Args:
+        revisions: read after the last part, because what makes the parts may learn them on the way.
+    """
+    path, columns = Path(path), schema.arrow()
+    keys: list[np.ndarray] = []
+    with atomic(path) as temporary, pq.ParquetWriter(temporary, columns, compression="zstd") as writer:
+        for frame in frames:
+            _check_columns(frame.columns, schema, path)
+            _check_values(frame, schema, path)
+            if not frame.empty:
+                keys.append(pd.util.hash_pandas_object(frame[list(schema.key)], index=False).to_numpy())
+                writer.write_table(_arrow(frame, schema, path))
+        if not keys:
+            writer.write_table(columns.empty_table())
+        elif len(keys) > 1 and (repeated := _repeated(np.concatenate(keys))):
+            raise InputError(f"{path}: {repeated} rows repeat the key {schema.key} of others")
+        provenance = {
+            "schema": schema.name,
+            "schema_version": schema.version,
+            "program": f"bert-judge {__version__}",
+            "spec": canonical(spec),
+            "revisions": dict(revisions),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        writer.add_key_value_metadata({METADATA_KEY: canonical(provenance).encode()})
+
+
+def _arrow(frame: pd.DataFrame, schema: Schema, path: Path) -> pa.Table:
     try:
-        table = pa.Table.from_pandas(frame[schema.names], schema=schema.arrow(), preserve_index=False)
+        return pa.Table.from_pandas(frame[schema.names], schema=schema.arrow(), preserve_index=False)
     except (pa.ArrowException, UnicodeEncodeError) as error:
         raise InputError(f"{path}: cannot be written as a {schema.name} table: {_one_line(error)}") from error
-    provenance = {
-        "schema": schema.name,
-        "schema_version": schema.version,
-        "program": f"bert-judge {__version__}",
-        "spec": canonical(spec),
-        "revisions": dict(revisions or {}),
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    metadata = {**(table.schema.metadata or {}), METADATA_KEY: canonical(provenance).encode()}
-    with atomic(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def _repeated(keys: np.ndarray) -> int:
+    return len(keys) - len(np.unique(keys))
 
 
 def read(path: str | Path, schema: Schema) -> pd.DataFrame:
