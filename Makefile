@@ -6,12 +6,13 @@ BIN := .venv/bin
 VLLM := .venv-vllm/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-vllm lint clean
+.PHONY: help demo test test-vllm test-slurm lint clean
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
 	@echo "make test       run the tests"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
+	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
 	@echo "make lint       check style, types and the workflow"
 	@echo "make clean      remove results, logs and the environments"
 
@@ -22,11 +23,19 @@ demo: $(INSTALLED)-demo
 
 test: $(INSTALLED)-test
 	@echo "==> Running the tests"
-	@$(BIN)/pytest --numprocesses 2 --dist loadfile
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile --ignore tests/slurm
 
 test-vllm: $(INSTALLED)-test .venv-vllm/.installed
 	@echo "==> Running the tests of vLLM"
 	@BERT_JUDGE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/python $(BIN)/pytest tests/with_vllm
+
+# Its daemons are installed once and start only for the tests, which take their configuration away again: one that is left behind
+# without a controller makes every Snakemake of this machine wait for ten seconds.
+test-slurm: $(INSTALLED)-test $(INSTALLED)-slurm
+	@test "$$(id -u)" = 0 || { echo "only root can start SLURM's daemons; skipped"; exit 0; }; \
+	command -v slurmctld munged >/dev/null || { echo "==> Installing slurm-wlm and munge"; apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends slurm-wlm munge >/dev/null; }; \
+	echo "==> Running the tests on SLURM"; $(BIN)/pytest tests/slurm
 
 lint: $(INSTALLED)-dev
 	@echo "==> Checking style, types and the workflow"

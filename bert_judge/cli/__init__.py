@@ -114,6 +114,29 @@ def cost(
 
 
 @app.command()
+def plan(
+    targets: Annotated[list[str] | None, typer.Argument(help="Targets, as for Snakemake; everything when left out.")] = None,
+    configfile: Annotated[list[Path] | None, typer.Option("--configfile", "-c", help="The configuration.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the imported files, as with --config data=FOLDER.")] = None,
+) -> None:
+    """What a run would do: jobs per rule, what is up to date, what each model and judge has left to do and what that costs."""
+    from bert_judge.cli.show_plan import show as print_it
+
+    print_it(configfile or [], targets or [], data)
+
+
+@app.command()
+def doctor(
+    profile: Annotated[Path, typer.Option(help="Folder of the profile whose partitions are looked for.")] = Path("profiles/slurm"),
+) -> None:
+    """Whether this machine has what a run needs: versions, GPUs, disk, hub, vLLM, SLURM and the profile's partitions."""
+    from bert_judge.cli.check_machine import show as print_it
+
+    if not print_it(profile):
+        raise typer.Exit(1)
+
+
+@app.command()
 def config(
     part: Annotated[Part, typer.Argument(help="The commented config.yaml, the JSON schema, or the reference in docs/.")],
     write: Annotated[bool, typer.Option("--write", help="Write the file of this repository instead of printing it.")] = False,

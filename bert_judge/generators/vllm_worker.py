@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -23,6 +24,8 @@ NO_SAMPLE = Sample("", ())
 
 def main(channel: int) -> None:
     """Serve until standard input ends."""
+    # A scheduler sends SIGTERM to all processes of a job at once, and the owner wants the shard in hand.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     with os.fdopen(channel, "w", encoding="utf-8") as out:
 

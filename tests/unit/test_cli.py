@@ -60,7 +60,7 @@ def agreement_row(judge: str, agreement: float, moved: str | None) -> dict[str, 
 # --- the program ---
 
 
-@pytest.mark.parametrize("command", [[], ["show"], ["standings"], ["check"], ["config"]])
+@pytest.mark.parametrize("command", [[], ["show"], ["standings"], ["check"], ["plan"], ["doctor"], ["config"]])
 def test_every_command_explains_itself(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0

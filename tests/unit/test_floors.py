@@ -54,6 +54,8 @@ LIGHT_MODULES = (
     "cli.show_standings",
     "cli.show_cost",
     "cli.check_config",
+    "cli.check_machine",
+    "cli.show_plan",
     "config.docs",
 )
 

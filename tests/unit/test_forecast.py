@@ -1,0 +1,143 @@
+"""What a run will cost, from hand-made results with known rates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from bert_judge import plan
+from bert_judge.cli import show_plan
+from bert_judge.errors import InputError
+from bert_judge.evaluation.forecast import Rates, Work, forecast
+
+CONFIG: dict[str, Any] = {
+    "models": {
+        "small": {"generator": "hf", "model": "owner/small", "attempts": 3},
+        "large": {"generator": "vllm", "model": "owner/large", "tensor_parallel_size": 4},
+        "served": {"generator": "openai", "model": "m"},
+        "made-up": {"generator": "simulated", "knowledge": 0.5},
+    },
+    "tasks": {"test": ["facts_test", "word_problems_test"], "limit": {"word_problems_test": 50}},
+    "judges": {
+        "strict": {"kind": "lexical", "metric": "exact_match"},
+        "bert": {"kind": "bert", "checkpoint": "owner/judge"},
+    },
+    "score_with": ["strict", "bert"],
+}
+
+
+def table(root: Path, part: str, tokens: list[tuple[int | None, int | None]], seconds: float | None = None) -> None:
+    path = root / f"{part}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(tokens, columns=["prompt_tokens", "completion_tokens"], dtype="Int64").to_parquet(path)
+    if seconds is not None:
+        timed(root, part, seconds)
+
+
+def timed(root: Path, part: str, seconds: object) -> None:
+    file = root / "benchmarks" / f"{part}.tsv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
+
+
+def works(root: Path, *pending: str) -> dict[str, Work]:
+    return {work.who: work for work in forecast(plan.make(CONFIG), [f"results/{path}.parquet" for path in pending], root)}
+
+
+def test_rows_are_questions_times_attempts(tmp_path: Path) -> None:
+    table(tmp_path, "tasks/facts_test", [(None, None)] * 20)
+    found = works(tmp_path, "candidates/small/facts_test", "candidates/small/word_problems_test", "labels/bert/small/facts_test")
+    assert found["small"] == Work("small", "answers", 2, 3 * (20 + 50), 1, Rates())
+    assert found["bert"] == Work("bert", "verdicts", 1, 60, 1, Rates())
+    assert found["small"].gpu_hours is None
+
+
+def test_a_task_that_is_not_counted_leaves_the_rows_open(tmp_path: Path) -> None:
+    work = works(tmp_path, "candidates/served/facts_test")["served"]
+    assert work.rows is None and work.gpus == 0 and work.total(1.0) is None
+
+
+def test_what_costs_nothing_is_left_out(tmp_path: Path) -> None:
+    assert works(tmp_path, "candidates/made-up/facts_test", "labels/strict/made-up/facts_test", "scores/small/facts_test") == {}
+    assert works(tmp_path) == {}
+
+
+def test_rates_are_those_of_finished_tables(tmp_path: Path) -> None:
+    table(tmp_path, "candidates/small/facts_test", [(100, 10), (300, 30), (None, None)], seconds=6)
+    work = works(tmp_path, "candidates/small/word_problems_test")["small"]
+    assert work.rates == Rates(200.0, 20.0, 2.0)
+    assert work.total(work.rates.prompt_tokens) == 200 * 150
+    assert work.gpu_hours == pytest.approx(2 * 150 / 3600)
+
+
+def test_a_vllm_model_is_timed_by_its_batches_and_counts_all_its_gpus(tmp_path: Path) -> None:
+    table(tmp_path, "candidates/large/facts_test", [(10, 5)] * 30, seconds=1)
+    (tmp_path / "answered/large").mkdir(parents=True)
+    (tmp_path / "answered/large/0123.json").write_text(json.dumps({"parts": {"facts_test": {}}, "inputs": {}}))
+    timed(tmp_path, "answered/large/0123", 90)
+    work = works(tmp_path, "candidates/large/word_problems_test")["large"]
+    assert work.rates.seconds == 3.0
+    assert work.gpu_hours == pytest.approx(3 * 50 * 4 / 3600)
+
+
+@pytest.mark.parametrize("text", ["", "s\th:m:s\n-\t-\n", "h:m:s\n0:00:01\n"], ids=["empty", "no number", "no column"])
+def test_a_benchmark_file_without_a_time_is_no_time(tmp_path: Path, text: str) -> None:
+    table(tmp_path, "candidates/small/facts_test", [(1, 1)], seconds=1)
+    (tmp_path / "benchmarks/candidates/small/facts_test.tsv").write_text(text)
+    assert works(tmp_path, "candidates/small/word_problems_test")["small"].rates == Rates(1.0, 1.0, None)
+
+
+def test_a_broken_task_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks/facts_test.parquet").write_bytes(b"")
+    with pytest.raises(InputError, match=r"tasks/facts_test.parquet: not a table; delete it and run again"):
+        works(tmp_path, "candidates/small/facts_test")
+
+
+# --- the command ---
+
+SUMMARY = """some words before
+output_file\tdate\trule\tlog-file(s)\tstatus\tplan
+results/report.html\t-\tbuild_report\t-\tmissing\tupdate pending
+results/judges/bert/judge.json\tMon\ttrain_judge\ta.log\tok\tno update
+results/judges/bert/README.md\tMon\ttrain_judge\ta.log\tok\tno update
+results/candidates/small/facts_test.parquet\tMon\tgenerate_candidates_hf\ta.log\tok\tno update
+results/candidates/small/größer.parquet\t-\tgenerate_candidates_hf\t-\tmissing\tupdate pending
+"""
+
+
+def printed(renderable: Any) -> list[list[str]]:
+    screen = Console(width=200, force_terminal=False)
+    with screen.capture() as captured:
+        screen.print(renderable)
+    return [line.replace("│", " ").split() for line in captured.get().splitlines()]
+
+
+def test_jobs_are_counted_by_rule(tmp_path: Path) -> None:
+    outputs = show_plan.read(SUMMARY)
+    assert [output.path for output in outputs if output.pending] == [
+        "results/report.html",
+        "results/candidates/small/größer.parquet",
+    ]
+    lines = printed(show_plan.jobs_table(outputs))
+    assert ["generate_candidates_hf", "1", "1"] in lines
+    assert ["train_judge", "0", "1"] in lines
+    assert ["all", "2", "2"] in lines
+
+
+def test_costs_that_are_not_known_are_dashes() -> None:
+    works = [Work("large", "answers", 2, 100, 4, Rates(10.0, 5.0, 36.0)), Work("served", "answers", 1, None, 0, Rates())]
+    lines = printed(show_plan.costs_table(works))
+    assert ["large", "answers", "2", "100", "1,000", "500", "4", "4.00"] in lines
+    assert ["served", "answers", "1", "–", "–", "–", "server", "–"] in lines
+
+
+def test_a_configuration_with_faults_is_not_planned(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("models: {}\n")
+    with pytest.raises(InputError):
+        show_plan.show([tmp_path / "c.yaml"])

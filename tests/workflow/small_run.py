@@ -1,0 +1,27 @@
+"""The small configuration that the tests of the workflow run."""
+
+from pathlib import Path
+from typing import Any
+
+
+def small_config(backbone: Path) -> dict[str, Any]:
+    """Two simulated models, four kinds of columns, one judge that is trained in a second."""
+    return {
+        "models": {
+            "solid": {"generator": "simulated", "knowledge": 0.9},
+            "weak": {"generator": "simulated", "knowledge": 0.3, "style": "wordy"},
+        },
+        "tasks": {"train": ["mini_train"], "test": ["mini_test"]},
+        "task_files": ["mini_tasks.py"],
+        "prompt_style": "soft",
+        "datasets": {"mix": {"teacher": "noisy", "tasks": ["mini_train"], "models": ["solid", "weak"], "validation": 0.2}},
+        "judges": {
+            "truth": {"kind": "simulated"},
+            "noisy": {"kind": "simulated", "flip": 0.05},
+            "strict": {"kind": "lexical", "metric": "exact_match", "extract": "final_answer"},
+            "overlap": {"kind": "lexical", "metric": "rouge_l_recall", "threshold": 0.5},
+            "encoder": {"kind": "bert", "dataset": "mix", "backbone": str(backbone), "training": {"epochs": 2, "batch_size": 4}},
+        },
+        "score_with": ["truth", "strict", "overlap", "encoder"],
+        "gold": "truth",
+    }
