@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -45,7 +45,8 @@ def features(question: str, references: Sequence[str], candidate: str) -> list[f
     options = choices.options_of(question)
     rows = []
     for reference in references:
-        found = {name: compute(_Text(reference), answer, asked) for name, compute in _OVERLAP.items()}
+        text = _Text(reference)
+        found = {name: compute(text, answer, asked) for name, compute in _OVERLAP.items()}
         rows.append(found | _rules(question, options, reference, references, answer))
     best = max(rows, key=lambda row: (row["choice"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]))
     return [*best.values(), math.log(len(references))]
@@ -58,23 +59,35 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
 
 
 class _Text:
-    """A text in the forms that the features look at."""
-
-    content: list[str]
-    joined: str
+    """A text in the forms that the features look at, each made when it is first looked at."""
 
     def __init__(self, text: str) -> None:
         self.text = text[-MOST_CHARACTERS:]
         self.words = words(self.text)[-MOST_WORDS:]
         self.set = frozenset(self.words)
-        self.stems = frozenset(map(_stem, self.words))
-        self.content = [word for word in self.words if word not in FUNCTION_WORDS] or self.words
-        self.joined = " ".join(self.words)
-        self.numbers = frozenset(word for word in self.words if word[-1].isdigit())
 
-    @property
-    def sentences(self) -> list[str]:
-        return [sentence for sentence in _SENTENCE.split(self.text.strip()) if sentence.strip()] or [""]
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return frozenset(map(_stem, self.set))
+
+    @cached_property
+    def content(self) -> list[str]:
+        return [word for word in self.words if word not in FUNCTION_WORDS] or self.words
+
+    @cached_property
+    def joined(self) -> str:
+        return " ".join(self.words)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        return frozenset(word for word in self.set if word[-1].isdigit())
+
+    @cached_property
+    def ends(self) -> tuple[_Text, _Text]:
+        """The first and the last sentence."""
+        found = [sentence for sentence in _SENTENCE.split(self.text.strip()) if sentence.strip()] or [""]
+        first = _Text(found[0])
+        return first, _Text(found[-1]) if len(found) > 1 else first
 
 
 def _share_found(wanted: Sequence[str], text: _Text) -> float:
@@ -148,7 +161,7 @@ def _other_names(reference: _Text, answer: _Text, asked: frozenset[str]) -> floa
 
 
 def _in_sentence(which: int) -> Callable[[_Text, _Text, frozenset[str]], float]:
-    return lambda reference, answer, asked: _share_found(reference.content, _Text(answer.sentences[which]))
+    return lambda reference, answer, asked: _share_found(reference.content, answer.ends[which])
 
 
 _OVERLAP: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]] = {
