@@ -53,9 +53,9 @@ class Engine:
             self.stay_on_torch("a model that is yet to be trained")
 
     @property
-    def approximate(self) -> bool:
-        """Whether `read` rounds so far that a verdict may hang on it."""
-        return self.choice.precision == "int8"
+    def error(self) -> float:
+        """What rounding may do to the logits of `read`; see `protocol.Backend`."""
+        return self._backend.error
 
     def read(
         self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str], exact: bool = False

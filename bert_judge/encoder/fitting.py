@@ -11,7 +11,6 @@ import logging
 import math
 import random
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any, cast
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils.data import Dataset
-from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainingArguments
 
 from bert_judge import stopping
 from bert_judge.config import Training
@@ -28,6 +27,7 @@ from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import Encoded
 from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.encoder.inference import collate
+from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         work_folder: keeps the run's progress; a run that finds progress there goes on from it.
 
     Returns:
-        Figures of the run: steps, tokens, seconds, tokens_per_second, loss.
+        Figures of the run: steps, loss and those of `Speed.figures`.
     """
     work_folder = Path(work_folder)
     order = batch_order([len(row.ids) for row in examples.rows], settings)
@@ -67,31 +67,23 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     # New tokens have everything to learn; old ones are better left to what they mean in the whole language.
     embeddings.requires_grad_(checkpoint.card.input.format == "tags" or not settings.freeze_embeddings)
     pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
+    speed = Speed(model, sum(len(examples.rows[i].ids) for i in order), best_dtype(best_device()))
     trainer = _WeightedTrainer(
         model=model,
         args=_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
-        callbacks=[_Log(), _SaveBeforeTheEnd()],
+        callbacks=[speed, SaveBeforeTheEnd()],
     )
     trainer.remove_callback(PrinterCallback)
-    started = time.monotonic()
     with stopping.sigterm_waits():
         result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
         if trainer.state.global_step < trainer.state.max_steps:
             stopping.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
     embeddings.requires_grad_(True)
     model.eval()
-    seconds = time.monotonic() - started
-    tokens = sum(len(examples.rows[i].ids) for i in order)
-    return {
-        "steps": result.global_step,
-        "tokens": tokens,
-        "seconds": round(seconds, 1),
-        "tokens_per_second": round(tokens / seconds, 1),
-        "loss": result.training_loss,
-    }
+    return {"steps": result.global_step, **speed.figures(trainer.state), "loss": result.training_loss}
 
 
 def batch_order(lengths: Sequence[int], settings: Training) -> list[int]:
@@ -181,24 +173,6 @@ class _WeightedTrainer(Trainer):
         losses = binary_cross_entropy_with_logits(logits[:, 1] - logits[:, 0], targets, reduction="none")
         loss = (losses * weights).mean()
         return (loss, outputs) if return_outputs else loss
-
-
-class _Log(TrainerCallback):
-    """Progress lines for a log file."""
-
-    def on_log(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: dict[str, Any] | None = None, **_: Any
-    ) -> None:
-        if logs and "loss" in logs:
-            log.info("step %d of %d, loss %.4f", state.global_step, state.max_steps, float(logs["loss"]))
-
-
-class _SaveBeforeTheEnd(TrainerCallback):
-    """A checkpoint after the step in hand, when a scheduler asks to stop."""
-
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if stopping.asked():
-            control.should_save = control.should_training_stop = True
 
 
 def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArguments:

@@ -24,9 +24,6 @@ from bert_judge.prepare import load_manifest
 
 log = logging.getLogger(__name__)
 
-# A row is read again in float32 when an error of so much in its 8-bit logit could turn its verdict (measured: docs/log.md).
-INT8_BAND = 0.5
-
 
 @dataclass(frozen=True)
 class Prediction:
@@ -128,7 +125,7 @@ class BERTJudge:
         listed = _checked(questions, references, candidates)
         seen = self.engine.read(questions, listed, candidates)
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
-        logits = self._made_sure(seen.logits, trees, questions, listed, candidates) if self.engine.approximate else seen.logits
+        logits = self._made_sure(seen.logits, trees, questions, listed, candidates) if self.engine.error else seen.logits
         return Prediction(self._scores(logits, trees), calibration.scores(logits), seen.truncated, seen.tokens)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
@@ -226,7 +223,7 @@ class BERTJudge:
         candidates: Sequence[str],
     ) -> np.ndarray:
         """The logits, in float32 for those rows whose verdict the rounding to 8 bits could have turned."""
-        below, above = (self._scores(logits + error, trees) >= self.threshold for error in (-INT8_BAND, INT8_BAND))
+        below, above = (self._scores(logits + error, trees) >= self.threshold for error in (-self.engine.error, self.engine.error))
         doubtful = np.flatnonzero(below != above)
         log.debug("%d of %d rows are read again in float32", len(doubtful), len(logits))
         chosen = [[texts[i] for i in doubtful] for texts in (questions, references, candidates)]

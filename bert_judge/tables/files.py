@@ -27,6 +27,8 @@ from bert_judge.errors import InputError
 from bert_judge.tables.schemas import TEXTS, Schema
 
 METADATA_KEY = b"bert_judge"
+# A reader of batches holds a group at least; without a bound a group has a million rows.
+GROUP_ROWS = 16_384
 
 
 @overload
@@ -85,7 +87,7 @@ def write_parts(
             _check_values(frame, schema, path)
             if not frame.empty:
                 keys.append(pd.util.hash_pandas_object(frame[list(schema.key)], index=False).to_numpy())
-                writer.write_table(_arrow(frame, schema, path))
+                writer.write_table(_arrow(frame, schema, path), row_group_size=GROUP_ROWS)
         if not keys:
             writer.write_table(columns.empty_table())
         elif len(keys) > 1 and (repeated := _repeated(np.concatenate(keys))):

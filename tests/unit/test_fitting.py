@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from bert_judge.config import Training
 from bert_judge.encoder import checkpoint, fitting, inference
+from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.checkpoint import Checkpoint
 
 SETTINGS = Training(epochs=4, batch_size=4, learning_rate=3e-3)
@@ -53,7 +54,7 @@ def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
     figures = fitting.fit(loaded, examples, SETTINGS, tmp_path / "work")
     assert figures["steps"] == 120
-    scores = inference.logits(loaded.model, examples.rows, loaded.tokenizer.pad_token_id)
+    scores = inference.logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
     assert [float(score > 0) for score in scores] == examples.labels
     assert not loaded.model.training
 

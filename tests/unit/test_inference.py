@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.encoder import checkpoint
+from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.batching import by_token_budget
 from bert_judge.encoder.inference import logits
 
@@ -28,11 +29,12 @@ def test_batches_order_and_duplicates_do_not_change_logits(tmp_path: Path, archi
     candidates = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", ""] * 3
     rows = loaded.encoder.encode(["What is the capital of France?"] * 15, candidates, ["Paris"] * 15)
     pad = loaded.tokenizer.pad_token_id
-    alone = np.concatenate([logits(loaded.model, [row], pad) for row in rows])
-    together = logits(loaded.model, rows, pad)
+    torch_backend = TorchBackend(loaded.model)
+    alone = np.concatenate([logits(torch_backend, [row], pad) for row in rows])
+    together = logits(torch_backend, rows, pad)
     shuffled = list(range(15))
     random.Random(0).shuffle(shuffled)
-    reordered = logits(loaded.model, [rows[i] for i in shuffled], pad, batch_tokens=100)
+    reordered = logits(torch_backend, [rows[i] for i in shuffled], pad, batch_tokens=100)
     spread = np.ptp(alone)
     assert spread > 1e-5, "the rows must differ, or the test says nothing"
     np.testing.assert_allclose(together, alone, atol=spread / 100)

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bert_judge import plan, tables
+from bert_judge import labels, plan, tables
 from bert_judge.candidates import import_candidates
 from bert_judge.config import Import
 from bert_judge.errors import ConfigError, InputError
@@ -44,10 +44,19 @@ class Longest:
         self.seen: list[Row] = []
         self.calls = 0
         self.stop_at = stop_at
+        self.keeps = True
+
+    @classmethod
+    def forgetful(cls) -> "Longest":
+        """One that keeps no rows and takes few at a time."""
+        labels.BATCH_ROWS = 500
+        judge = cls()
+        judge.keeps = False
+        return judge
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         self.calls += 1
-        self.seen += rows
+        self.seen += rows if self.keeps else ()
         if self.stop_at is not None and len(self.seen) >= self.stop_at:
             raise KeyboardInterrupt
         return [
@@ -338,6 +347,30 @@ def test_a_file_without_labels(tmp_path: Path) -> None:
         InputError, match="no column 'label' for the label; there are 'question', 'references', 'candidate', 'model'"
     ):
         verdicts(tmp_path, rows)
+
+
+JUDGING = """
+import resource, sys
+from pathlib import Path
+from test_labels import Longest, labelled
+labelled(Path(sys.argv[1]), Longest.forgetful())
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bert_judge.tables.files.GROUP_ROWS", 500)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    peaks, letters = [], 4000
+    for rows in (1_000, 16_000):
+        folder = tmp_path / str(rows)
+        candidates_table(folder / "c.parquet", [f"{number} " + "x" * letters for number in range(rows)])
+        call = [sys.executable, "-c", JUDGING, str(folder)]
+        done = subprocess.run(call, env=environment, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout.split()[-1]) * 1024)
+        assert len(tables.read(folder / "l.parquet", tables.LABELS)) == rows
+    # The texts alone that came on top are twice as much.
+    assert peaks[1] - peaks[0] < 15_000 * letters / 2
 
 
 @pytest.mark.real_data

@@ -1,7 +1,10 @@
 """Tables are whole or not there, say where they come from, and refuse what does not fit; identities depend on content only."""
 
+import gc
 import json
 import re
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +237,53 @@ def test_case_space_and_options_do_not_move_a_question() -> None:
 def test_points_are_spread_evenly() -> None:
     points = [tables.question_point(f"question {number}") for number in range(2000)]
     assert all(abs(sum(low <= p < low + 0.1 for p in points) / 2000 - 0.1) < 0.03 for low in (0.0, 0.3, 0.6, 0.9))
+
+
+def test_a_table_in_parts_is_the_table(tmp_path: Path) -> None:
+    whole = label_frame(sample_id=["a", "b"])
+    revisions: dict[str, str] = {}
+
+    def parts() -> Iterator[pd.DataFrame]:
+        yield whole[:1]
+        yield whole[:0]
+        revisions["learnt"] = "late"
+        yield whole[1:]
+
+    tables.write(whole, tmp_path / "one.parquet", tables.LABELS, SPEC, {"learnt": "late"})
+    tables.write_parts(parts(), tmp_path / "parts.parquet", tables.LABELS, SPEC, revisions)
+    one, other = (tables.read(tmp_path / f"{name}.parquet", tables.LABELS) for name in ("one", "parts"))
+    pd.testing.assert_frame_equal(one, other)
+    origins = [tables.provenance(tmp_path / f"{name}.parquet") | {"time": ""} for name in ("one", "parts")]
+    assert origins[0] == origins[1]
+
+
+def test_parts_that_share_a_key_or_break_off_leave_the_old_table(tmp_path: Path) -> None:
+    path = tmp_path / "l.parquet"
+    tables.write(label_frame(), path, tables.LABELS, SPEC)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"l\.parquet: 2 rows repeat the key"):
+        tables.write_parts([label_frame(), label_frame()], path, tables.LABELS, SPEC, {})
+    with pytest.raises(KeyboardInterrupt):
+        tables.write_parts(broken_off(), path, tables.LABELS, SPEC, {})
+    assert path.read_bytes() == before and [file.name for file in tmp_path.iterdir()] == ["l.parquet"]
+
+
+def broken_off() -> Iterator[pd.DataFrame]:
+    yield label_frame()
+    raise KeyboardInterrupt
+
+
+def test_parts_are_let_go(tmp_path: Path) -> None:
+    alive: list[weakref.ref[pd.DataFrame]] = []
+
+    def parts() -> Iterator[pd.DataFrame]:
+        for number in range(6):
+            gc.collect()
+            # The one in hand, and the one that the writer has just written.
+            assert sum(frame() is not None for frame in alive) <= 2
+            frame = label_frame(attempt=[number, number])
+            alive.append(weakref.ref(frame))
+            yield frame
+
+    tables.write_parts(parts(), tmp_path / "l.parquet", tables.LABELS, SPEC, {})
+    assert len(tables.read(tmp_path / "l.parquet", tables.LABELS)) == 12

@@ -14,10 +14,12 @@ from bert_judge.errors import InputError
 BackendName = Literal["auto", "torch", "onnx", "openvino"]
 Precision = Literal["auto", "float32", "bfloat16", "int8"]
 
-# What each can compute in. OpenVINO comes last: see docs/log.md for what the two gave.
-FORMATS = {"torch": ("float32", "bfloat16"), "onnx": ("float32", "int8"), "openvino": ("float32", "int8")}
+# What each can compute in; of two that can do the same, the first is taken.
+FORMATS = {"torch": ("float32", "bfloat16"), "openvino": ("float32", "int8"), "onnx": ("float32", "int8")}
 # What must be importable; the extra of the Python package has the back end's name.
 PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime"), "openvino": ("openvino",)}
+# The one whose int8 is so fast and so near that nobody has to ask for it (measured: docs/log.md).
+FAST = "openvino"
 # A smaller encoder is judged through before it is converted.
 LEAST_PARAMETERS = 5_000_000
 
@@ -49,9 +51,8 @@ def choose(backend: str, precision: str, device: torch.device, parameters: int) 
         if precision == "auto":
             precision = "int8" if hardware.has_int8() else "float32"
         return Choice(backend, precision, "as asked")
-    ready = [name for name in FORMATS if "int8" in FORMATS[name] and installed(name)]
     if precision == "int8":
-        return Choice(ready[0], precision, "int8 as asked")
+        return Choice(next(name for name in FORMATS if _has_int8(name)), precision, "int8 as asked")
     if precision != "auto":
         return Choice("torch", precision, f"{precision} as asked")
     if device.type != "cpu" or fast == "bfloat16":
@@ -60,14 +61,18 @@ def choose(backend: str, precision: str, device: torch.device, parameters: int) 
         return Choice("torch", fast, "this CPU is fast in no smaller format")
     if parameters < LEAST_PARAMETERS:
         return Choice("torch", fast, "the encoder is too small to gain from int8")
-    if not ready:
-        return Choice("torch", fast, "int8 would be faster on this CPU: pip install 'bert-judge[onnx]'")
-    return Choice(ready[0], "int8", "the fastest format of this CPU; verdicts that hang on it are checked in float32")
+    if not installed(FAST):
+        return Choice("torch", fast, f"int8 would be faster on this CPU: pip install 'bert-judge[{FAST}]'")
+    return Choice(FAST, "int8", "the fastest format of this CPU; verdicts that hang on it are checked in float32")
 
 
 def installed(backend: str) -> bool:
     """Whether a back end's packages are there, without importing them."""
     return all(importlib.util.find_spec(package) is not None for package in PACKAGES[backend])
+
+
+def _has_int8(backend: str) -> bool:
+    return "int8" in FORMATS[backend] and installed(backend)
 
 
 def _check(backend: str, precision: str) -> None:
@@ -76,8 +81,8 @@ def _check(backend: str, precision: str) -> None:
     if precision not in (formats := ("auto", "float32", "bfloat16", "int8")):
         raise InputError(f"precision: {precision!r} is none; choose one of {', '.join(formats)}")
     if backend == "auto":
-        if precision == "int8" and not any(installed(name) for name in FORMATS if "int8" in FORMATS[name]):
-            raise InputError("precision: int8 needs another back end; pip install 'bert-judge[onnx]'")
+        if precision == "int8" and not any(map(_has_int8, FORMATS)):
+            raise InputError(f"precision: int8 needs another back end; pip install 'bert-judge[{FAST}]'")
         return
     if not installed(backend):
         raise InputError(f"backend: {backend} is not installed; pip install 'bert-judge[{backend}]', or choose torch")

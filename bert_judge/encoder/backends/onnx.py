@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 # Raised when a converted model means something else than before.
 VERSION = 1
 OPSET = 17
+# Of a logit in int8 (measured: docs/log.md).
+ERROR = 0.6
 
 
 class OnnxBackend:
@@ -53,6 +55,7 @@ class OnnxBackend:
         self.names = [entry.name for entry in self.session.get_inputs()]
         self.budget = 0 if alone else CPU_BUDGET
         self.at_once = threads if alone else 1
+        self.error = ERROR if alone else 0.0
         self.name = f"onnx, cpu, {precision}"
 
     def run(self, batch: Batch) -> np.ndarray:

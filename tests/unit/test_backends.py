@@ -1,0 +1,194 @@
+"""Other programs that run the encoder: which one is taken, and that they say what torch says."""
+
+import importlib.util
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+
+from bert_judge.encoder import backends, checkpoint, hardware
+from bert_judge.encoder.backends import choice
+from bert_judge.encoder.backends.choice import Choice, choose
+from bert_judge.encoder.backends.protocol import Backend
+from bert_judge.encoder.backends.pytorch import TorchBackend
+from bert_judge.encoder.inference import logits
+from bert_judge.errors import InputError
+from bert_judge.judges.bert import BERTJudge
+
+LARGE = 10_000_000
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", "", "the capital of Mars is a fox " * 9]
+
+
+def machine(
+    monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: torch.dtype = torch.float32, packages: str = "onnx openvino"
+) -> None:
+    monkeypatch.setattr(hardware, "has_int8", lambda: int8)
+    monkeypatch.setattr(hardware, "best_dtype", lambda device: dtype)
+    monkeypatch.setattr(choice, "installed", lambda name: name in packages.split() or name == "torch")
+
+
+@pytest.mark.parametrize(
+    ("asked", "device", "parameters", "has", "chosen", "because"),
+    [
+        (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "checked in float32"),
+        (("auto", "auto"), CPU, LARGE, {"packages": "onnx"}, ("torch", "float32"), "pip install 'bert-judge[openvino]'"),
+        (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "no smaller format"),
+        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest format of this CPU"),
+        (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
+        (("auto", "auto"), GPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest format of this CUDA"),
+        (("auto", "float32"), CPU, LARGE, {}, ("torch", "float32"), "asked"),
+        (("auto", "int8"), CPU, 1000, {"int8": False}, ("openvino", "int8"), "asked"),
+        (("auto", "int8"), CPU, LARGE, {"packages": "onnx"}, ("onnx", "int8"), "asked"),
+        (("torch", "auto"), CPU, LARGE, {}, ("torch", "float32"), "asked"),
+        (("openvino", "auto"), CPU, 1000, {}, ("openvino", "int8"), "asked"),
+        (("onnx", "auto"), CPU, LARGE, {"int8": False}, ("onnx", "float32"), "asked"),
+        (("onnx", "float32"), CPU, LARGE, {}, ("onnx", "float32"), "asked"),
+    ],
+)
+def test_the_choice_and_its_reason(
+    monkeypatch: pytest.MonkeyPatch,
+    asked: tuple[str, str],
+    device: torch.device,
+    parameters: int,
+    has: dict[str, object],
+    chosen: tuple[str, str],
+    because: str,
+) -> None:
+    machine(monkeypatch, **has)
+    made = choose(*asked, device, parameters)
+    assert (made.backend, made.precision) == chosen
+    assert because in made.reason
+
+
+@pytest.mark.parametrize(
+    ("asked", "packages", "says"),
+    [
+        (("onnx", "auto"), "", "pip install 'bert-judge[onnx]'"),
+        (("openvino", "int8"), "onnx", "pip install 'bert-judge[openvino]'"),
+        (("auto", "int8"), "", "pip install 'bert-judge[openvino]'"),
+        (("tensorflow", "auto"), "onnx", "'tensorflow' is none; choose one of auto, torch, openvino, onnx"),
+        (("torch", "int4"), "onnx", "'int4' is none; choose one of auto, float32, bfloat16, int8"),
+        (("torch", "int8"), "onnx", "torch has no int8; openvino, onnx has"),
+        (("onnx", "bfloat16"), "onnx", "onnx has no bfloat16; torch has"),
+    ],
+)
+def test_what_cannot_be_says_what_to_do(monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str], packages: str, says: str) -> None:
+    machine(monkeypatch, packages=packages)
+    with pytest.raises(InputError) as caught:
+        choose(*asked, CPU, LARGE)
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice.installed("torch")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert not choice.installed("onnx")
+
+
+def converted(name: str, precision: str, loaded: checkpoint.Checkpoint, folder: Path | None = None) -> Backend:
+    for package in choice.PACKAGES[name]:
+        pytest.importorskip(package)
+    return backends.convert(Choice(name, precision, "test"), loaded.model, folder)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize(
+    ("name", "precision"), [("onnx", "float32"), ("onnx", "int8"), ("openvino", "float32"), ("openvino", "int8")]
+)
+def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: str, name: str, precision: str) -> None:
+    loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
+    backend = converted(name, precision, loaded)
+    rows = loaded.encoder.encode(["What is the capital of France?"] * 6, CANDIDATES, ["Paris"] * 6)
+    pad = loaded.tokenizer.pad_token_id
+    exact = logits(TorchBackend(loaded.model), rows, pad)
+    together = logits(backend, rows, pad)
+    spread = np.ptp(exact)
+    np.testing.assert_allclose(together, exact, atol=spread * (0.2 if precision == "int8" else 1e-3))
+    # One by one, and turned round in small batches.
+    alone = np.concatenate([logits(backend, [row], pad) for row in rows])
+    turned = logits(backend, rows[::-1], pad, batch_tokens=100)[::-1]
+    np.testing.assert_allclose(alone, together, atol=spread / 1000)
+    np.testing.assert_allclose(turned, together, atol=spread / 1000)
+
+
+def test_a_converted_model_is_kept_where_it_may_be(tmp_path: Path) -> None:
+    loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model"))
+    before = sorted(path.name for path in (tmp_path / "model").iterdir())
+    first = converted("onnx", "int8", loaded, tmp_path / "kept")
+    [file] = (tmp_path / "kept").iterdir()
+    made = file.stat().st_mtime_ns
+    again = converted("onnx", "int8", loaded, tmp_path / "kept")
+    assert file.stat().st_mtime_ns == made
+    rows = loaded.encoder.encode(["q"], ["Paris"], ["Paris"])
+    assert logits(first, rows, 0) == logits(again, rows, 0)
+    # Other weights are another model.
+    with torch.no_grad():
+        next(loaded.model.parameters()).add_(1)
+    converted("onnx", "int8", loaded, tmp_path / "kept")
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == before
+
+
+class Rounded:
+    """Torch with an error in every logit."""
+
+    budget, at_once, name, error = 512, 2, "rounded", 0.1
+
+    def __init__(self, exact: TorchBackend, shift: float) -> None:
+        self.exact, self.shift = exact, shift
+
+    def run(self, batch: dict[str, np.ndarray]) -> np.ndarray:
+        output = self.exact.run(batch)
+        signs = np.where(batch["input_ids"].sum(axis=1) % 2, 1, -1)
+        output[:, 1] += signs * self.shift
+        return output
+
+
+def judge_and_rows(folder: Path) -> tuple[BERTJudge, tuple[list[str], list[list[str]], list[str]]]:
+    judge = BERTJudge(tiny_models.encoder(folder / "model"))
+    judge.checkpoint.trained = True
+    words = ["Paris", "Mars", "noon", "fox", "seven", "judges", "capital", "planet"]
+    candidates = [f"{one} {other}" for one in words for other in words]
+    return judge, (["Which?"] * 64, [["Paris", "Mars"]] * 64, candidates)
+
+
+def test_no_verdict_hangs_on_rounding(tmp_path: Path) -> None:
+    judge, rows = judge_and_rows(tmp_path)
+    exact = judge.explain(*rows)
+    judge.threshold = float(np.median(exact.scores))
+    verdicts = exact.scores >= judge.threshold
+    assert 0 < verdicts.sum() < 64
+    model = judge.checkpoint.model
+    for shift, equal in ((Rounded.error * 0.99, True), (Rounded.error * 50, False)):
+        judge.engine.choice = Choice("onnx", "int8", "test")
+        judge.engine._converted = Rounded(TorchBackend(model), shift)
+        rounded = judge.explain(*rows)
+        assert np.array_equal(rounded.scores >= judge.threshold, verdicts) == equal
+    np.testing.assert_array_equal(rounded.tokens, exact.tokens)
+
+
+def test_what_nobody_asked_for_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(*_: object) -> Backend:
+        raise InputError("this model cannot be converted")
+
+    judge, rows = judge_and_rows(tmp_path)
+    exact = judge.predict(*rows)
+    monkeypatch.setattr(backends, "convert", refuse)
+    judge.engine.choice = Choice("onnx", "int8", "test")
+    with caplog.at_level(logging.WARNING):
+        np.testing.assert_array_equal(judge.predict(*rows), exact)
+    assert "cannot be converted" in caplog.text and judge.engine.choice.backend == "torch"
+    judge.engine.choice, judge.engine._asked = Choice("onnx", "int8", "test"), True
+    with pytest.raises(InputError, match="cannot be converted"):
+        judge.predict(*rows)
+
+
+def test_the_choice_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        BERTJudge(tiny_models.encoder(tmp_path / "model"), precision="float32")
+    [line] = [record.getMessage() for record in caplog.records if "torch on" in record.getMessage()]
+    assert "float32" in line
