@@ -143,7 +143,8 @@ def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.Dat
 
 def provenance(path: str | Path) -> dict[str, Any]:
     """What the metadata of a table says of its origin; empty for a parquet file that is not ours."""
-    metadata = _parquet(path).schema_arrow.metadata or {}
+    # Of the file, not of its schema: what is added after the first rows stands there only.
+    metadata = _parquet(path).metadata.metadata or {}
     return json.loads(metadata[METADATA_KEY]) if METADATA_KEY in metadata else {}
 
 
