@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from pydantic import TypeAdapter
 
-from bert_judge import shards, tables, targets
+from bert_judge import shards, stopping, tables, targets
 from bert_judge.config import Model
 from bert_judge.errors import InputError
 from bert_judge.generators.protocol import Completion, Generator, Request
@@ -156,7 +156,10 @@ class _Work:
     def __call__(self, shard: Sequence[Request]) -> list[dict[str, Any]]:
         if self.generator is None:
             self.generator = self.make_generator()
-        return [stored(completion) for completion in self.generator.generate(shard)]
+        try:
+            return [stored(completion) for completion in self.generator.generate(shard)]
+        except stopping.Stopped as early:
+            raise stopping.Stopped({place: stored(completion) for place, completion in early.done.items()}) from None
 
 
 def _lasting(answer: Mapping[str, Any]) -> bool:

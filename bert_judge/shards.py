@@ -44,7 +44,8 @@ def run(
 
     Args:
         items, keys: what is to be done, and the content key of each item.
-        work: gives one result (plain values) per item of a shard.
+        work: gives one result (plain values) per item of a shard. Long work looks at `stopping.asked` now and then, and raises
+            `stopping.Stopped` with what it has.
         folder: where the shards lie; made when missing.
         shard_rows: items per shard, the most that a kill can lose.
         what: name of the items in progress lines.
@@ -68,7 +69,11 @@ def run(
             if stopping.asked():
                 stopping.stop(f"{start} of {len(open_items)} {what}")
             shard = open_items[start : start + shard_rows]
-            results = {key: result for (key, _), result in zip(shard, work([item for _, item in shard]), strict=True)}
+            try:
+                results = {key: result for (key, _), result in zip(shard, work([item for _, item in shard]), strict=True)}
+            except stopping.Stopped as early:
+                save(folder, {shard[place][0]: result for place, result in early.done.items() if lasting(result)})
+                stopping.stop(f"{start + len(early.done)} of {len(open_items)} {what}")
             save(folder, {key: result for key, result in results.items() if lasting(result)})
             done |= results
             progress.show(start + len(shard))

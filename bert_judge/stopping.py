@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +18,18 @@ log = logging.getLogger(__name__)
 STATUS = 128 + signal.SIGTERM
 
 _noted: list[int] = []
+
+
+class Stopped(Exception):
+    """Work gave up in the middle of a shard, because it was asked to stop.
+
+    Attributes:
+        done: place in the shard → its result; what is not in it is done again.
+    """
+
+    def __init__(self, done: Mapping[int, Any]) -> None:
+        self.done = dict(done)
+        super().__init__(f"asked to stop with {len(self.done)} results")
 
 
 @contextmanager

@@ -23,6 +23,8 @@ from bert_judge.evaluation.forecast import Work, forecast
 HEADER = "output_file\tdate\trule\t"
 # Rules that write several files in one folder; of all others each output is a job.
 WHOLE_FOLDERS = ("merge_dataset", "train_judge", "build_standings")
+# Folders of the results in the order in which a run fills them; what lies beside them comes last.
+FOLDERS = ("prepared", "tasks", "answered", "candidates", "judged", "labels", "datasets", "judges", "scores")
 
 
 @dataclass(frozen=True)
@@ -80,21 +82,25 @@ def read(text: str) -> list[Output]:
 def jobs_table(outputs: Iterable[Output]) -> Table:
     """Jobs per rule, in the order in which a run meets them."""
     jobs: dict[str, dict[str, bool]] = {}
-    for output in outputs:
+    for output in sorted(outputs, key=_stage):
         name = str(Path(output.path).parent) if output.rule in WHOLE_FOLDERS else output.path
         of_rule = jobs.setdefault(output.rule, {})
         of_rule[name] = of_rule.get(name, False) or output.pending
     table = Table("rule", title="Jobs", title_justify="left")
     table.add_column("to do", justify="right")
     table.add_column("up to date", justify="right")
-    # Snakemake lists the last things first.
-    for rule, found in reversed(jobs.items()):
+    for rule, found in jobs.items():
         open_jobs = sum(found.values())
         table.add_row(rule, f"{open_jobs:,}", f"{len(found) - open_jobs:,}")
     every = [pending for found in jobs.values() for pending in found.values()]
     table.add_section()
     table.add_row("all", f"{sum(every):,}", f"{len(every) - sum(every):,}")
     return table
+
+
+def _stage(output: Output) -> int:
+    folder = output.path.split("/")[1]
+    return FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)
 
 
 def costs_table(works: Iterable[Work]) -> Table:

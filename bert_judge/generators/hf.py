@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from transformers import LogitsProcessorList
+from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
+from bert_judge import stopping
 from bert_judge.generators import hf_model
 from bert_judge.generators.chat import PromptEncoder
 from bert_judge.generators.decoding import AnswerDecoder
@@ -57,7 +58,11 @@ class HFGenerator:
         self.batch_tokens = batch_tokens or (CUDA_BATCH_TOKENS if torch.cuda.is_available() else CPU_BATCH_TOKENS)
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order; a prompt that fails or does not fit has status `error`."""
+        """One completion per request, in their order; a prompt that fails or does not fit has status `error`.
+
+        Raises:
+            stopping.Stopped: SIGTERM came; with the answers of the batches before.
+        """
         prompts, answers = encode_all(self.name, self.encoder, self.settings, self.loaded.window, requests)
         # Longest first: what does not fit into memory shows at once. Equal budgets side by side, since a batch has one.
         prompts.sort(key=lambda prompt: (prompt.kind, len(prompt.ids)), reverse=True)
@@ -65,7 +70,10 @@ class HFGenerator:
         while prompts:
             size = self._batch_size(prompts)
             batch, prompts = prompts[:size], prompts[size:]
-            answers |= {prompt.place: answer for prompt, answer in zip(batch, self._answer(batch), strict=True)}
+            try:
+                answers |= {prompt.place: answer for prompt, answer in zip(batch, self._answer(batch), strict=True)}
+            except stopping.Stopped:
+                raise stopping.Stopped(answers) from None
             if time.monotonic() - said > PROGRESS_SECONDS:
                 said = time.monotonic()
                 log.info("%s: %d/%d answers of this shard", self.name, len(answers), len(requests))
@@ -117,7 +125,11 @@ class HFGenerator:
             attention_mask=mask.to(model.device),
             max_new_tokens=batch[0].budget,
             logits_processor=self._sampling(batch, width),
+            stopping_criteria=StoppingCriteriaList([_AskedToStop()]),
         )
+        if stopping.asked():
+            # Its answers are cut off wherever they were.
+            raise stopping.Stopped({})
         return [self._completion(prompt, row) for prompt, row in zip(batch, output[:, width:].tolist(), strict=True)]
 
     def _chosen(self, batch: list[Prompt]) -> list[Completion]:
@@ -143,3 +155,10 @@ class HFGenerator:
         end = next((place for place, token in enumerate(row) if token in self.loaded.ends), None)
         count = len(row) if end is None else end + 1
         return self.decoder.completion(row[:end], prompt.opened, end is not None, (len(prompt.ids), count))
+
+
+class _AskedToStop(StoppingCriteria):
+    """Ends a batch in the middle: a long one takes longer than a scheduler waits after SIGTERM."""
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: Any) -> torch.Tensor:
+        return torch.full((len(input_ids),), stopping.asked(), device=input_ids.device)

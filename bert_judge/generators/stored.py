@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge import shards, tables
+from bert_judge import shards, stopping, tables
 from bert_judge.generators.protocol import Completion, Generator, Request
 
 # Completions per shard, the most that a kill can lose.
@@ -56,7 +56,10 @@ class StoredGenerator:
     def _ask(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
         if self._generator is None:
             self._generator = self.make_generator()
-        completions = self._generator.generate(requests)
+        try:
+            completions = self._generator.generate(requests)
+        except stopping.Stopped as early:
+            raise stopping.Stopped({place: _row(requests[place], found) for place, found in early.done.items()}) from None
         # Some learn only from an answer what they are.
         self.revisions |= self._generator.revisions
         return [_row(request, completion) for request, completion in zip(requests, completions, strict=True)]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from on_slurm import Cluster, OnSlurm, Submitted, wait_for
+from workspace import Workspace
 
-from bert_judge import labels
+from bert_judge.candidates import SHARD_ROWS
 
 pytestmark = pytest.mark.slurm
 
-TARGET = "results/labels/encoder/solid/long_test.parquet"
-SHARDS = "results/.work/labels/encoder/solid/long_test/*/[0-9a-f]*.parquet"
+TARGET = "results/candidates/solid/long_test.parquet"
+SHARDS = "results/.work/candidates/solid/long_test/[0-9a-f]*.parquet"
 
 
 def shown(job: Submitted) -> str:
@@ -90,59 +92,61 @@ def test_a_gpu_that_is_not_there_is_one_line(run: OnSlurm) -> None:
 
 
 @pytest.fixture(scope="module")
-def long(finished: OnSlurm, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
-    """A finished run that is asked for a table of two shards more, its answers made already."""
-    made = finished.copy(tmp_path_factory.mktemp("long") / "run")
-    config = made.config
-    config["tasks"]["test"].append("long_test")
-    made.configure(config)
-    made.done("results/candidates/solid/long_test.parquet", "results/datasets/mix/overlap/long_test.json")
-    made.more = {"PAUSE_AFTER_SHARD": "5"}
+def long(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
+    """A run that is asked for a table of six shards; its questions are made."""
+    config = {
+        "models": {"solid": {"generator": "simulated", "knowledge": 0.9}},
+        "tasks": {"test": ["long_test"]},
+        "task_files": ["mini_tasks.py"],
+        "judges": {"strict": {"kind": "lexical", "metric": "exact_match"}},
+        "score_with": ["strict"],
+    }
+    made = OnSlurm.create(tmp_path_factory.mktemp("long") / "run", config)
+    Workspace(made.folder).done("results/tasks/long_test.parquet")
+    made.more = {"PAUSE_AFTER_SHARD": "3"}
     return made
 
 
 @pytest.fixture(scope="module")
 def undisturbed(long: OnSlurm, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    """The table of a job that nothing happened to."""
-    made = long.copy(tmp_path_factory.mktemp("undisturbed") / "run")
+    """The table of a job that nothing happened to, on no cluster."""
+    made = Workspace(long.copy(tmp_path_factory.mktemp("undisturbed") / "run").folder)
     made.done(TARGET)
     return pd.read_parquet(made.folder / TARGET)
 
 
 @pytest.mark.parametrize(
-    ("command", "submissions"), [(["scancel"], 2), (["scontrol", "requeue"], 1)], ids=["cancelled", "requeued"]
+    ("command", "states"),
+    [
+        # SIGTERM alone: the job saves what it has and fails; the next attempt is another job.
+        (["scancel", "--signal=TERM"], ["FAILED", "COMPLETED"]),
+        # SIGTERM, and SIGKILL after the grace time.
+        (["scancel"], ["CANCELLED", "COMPLETED"]),
+        # What pre-emption does: the same job runs again.
+        (["scontrol", "requeue"], ["COMPLETED"]),
+    ],
+    ids=["terminated", "cancelled", "requeued"],
 )
 def test_a_job_that_is_stopped_in_the_middle_goes_on(
-    cluster: Cluster, long: OnSlurm, undisturbed: pd.DataFrame, tmp_path: Path, command: list[str], submissions: int
+    cluster: Cluster, long: OnSlurm, undisturbed: pd.DataFrame, tmp_path: Path, command: list[str], states: list[str]
 ) -> None:
     run = long.copy(tmp_path / "run")
     run.more = long.more
     before = cluster.jobs()
+    said: list[str] = []
 
     def stop() -> None:
         (job,) = cluster.jobs()[len(before) :]
         subprocess.run([*command, job.number], check=True)
+        # The last words of the first attempt, before its log is written anew.
+        wait_for(lambda: "asked to stop after" in (text := run.log("candidates/solid/long_test")) and not said.append(text))
 
     run.during(stop, lambda: bool(run.found(SHARDS)), TARGET)
-    assert len(cluster.jobs()) == len(before) + submissions
-    assert f"{labels.SHARD_ROWS} of 1300 verdicts are there already" in run.log("labels/encoder/solid/long_test")
+    done = int(re.findall(r"asked to stop after (\d+) of 1300 answers", said[0])[0])
+    assert done % SHARD_ROWS == 0 and 0 < done < 1300
+    assert f"{done} of 1300 answers are there already" in run.log("candidates/solid/long_test")
+    assert [job.state for job in cluster.jobs()[len(before) :]] == states
     pd.testing.assert_frame_equal(pd.read_parquet(run.folder / TARGET), undisturbed)
-
-
-def test_sigterm_closes_the_shard_in_hand(cluster: Cluster, long: OnSlurm, tmp_path: Path) -> None:
-    run = long.copy(tmp_path / "run")
-    run.more = long.more
-    before = cluster.jobs()
-
-    def terminate() -> None:
-        (job,) = cluster.jobs()[len(before) :]
-        subprocess.run(["scancel", "--signal=TERM", job.number], check=True)
-        # The last words of the first attempt, before the log is written anew.
-        wait_for(lambda: f"asked to stop after {labels.SHARD_ROWS} of 1300" in run.log("labels/encoder/solid/long_test"))
-
-    run.during(terminate, lambda: bool(run.found(SHARDS)), TARGET)
-    assert [job.state for job in cluster.jobs()[len(before) :]] == ["FAILED", "COMPLETED"]
-    assert (run.folder / TARGET).exists()
 
 
 # --- how many there are ---

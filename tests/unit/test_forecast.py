@@ -128,6 +128,8 @@ def test_jobs_are_counted_by_rule(tmp_path: Path) -> None:
     assert ["generate_candidates_hf", "1", "1"] in lines
     assert ["train_judge", "0", "1"] in lines
     assert ["all", "2", "2"] in lines
+    rules = [line[0] for line in lines if len(line) == 3]
+    assert rules.index("generate_candidates_hf") < rules.index("train_judge") < rules.index("build_report")
 
 
 def test_costs_that_are_not_known_are_dashes() -> None:

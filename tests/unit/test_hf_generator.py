@@ -13,6 +13,7 @@ import tiny_models
 import torch
 from tokenizers.processors import ByteLevel
 
+from bert_judge import stopping
 from bert_judge.config import HFModel
 from bert_judge.errors import InputError
 from bert_judge.generators.hf import HFGenerator
@@ -352,3 +353,18 @@ def test_a_choice_that_does_not_fit(folder: Callable[..., Path]) -> None:
     prompt = next("a b" + " b" * n for n in range(80) if len(made.encoder.encode("a b" + " b" * n)[0]) == 63)
     assert made.generate([request(prompt)])[0].status != "error"
     assert made.generate([replace(request(prompt), choices=("one token", "and several more"))])[0].status == "error"
+
+
+def test_sigterm_ends_the_batch_in_hand_and_keeps_those_before(
+    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = generator(folder(), batch_tokens=1)
+    whole = made.generate(requests())
+    finished: list[int] = []
+    complete = made._completion
+    monkeypatch.setattr(made, "_completion", lambda prompt, row: finished.append(prompt.place) or complete(prompt, row))
+    monkeypatch.setattr(stopping, "asked", lambda: len(finished) >= 2)
+    with pytest.raises(stopping.Stopped) as early:
+        made.generate(requests())
+    assert early.value.done == {place: whole[place] for place in finished}
+    assert len(finished) == 2

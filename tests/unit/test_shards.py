@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_judge import shards
+from bert_judge import shards, stopping
 
 
 def doubling(seen: list[int]) -> Callable[[Sequence[int]], list[dict[str, Any]]]:
@@ -146,6 +146,23 @@ def test_a_killed_job_goes_on(tmp_path: Path, number: signal.Signals, code: int)
     assert output == f"{[(item * item, 'ü' * item) for item in range(60)]}\n"
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert len(list(tmp_path.glob("*.parquet"))) == 30
+
+
+def test_work_that_stops_in_the_middle_keeps_what_it_has(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def stopping_work(some: Sequence[int]) -> list[dict[str, Any]]:
+        if 3 in some:
+            # The results come in any order, and a failure is not worth keeping.
+            raise stopping.Stopped({2: {"double": 10, "note": None}, 0: {"double": 6, "note": "failed"}})
+        return [{"double": 2 * item, "note": None} for item in some]
+
+    with pytest.raises(SystemExit) as ended:
+        shards.run(range(9), keys_of(range(9)), stopping_work, tmp_path, 3, "rows", lambda result: result["note"] != "failed")
+    assert ended.value.code == 143
+    assert "asked to stop after 5 of 9 rows" in caplog.text
+    seen: list[int] = []
+    results = shards.run(range(9), keys_of(range(9)), doubling(seen), tmp_path, 3)
+    assert [result["double"] for result in results] == [2 * item for item in range(9)]
+    assert seen == [3, 4, 6, 7, 8]
 
 
 def test_the_handler_of_sigterm_is_given_back(tmp_path: Path) -> None:
