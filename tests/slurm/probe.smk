@@ -36,3 +36,15 @@ rule slow:
         runtime=5,
     shell:
         "touch {output}.begun && sleep 15 && touch {output}"
+
+
+rule after:
+    input:
+        "slow.txt",
+    output:
+        "after.txt",
+    resources:
+        mem_mb=500,
+        runtime=5,
+    shell:
+        "touch {output}"

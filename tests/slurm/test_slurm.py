@@ -71,15 +71,22 @@ def test_a_job_that_lacks_memory_gets_more(cluster: Cluster, probe: OnSlurm) -> 
     assert first.state != "COMPLETED" and second.state == "COMPLETED"
 
 
-def test_a_controller_that_dies_and_comes_back(cluster: Cluster, probe: OnSlurm) -> None:
-    def crash() -> None:
-        cluster.do("crash")
-        cluster.do("revive")
-
+def test_a_controller_that_dies_costs_no_work(cluster: Cluster, probe: OnSlurm) -> None:
+    """The plugin forgets its jobs while nobody answers; what the jobs make is there all the same, and the next run sees it."""
     before = cluster.jobs()
-    probe.during(crash, (probe.folder / "slow.txt.begun").exists, "slow.txt")
-    assert (probe.folder / "slow.txt").exists()
-    assert len(cluster.jobs()) == len(before) + 1
+    process = subprocess.Popen(probe._command("slow.txt", "after.txt"), cwd=probe.folder, env=probe.environment())
+    wait_for((probe.folder / "slow.txt.begun").exists)
+    cluster.do("crash")
+    process.kill()
+    process.wait()
+    cluster.do("revive")
+    wait_for(lambda: cluster.jobs()[-1].state == "COMPLETED")
+    assert "--unlock" in probe.run("after.txt").text
+    probe.done("--unlock")
+    probe.done("after.txt")
+    assert (probe.folder / "after.txt").exists()
+    first, *_, last = (job.rule.split("_wildcards")[0] for job in cluster.jobs()[len(before) :])
+    assert (first, last) == ("rule_slow", "rule_after")
 
 
 def test_a_gpu_that_is_not_there_is_one_line(run: OnSlurm) -> None:
