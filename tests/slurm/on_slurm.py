@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workspace import PROJECT, Workspace
+from workspace import PROJECT, Result, Workspace
 
 SCRIPT = Path(__file__).with_name("cluster.sh")
-SECONDS = 1200
+# Longest time of a run.
+SECONDS = 1800
 
 
 class Submitted(NamedTuple):
@@ -61,8 +62,16 @@ class OnSlurm(Workspace):
         return [sys.executable, "-m", "snakemake", *arguments, *own, *quick]
 
     def environment(self) -> dict[str, str]:
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        path = os.pathsep.join([str(Path(__file__).with_name("bin")), str(Path(sys.executable).parent), os.environ["PATH"]])
         return super().environment() | {"PATH": path, "BERT_JUDGE_WITHOUT_GPU": "1"} | getattr(self, "more", {})
+
+    def run(self, *arguments: str) -> Result:
+        """Run Snakemake to its end, which never comes when it has lost sight of its jobs."""
+        command = self._command(*arguments)
+        ended = subprocess.run(
+            command, capture_output=True, text=True, cwd=self.folder, env=self.environment(), timeout=SECONDS, check=False
+        )
+        return Result(ended.returncode, ended.stdout + ended.stderr)
 
     def copy(self, folder: Path) -> OnSlurm:
         return OnSlurm(super().copy(folder).folder)
