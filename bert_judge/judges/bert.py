@@ -57,7 +57,7 @@ class BERTJudge:
         batch_tokens: tokens per batch, padding included; fitting the device when left out.
         backend: `torch`, `onnx` or `openvino`, the program that runs the encoder; `auto` takes the fastest one that is installed.
         precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the back end and this hardware.
-        work_folder: keeps the converted model of `onnx` for the next process; None: it is converted anew.
+        work_folder: keeps a converted model for the next process; None: it is converted anew.
         name: of the judge in the provenance of its labels.
         revision: of the checkpoint in that provenance.
     """

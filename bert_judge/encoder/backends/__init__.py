@@ -27,4 +27,4 @@ def convert(choice: Choice, model: PreTrainedModel, folder: Path | None = None) 
         return onnx.convert(model, choice.precision, folder)
     from bert_judge.encoder.backends import openvino
 
-    return openvino.convert(model, choice.precision)
+    return openvino.convert(model, choice.precision, folder)

@@ -7,7 +7,6 @@ one scale would make a row's logits depend on its batch, so every row runs alone
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import tempfile
 import warnings
@@ -25,7 +24,7 @@ from transformers import PreTrainedModel
 from bert_judge import tables
 from bert_judge.encoder.backends.protocol import Batch, takes
 from bert_judge.encoder.backends.pytorch import CPU_BUDGET
-from bert_judge.encoder.backends.traced import Logits, example
+from bert_judge.encoder.backends.traced import Logits, example, fingerprint
 from bert_judge.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ class OnnxBackend:
 def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> OnnxBackend:
     """See `backends.convert`."""
     with _place(folder) as place:
-        path = place / f"{_key(model, precision)}.onnx"
+        path = place / f"{fingerprint(model, VERSION, precision, onnx.__version__, onnxruntime.__version__)}.onnx"
         if not path.is_file():
             log.info("converting the encoder to ONNX, %s", precision)
             with tables.atomic(path) as temporary:
@@ -121,12 +120,3 @@ def _quantize(path: Path) -> None:
         # Only products with weights: a product of two activations would cost accuracy and gain little.
         extra_options={"MatMulConstBOnly": True},
     )
-
-
-def _key(model: PreTrainedModel, precision: str) -> str:
-    """A name that depends on the weights' content and on what converts them."""
-    digest = hashlib.sha256(repr((VERSION, precision, torch.__version__, onnx.__version__, onnxruntime.__version__)).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().data)
-    return digest.hexdigest()[:32]

@@ -18,8 +18,8 @@ class Backend(Protocol):
 
     Attributes:
         name: of program, device and number format, for log lines.
-        budget: tokens per batch that suit it, padding included. 0: every row alone, because the numbers of a batch share
-            one 8-bit scale, and then a row's logits would depend on its company.
+        budget: tokens per batch that suit it, padding included. 0: every row alone, because rounding to 8 bits would make a
+            row's logits depend on its company.
         at_once: batches that it runs at the same time, each on a thread of its own.
         error: of a logit, against float32, that rounding seldom exceeds; 0 where it is too small to speak of.
     """

@@ -1,6 +1,8 @@
-"""A model as converters take it: a function of tensors, and an example of its input."""
+"""A model as converters take it: a function of tensors, an example of its input, and a name for what they make of it."""
 
 from __future__ import annotations
+
+import hashlib
 
 import torch
 from transformers import PreTrainedModel
@@ -27,3 +29,12 @@ def example(model: PreTrainedModel) -> tuple[torch.Tensor, ...]:
     mask[1, 4:] = 0
     tensors = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
     return tuple(tensors[name] for name in takes(model.config))
+
+
+def fingerprint(model: PreTrainedModel, *converter: object) -> str:
+    """32 hex digits that depend on the weights' content, on torch and on what else made the converted model."""
+    digest = hashlib.sha256(repr((torch.__version__, *converter)).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().data)
+    return digest.hexdigest()[:32]
