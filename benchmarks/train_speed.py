@@ -4,7 +4,7 @@
 
 Both take one epoch over the same encoded rows in steps of the same number of rows, in the format that suits this machine. The plain
 Trainer pads batches of random rows and trains everything, with the backbone's dropout. Tokens are those of the rows, padding not
-counted. Neither writes checkpoints.
+counted. This program also writes the checkpoint from which a killed run would go on; the plain Trainer writes none.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: s
     exact = logits(TorchBackend(loaded.model), rows, pad)
     together = logits(backend, rows, pad)
     spread = np.ptp(exact)
-    np.testing.assert_allclose(together, exact, atol=spread * (0.2 if precision == "int8" else 1e-3))
+    np.testing.assert_allclose(together, exact, atol=spread * (0.5 if precision == "int8" else 1e-3))
     # One by one, and turned round in small batches.
     alone = np.concatenate([logits(backend, [row], pad) for row in rows])
     turned = logits(backend, rows[::-1], pad, batch_tokens=100)[::-1]
