@@ -133,13 +133,16 @@ def _load(kind: Any, folder: Path, **options: Any) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers from reporting that a backbone has no head: it gets one here."""
-    before = transformers_logging.get_verbosity()
+    """Keep transformers from reporting that a backbone has no head, which it gets here, and from drawing bars into logs."""
+    before, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
     try:
         yield
     finally:
         transformers_logging.set_verbosity(before)
+        if bars:
+            transformers_logging.enable_progress_bar()
 
 
 def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Card | None:
