@@ -105,6 +105,10 @@ def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: s
         for parameter in loaded.model.parameters():
             if parameter.dim() > 1:
                 parameter.mul_(5)  # rows of a fresh model hardly differ
+    if (architecture, name, precision) == ("deberta-v2", "openvino", "int8"):
+        with pytest.raises(InputError, match="cannot be run in int8"):
+            converted(name, precision, loaded)
+        return
     backend = converted(name, precision, loaded)
     rows = loaded.encoder.encode(["What is the capital of France?"] * 6, CANDIDATES, ["Paris"] * 6)
     pad = loaded.tokenizer.pad_token_id

@@ -75,12 +75,16 @@ class OpenvinoBackend:
 
 def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> OpenvinoBackend:
     """See `backends.convert`."""
-    converted = _kept(model, precision, folder) if folder is not None else _made(model, precision)
     group = 0
     if precision == "int8":
         # The larger the group the faster; it must divide the length of every row of weights.
         group = math.gcd(model.config.hidden_size, model.config.intermediate_size)
-    return OpenvinoBackend(converted, takes(model.config), group)
+    try:
+        converted = _kept(model, precision, folder) if folder is not None else _made(model, precision)
+        return OpenvinoBackend(converted, takes(model.config), group)
+    except (RuntimeError, TypeError, ValueError) as error:
+        kind, why = model.config.model_type, " ".join(str(error).split())[:200]
+        raise InputError(f"backend openvino: a {kind} model cannot be run in {precision} ({why}); choose backend torch") from error
 
 
 def _kept(model: PreTrainedModel, precision: str, folder: Path) -> openvino.Model:
@@ -102,16 +106,12 @@ def _made(model: PreTrainedModel, precision: str) -> openvino.Model:
     log.info("converting the encoder to OpenVINO, %s", precision)
     device = next(model.parameters()).device
     tensors = tuple(tensor.to(device) for tensor in example(model))
-    try:
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # What `openvino.convert_model` does, without its report to the makers' server.
-            frontend = FrontEndManager().load_by_framework("pytorch")
-            traced = TorchScriptPythonDecoder(Logits(model).eval(), example_input=tensors)
-            converted = frontend.convert(frontend.load(traced))
-    except (RuntimeError, TypeError, ValueError) as error:
-        kind, why = model.config.model_type, " ".join(str(error).split())[:200]
-        raise InputError(f"backend openvino: a {kind} model cannot be converted ({why}); choose backend torch") from error
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # What `openvino.convert_model` does, without its report to the makers' server.
+        frontend = FrontEndManager().load_by_framework("pytorch")
+        traced = TorchScriptPythonDecoder(Logits(model).eval(), example_input=tensors)
+        converted = frontend.convert(frontend.load(traced))
     for port, name in zip(converted.inputs, takes(model.config), strict=True):
         port.get_tensor().set_names({name})
     if precision == "int8":
