@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
@@ -160,5 +160,5 @@ class HFGenerator:
 class _AskedToStop(StoppingCriteria):
     """Ends a batch in the middle: a long one takes longer than a scheduler waits after SIGTERM."""
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: Any) -> torch.Tensor:
-        return torch.full((len(input_ids),), stopping.asked(), device=input_ids.device)
+    def __call__(self, input_ids: torch.LongTensor, scores: tuple[torch.Tensor] | None, **_: Any) -> torch.BoolTensor:
+        return cast(torch.BoolTensor, torch.full((len(input_ids),), stopping.asked(), device=input_ids.device))
