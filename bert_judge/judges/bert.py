@@ -224,10 +224,12 @@ class BERTJudge:
     ) -> np.ndarray:
         """The logits, in float32 for those rows whose verdict the rounding to 8 bits could have turned."""
         below, above = (self._scores(logits + error, trees) >= self.threshold for error in (-self.engine.error, self.engine.error))
-        doubtful = np.flatnonzero(below != above)
+        doubtful = np.flatnonzero(below != above).tolist()
         log.debug("%d of %d rows are read again in float32", len(doubtful), len(logits))
-        chosen = [[texts[i] for i in doubtful] for texts in (questions, references, candidates)]
-        logits[doubtful] = self.engine.read(*chosen, exact=True).logits
+        if doubtful:
+            logits[doubtful] = self.engine.read(
+                [questions[i] for i in doubtful], [references[i] for i in doubtful], [candidates[i] for i in doubtful], exact=True
+            ).logits
         return logits
 
     def _scores(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
