@@ -23,6 +23,7 @@ include: "rules/datasets.smk"
 include: "rules/judges.smk"
 include: "rules/scores.smk"
 include: "rules/standings.smk"
+include: "rules/audit.smk"
 include: "rules/report.smk"
 
 
@@ -73,6 +74,11 @@ rule scores:
 rule standings:
     input:
         STANDINGS_FILES,
+
+
+rule audit:
+    input:
+        audit_files(),
 
 
 rule report:

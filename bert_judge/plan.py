@@ -41,6 +41,7 @@ STAGE_VERSIONS = {
     "judge": 1,
     "scores": 1,
     "standings": 1,
+    "audit": 1,
     "report": 1,
 }
 
@@ -252,10 +253,29 @@ class Plan:
             "tables": [[m, t] for m, t in self.scored],
         }
 
+    def audit_spec(self) -> Spec:
+        """Which answers people are asked about."""
+        assert self.config.audit is not None
+        drawn = _dump(self.config.audit, only={"judge", "size", "seed"})
+        return {**drawn, "tables": [[m, t] for m, t in self.scored]}
+
+    def corrected_spec(self) -> Spec:
+        """What people's labels, or gold's on the drawn answers, make of the judges' accuracies."""
+        assert self.config.audit is not None
+        gold = self.config.gold if self.config.audit.labels_from == "gold" else None
+        return {**self.audit_spec(), "judges": [name for name in self.config.score_with if name != gold], "labels_from": gold}
+
+    @property
+    def corrects(self) -> bool:
+        """Whether there are labels to correct accuracies with."""
+        audit = self.config.audit
+        return audit is not None and (audit.labels is not None or audit.labels_from == "gold")
+
     def report_spec(self) -> Spec:
         kinds = {name: self.config.judges[name].kind for name in self.config.score_with}
         simulated = bool(self.generated_by("simulated"))
-        return {**self.standings_spec(), "kinds": kinds, "simulated": simulated}
+        spec = {**self.standings_spec(), "kinds": kinds, "simulated": simulated}
+        return {**spec, "audit": self.corrected_spec() if self.corrects else self.audit_spec()} if self.config.audit else spec
 
     def _import(self, name: str) -> Spec:
         return _dump(self.config.imports[name], without={"path"})

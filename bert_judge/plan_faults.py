@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from bert_judge import tasks
-from bert_judge.config import BertJudge, Config, Import, ImportedJudge, ImportedModel, SimulatedJudge, SimulatedModel
+from bert_judge.config import Audit, BertJudge, Config, Import, ImportedJudge, ImportedModel, SimulatedJudge, SimulatedModel
 from bert_judge.config.faults import entries, listed_tasks, texts
 from bert_judge.errors import InputError
 from bert_judge.importers import files
@@ -135,6 +135,27 @@ def of_fit(config: Config) -> list[str]:
             faults.append(f"datasets.{name}.teacher: {dataset.teacher!r} would be trained on its own labels; choose another")
     if config.gold is not None and config.gold not in config.score_with:
         faults.append(f"gold: {config.gold!r} must be listed under score_with too")
+    return faults + (_audit_faults(config, config.audit) if config.audit else [])
+
+
+def _audit_faults(config: Config, audit: Audit) -> list[str]:
+    """Judges that cannot be audited, and a filled sheet that is not there or would be lost."""
+    faults = []
+    if audit.judge not in config.score_with:
+        faults.append(f"audit.judge: {audit.judge!r} must be listed under score_with too")
+    if audit.labels_from == "gold" and config.gold is None:
+        faults.append("audit.labels_from: no judge is named under gold; name one, or have people label the sheet")
+    elif audit.labels_from == "gold" and audit.judge == config.gold:
+        faults.append(f"audit.judge: {audit.judge!r} is gold and would be corrected by itself; choose another")
+    if audit.labels is None:
+        return faults
+    path = Path(audit.labels).expanduser()
+    if not path.is_file():
+        faults.append(
+            f"audit.labels: {path}: no such file; fill results/audit/sheet.html and save it there, or leave the key out until then"
+        )
+    elif path.resolve().is_relative_to(Path("results").resolve()):
+        faults.append(f"audit.labels: {path}: a run writes in that folder anew; keep people's labels elsewhere")
     return faults
 
 

@@ -288,6 +288,20 @@ def scoring_labels(wildcards):
     )
 
 
+def filled_sheet():
+    """What people made of the sheet, as a list; empty without one."""
+    audit = PLAN.config.audit
+    return [str(Path(audit.labels).expanduser())] if audit and audit.labels else []
+
+
+def audit_files():
+    """What the report shows of the audit; nothing without one."""
+    if PLAN.config.audit is None:
+        return []
+    sheet = ["results/audit/sheet.csv", "results/audit/sheet.html"]
+    return [*sheet, "results/audit/corrected.parquet"] if PLAN.corrects else sheet
+
+
 # --- the end of a run ---
 
 

@@ -4,6 +4,7 @@ rule build_report:
         agreement="results/agreement.parquet",
         comparisons="results/comparisons.parquet",
         scores=tables_of("scores/{model}/{task}", PLAN.scored),
+        audit=audit_files(),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
     output:
         report(update("results/report.html"), caption="../report/report.rst", category="Standings"),

@@ -16,4 +16,5 @@ with job_log(snakemake.log[0]):
         [Path(path) for path in snakemake.input.scores],
         {folder.name: folder for folder in folders},
         Path(snakemake.output[0]),
+        next((Path(path) for path in snakemake.input.audit if path.endswith(".parquet")), None),
     )

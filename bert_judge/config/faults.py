@@ -175,6 +175,8 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
         yield from ((f"datasets.{key}.teacher", name, "judges") for name in texts(entry.get("teacher")))
     for where in ("score_with", "gold"):
         yield from ((where, name, "judges") for name in texts(raw.get(where)))
+    if isinstance(audit := raw.get("audit"), Mapping):
+        yield from (("audit.judge", name, "judges") for name in texts(audit.get("judge")))
 
 
 def _repeated(raw: Raw) -> list[str]:

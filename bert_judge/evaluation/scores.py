@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from bert_judge.candidates import endings
 from bert_judge.errors import InputError
 
 KEY = ["sample_id", "attempt"]
+# Answers can be long; few at a time keep memory small.
+ROWS_AT_ONCE = 256
 log = logging.getLogger(__name__)
 
 
@@ -49,6 +51,14 @@ def read_verdicts(path: Path, judges: Sequence[str]) -> pd.DataFrame:
     names = {*KEY, *(name for judge in judges for name in (judge, f"{judge}_verdict"))}
     schema = tables.scores_schema(judges)
     return tables.read(path, replace(schema, columns=tuple(c for c in schema.columns if c.name in names)))
+
+
+def read_texts(path: Path, wanted: Collection[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
+    """(sample_id, attempt) and the row without verdicts, of the answers that are wanted; few of them are in memory at a time."""
+    for batch in tables.read_batches(path, tables.scores_schema([]), ROWS_AT_ONCE):
+        for row in batch.to_dict("records"):
+            if (key := (row["sample_id"], row["attempt"])) in wanted:
+                yield key, {str(name): value for name, value in row.items()}
 
 
 def origin(path: Path) -> tuple[str, str]:

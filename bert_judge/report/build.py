@@ -36,6 +36,7 @@ def build_report(
     scores: Sequence[Path],
     judges: Mapping[str, Path],
     output: Path,
+    corrected: Path | None = None,
 ) -> None:
     """Write the report.
 
@@ -45,6 +46,7 @@ def build_report(
         scores: the score tables, in any order.
         judges: trained judge → its folder, which holds metrics.json.
         output: the HTML file.
+        corrected: what `build_corrected` wrote, where people have labelled a sample.
 
     Raises:
         InputError: a file is missing or not what it should be.
@@ -70,6 +72,8 @@ def build_report(
             trained=sections.shown_trained(spec),
             headline=[*words.headline(best, lead, sections.duel(verdicts, lead, best)), *words.trust(errors, lead, spec["gold"])],
             panels=sections.panels(ranked, views, lead),
+            audit=spec.get("audit"),
+            corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
             errors=errors,
             agreement=sections.agreement_views(agreed, tables.read(comparisons, tables.COMPARISONS), spec),
             validation=sections.validation(judges),
@@ -77,7 +81,7 @@ def build_report(
             provenance=_provenance(standings),
             style=Markup(_resource("report.css")),
             script=Markup(_resource("report.js")),
-            script_hash=_hash(_resource("report.js")),
+            script_hash=script_hash(_resource("report.js")),
         )
     )
     with tables.atomic(output) as temporary:
@@ -114,6 +118,6 @@ def _resource(name: str) -> str:
     return resources.files("bert_judge.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _hash(script: str) -> str:
+def script_hash(script: str) -> str:
     """The script's name in the page's content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

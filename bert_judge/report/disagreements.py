@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bert_judge import tables
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.agreement import MODEL, TASK
 from bert_judge.report.sections import records
 
 # Longer texts are shown by their beginning and end: the verdict often hangs on the last sentence.
 HEAD, TAIL = 3000, 1500
-# Answers can be long; few at a time keep memory small.
-ROWS_AT_ONCE = 256
-TEXTS = ("sample_id", "attempt", "question", "references", "candidate", "status")
 # Characters that HTML forbids or hides, as their visible pictures.
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 
@@ -73,7 +69,7 @@ def load(chosen: pd.DataFrame, judges: Sequence[str], files: Mapping[tuple[str, 
     texts: dict[tuple[str, str, str, int], dict[str, Any]] = {}
     for (task, model), part in chosen.groupby([TASK, MODEL], sort=False):
         wanted = set(zip(part["sample_id"], part["attempt"], strict=True))
-        for key, row in _texts(files[str(model), str(task)], wanted):
+        for key, row in score_tables.read_texts(files[str(model), str(task)], wanted):
             texts[str(task), str(model), *key] = row
     found = []
     for row in records(chosen):
@@ -93,19 +89,8 @@ def load(chosen: pd.DataFrame, judges: Sequence[str], files: Mapping[tuple[str, 
     return found
 
 
-def _texts(path: Path, wanted: set[tuple[str, int]]) -> list[tuple[tuple[str, int], dict[str, Any]]]:
-    schema = tables.scores_schema([])
-    schema = replace(schema, columns=tuple(column for column in schema.columns if column.name in TEXTS))
-    found = []
-    for batch in tables.read_batches(path, schema, ROWS_AT_ONCE):
-        for row in records(batch):
-            if (key := (row["sample_id"], row["attempt"])) in wanted:
-                found.append((key, row))
-    return found
-
-
-def shown(text: str) -> str:
+def shown(text: str, head: int = HEAD, tail: int = TAIL) -> str:
     """A text of any length and content as it can stand on a page: long ones lose their middle, controls become visible."""
-    if len(text) > HEAD + TAIL:
-        text = f"{text[:HEAD]}\n[… {len(text) - HEAD - TAIL:,} characters left out …]\n{text[-TAIL:]}"
+    if len(text) > head + tail:
+        text = f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
     return text.translate(CONTROLS)

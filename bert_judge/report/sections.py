@@ -41,6 +41,14 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class CorrectedView:
+    """The accuracies under one judge, corrected by labels; `methods` of a row holds the estimate of each method."""
+
+    judge: str
+    rows: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
 class AgreementView:
     """Agreement with gold in one group; `against` of a row holds the comparison with each trained judge, or None."""
 
@@ -81,6 +89,25 @@ def panels(standings: pd.DataFrame, views: Sequence[JudgeView], lead: str) -> li
         order = part[part["judge"] == lead]["model"]
         models = [(str(model), rows[model, lead]["n"], [(view, rows[model, view.name]) for view in views]) for model in order]
         found.append(Panel(f"{LEVEL_TITLES[level]}: {task}" if level == "task" else LEVEL_TITLES["all"], models))
+    return found
+
+
+def corrected(table: pd.DataFrame, audit: Mapping[str, Any]) -> list[CorrectedView]:
+    """One view per judge, the audited one first; in it all models together, then each, best first by PPI++.
+
+    Args:
+        table: in the schema `tables.CORRECTED`.
+        audit: as `Plan.corrected_spec` makes it.
+    """
+    found = []
+    for judge in sorted(audit["judges"], key=lambda name: name != audit["judge"]):
+        rows = []
+        for (level, model), part in table[table["judge"] == judge].groupby(["level", "model"], sort=True):
+            methods = {row["method"]: row for row in records(part)}
+            rows.append({**methods["judge"], "level": str(level), "model": str(model), "methods": methods})
+        rows.sort(key=lambda row: (row["level"] != "all", -words.or_zero(row["methods"]["ppi"]["accuracy"])))
+        # One model is all models.
+        found.append(CorrectedView(judge, rows[1:] if len(rows) == 2 else rows))
     return found
 
 

@@ -32,6 +32,11 @@ def known(value: Any) -> bool:
     return value is not None and not pd.isna(value)
 
 
+def or_zero(value: Any) -> float:
+    """The value, or 0 where there is none."""
+    return float(value) if known(value) else 0.0
+
+
 def percent(value: Any) -> str:
     """A share in [0, 1] as `81.2%`."""
     return f"{100 * value:.1f}%" if known(value) else NOTHING

@@ -214,6 +214,35 @@ COMPARISONS = Schema(
 )
 
 
+METHODS = ("judge", "people", "ppi", "rogan_gladen")
+
+CORRECTED = Schema(
+    "corrected",
+    1,
+    ("level", "model", "judge", "method"),
+    (
+        Column("level", pa.string(), "'model', or 'all' for the answers of all models with labels", allowed=("all", "model")),
+        Column("model", pa.string(), "name of the model, or 'all'"),
+        Column("judge", pa.string(), "name of the judge"),
+        Column("method", pa.string(), "the judge as it is; the labels alone; PPI++; Rogan-Gladen", allowed=METHODS),
+        Column("answers", pa.int64(), "answers that the accuracy is about"),
+        Column("questions", pa.int64(), "distinct questions among them"),
+        Column("labels", pa.int64(), "answers that people called correct or incorrect"),
+        Column("unclear", pa.int64(), "answers of which people could not tell; they are no labels"),
+        Column("invalid", pa.float64(), "share of the judge's verdicts that are invalid; null without rows", nullable=True),
+        Column(
+            "accuracy",
+            pa.float64(),
+            "share of right answers, over all of them; under 'judge' over its valid verdicts; null where it cannot be told",
+            nullable=True,
+            bounds=(0.0, 1.0),
+        ),
+        Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
+        Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
+    ),
+)
+
+
 def scores_schema(judges: Iterable[str]) -> Schema:
     """The schema of a score table: the candidate's row, then `{judge}` and `{judge}_verdict` per judge."""
     columns = [SAMPLE_ID, ATTEMPT, QUESTION, REFERENCES, CANDIDATE, STATUS]

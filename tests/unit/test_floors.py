@@ -37,6 +37,8 @@ LIGHT_SCRIPTS = (
     "build_standings",
     "build_task",
     "check_overlap",
+    "correct_accuracies",
+    "draw_audit",
     "import_candidates",
     "label_imported",
     "label_lexical",

@@ -1,0 +1,47 @@
+if PLAN.config.audit:
+
+    rule draw_audit:
+        input:
+            scores=tables_of("scores/{model}/{task}", PLAN.scored),
+        output:
+            sheet=update("results/audit/sheet.csv"),
+            page=update("results/audit/sheet.html"),
+        log:
+            "<logs>/audit/sheet.log",
+        benchmark:
+            "<benchmarks>/audit/sheet.tsv"
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(4000),
+            runtime=grown(30),
+        params:
+            spec=spec_of(PLAN.audit_spec),
+            stage_version=plan.STAGE_VERSIONS["audit"],
+        message:
+            "Sheet of answers for people to mark"
+        script:
+            "../workflow_scripts/draw_audit.py"
+
+    rule correct_accuracies:
+        input:
+            scores=tables_of("scores/{model}/{task}", PLAN.scored),
+            labels=filled_sheet(),
+        output:
+            update("results/audit/corrected.parquet"),
+        log:
+            "<logs>/audit/corrected.log",
+        benchmark:
+            "<benchmarks>/audit/corrected.tsv"
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(4000),
+            runtime=grown(30),
+        params:
+            spec=spec_of(PLAN.corrected_spec),
+            stage_version=plan.STAGE_VERSIONS["audit"],
+        message:
+            "Accuracies, corrected by labels on a sample"
+        script:
+            "../workflow_scripts/correct_accuracies.py"

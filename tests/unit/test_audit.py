@@ -1,0 +1,202 @@
+"""From score tables to a sheet, and from a filled sheet to corrected accuracies."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from score_files import write_scores
+
+from bert_judge import plan, tables
+from bert_judge.config.default_run import DEFAULT_RUN
+from bert_judge.errors import InputError
+from bert_judge.evaluation.agreement import MODEL
+from bert_judge.evaluation.audit import draw, labels
+from bert_judge.evaluation.audit.table import build_corrected
+from bert_judge.evaluation.standings import build_standings, load_verdicts
+from bert_judge.report import audit_sheet
+from bert_judge.report.build import build_report
+
+DRAW = {"judge": "bert", "size": 10, "seed": 0, "tables": [["ada", "sums"], ["bob", "sums"]]}
+SPEC = {**DRAW, "judges": ["bert", "strict"], "labels_from": None}
+ODD = ['=HYPERLINK("http://evil.example")', "<script>alert('x')</script>", "פריז", "x" * 1_000_000, "a\x00b", "", '"quoted",\n2']
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> list[Path]:
+    texts = [*ODD, *(f"answer {i}" for i in range(33))]
+    return [
+        write_scores(tmp_path, "ada", "sums", {"gold": "ccci" * 10, "bert": "cccx" * 10, "strict": "iici" * 10}, candidates=texts),
+        write_scores(tmp_path, "bob", "sums", {"gold": "ciii" * 10, "bert": "ccii" * 10, "strict": "xxxx" * 10}),
+    ]
+
+
+def filled(path: Path, rows: list[audit_sheet.Asked], said: list[str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("id", "verdict"), *((row.id, word) for row, word in zip(rows, said, strict=True))])
+    return path
+
+
+def test_a_draw_is_the_same_every_time_and_fair_to_models_and_scores(scores):
+    verdicts = load_verdicts(scores, ["bert"])
+    first = draw.drawn(verdicts, "bert", 20, 3)
+    again = draw.drawn(load_verdicts(scores[::-1], ["bert"]).sample(frac=1, random_state=1), "bert", 20, 3)
+    assert list(draw.keys(first)) == list(draw.keys(again))
+    assert first.groupby(MODEL)["bert_verdict"].value_counts().unstack().to_numpy().tolist() == [[15, 0, 5], [10, 10, 0]]
+    assert list(draw.keys(first)) != list(draw.keys(draw.drawn(verdicts, "bert", 20, 4)))
+    assert len(draw.drawn(verdicts, "bert", 1000, 3)) == 80
+
+
+def test_a_new_model_changes_no_draw(scores, tmp_path):
+    more = [*scores, write_scores(tmp_path, "zoe", "sums", {"bert": "ci" * 20})]
+    before, after = (set(draw.keys(draw.drawn(load_verdicts(files, ["bert"]), "bert", 12, 0))) for files in (scores, more))
+    assert before < after
+    assert len(after) == 36
+
+
+def test_every_answer_has_the_same_chance():
+    counts = np.zeros(37)
+    starts = 2000
+    for number in range(starts):
+        counts[draw.places(37, 10, (number + 0.5) / starts)] += 1
+    assert counts / starts == pytest.approx(np.full(37, 10 / 37), abs=0.002)
+
+
+def test_the_sheet_is_blind_safe_and_whole(scores, tmp_path):
+    audit_sheet.write_sheet({**DRAW, "size": 40}, scores, tmp_path / "sheet.csv", tmp_path / "sheet.html")
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len({row["id"] for row in rows}) == len(rows) == 80
+    assert {row["verdict"] for row in rows} == {""}
+    assert not any(row["candidate"].startswith("=") for row in rows)
+    assert max(len(row["candidate"]) for row in rows) < 32_767
+    assert any(row["candidate"] == ODD[-1] for row in rows)
+    page = (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    for hidden in ("bert", "strict", "gold", "0.9", "0.1"):
+        assert hidden not in page.partition("</style>")[2].partition("<script>")[0]
+    assert "<script>alert" not in page
+    assert "http" not in page.partition("</style>")[2].replace("http://evil.example", "")
+    assert page.count('type="radio"') == 240
+    assert "a␀b" in page
+
+
+def test_labels_come_back_and_correct(scores, tmp_path):
+    rows = audit_sheet.asked({**DRAW, "size": 40}, scores)
+    gold = load_verdicts(scores, ["gold"])
+    truth = dict(zip(draw.keys(gold), gold["gold_verdict"].astype(str), strict=True))
+    texts = {draw.identity(*key, text): truth[key] for key, text in _texts(scores).items()}
+    said = ["cannot tell" if number == 0 else texts[row.id].title() for number, row in enumerate(rows)]
+    build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, said), tmp_path / "people.parquet")
+    found = tables.read(tmp_path / "people.parquet", tables.CORRECTED).set_index(["model", "judge", "method"])
+    assert found.loc[("all", "bert", "ppi"), ["answers", "labels", "unclear"]].tolist() == [80, 79, 1]
+    # Everything is labelled: what remains is the one of which people could not tell.
+    assert found.loc[("ada", "bert", "ppi"), "accuracy"] == pytest.approx(0.75, abs=0.02)
+    assert found.loc[("bob", "bert", "people"), "accuracy"] == pytest.approx(0.25, abs=0.02)
+    assert found.loc[("bob", "bert", "judge"), "accuracy"] == 0.5
+    assert found.loc[("ada", "bert", "judge"), "invalid"] == 0.25
+    # A judge that never decides tells nothing, and harms nothing.
+    assert math.isnan(found.loc[("bob", "strict", "rogan_gladen"), "accuracy"])
+    assert found.loc[("bob", "strict", "ppi"), "accuracy"] == pytest.approx(0.25, abs=0.03)
+
+
+def _texts(scores: list[Path]) -> dict:
+    found = {}
+    for path in scores:
+        frame = pd.read_parquet(path)
+        for row in frame.itertuples():
+            found[(path.parent.name, path.stem, row.sample_id, row.attempt)] = row.candidate
+    return found
+
+
+def test_gold_can_stand_in_for_people(scores, tmp_path):
+    spec = {**SPEC, "labels_from": "gold"}
+    build_corrected(spec, scores, None, tmp_path / "gold.parquet")
+    found = tables.read(tmp_path / "gold.parquet", tables.CORRECTED)
+    assert found.groupby("model")["labels"].unique().map(list).to_dict() == {"ada": [10], "all": [20], "bob": [10]}
+    assert set(found["judge"]) == {"bert", "strict"}
+
+
+def test_models_without_labels_are_not_spoken_for(scores, tmp_path):
+    rows = audit_sheet.asked({**DRAW, "tables": []}, scores[:1])
+    build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows)), tmp_path / "c.parquet")
+    found = tables.read(tmp_path / "c.parquet", tables.CORRECTED).set_index(["model", "judge", "method"])["accuracy"]
+    assert math.isnan(found["bob", "bert", "ppi"])
+    assert found["all", "bert", "ppi"] == found["ada", "bert", "ppi"]
+
+
+def report(tmp_path: Path, scores: list[Path], audit: dict, corrected: Path | None) -> str:
+    spec = {"judges": ["strict", "bert"], "gold": None, "trained": [], "families": {"sums": "math"}, "tables": DRAW["tables"]}
+    paths = [tmp_path / f"{name}.parquet" for name in ("standings", "agreement", "comparisons")]
+    build_standings(spec, scores, *paths)
+    spec |= {"kinds": {}, "simulated": False, "audit": audit}
+    build_report(spec, *paths, scores, {}, tmp_path / "report.html", corrected)
+    return (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_report_shows_what_was_corrected_or_that_a_sheet_waits(scores, tmp_path):
+    spec = {**SPEC, "labels_from": "gold"}
+    build_corrected(spec, scores, None, tmp_path / "c.parquet")
+    page = report(tmp_path, scores, spec, tmp_path / "c.parquet")
+    for text in ("Corrected by the verdicts of gold", "PPI++", "All models with labels", "Other judges"):
+        assert text in page
+    page = report(tmp_path, scores, DRAW, None)
+    assert "10 answers of each model" in page
+    assert "PPI++" not in page
+
+
+def test_a_configuration_without_audit_asks_for_what_it_always_did():
+    made = plan.make(DEFAULT_RUN)
+    audited = plan.make({**DEFAULT_RUN, "audit": {"judge": "judge", "labels_from": "gold"}})
+    assert "audit" not in made.report_spec()
+    assert audited.report_spec() == {**made.report_spec(), "audit": audited.corrected_spec()}
+    assert audited.standings_spec() == made.standings_spec()
+    assert audited.corrected_spec()["judges"] == ["regex_strict", "regex_lenient", "judge"]
+
+
+GOOD = "id,verdict\nAAAA,correct\nBBBB,Cannot  tell\nCCCC,\n"
+
+
+def test_words_of_a_sheet(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    found = labels.read(path)
+    assert found["AAAA"] == 1
+    assert math.isnan(found["BBBB"])
+    assert "CCCC" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "the file has no rows"),
+        ("id,verdict\n", "the file has no rows"),
+        ("id;verdict\na;correct\n", "no column 'id'; there are 'id;verdict'"),
+        ("id,label\na,correct\n", "no column 'verdict'; there are 'id', 'label'"),
+        ("id,verdict\na,correct\na,incorrect\n", "the id 'a' stands at row 1 and again at row 2"),
+        ("id,verdict\na,maybe\n", "row 1: the verdict is 'maybe'; write correct, incorrect, cannot tell"),
+        ("id,verdict\n,correct\n", "row 1 has no id"),
+        ("id,verdict\na,\n", "no row has a verdict"),
+        ("id,verdict\na,correct,x\n", "line 2 has 3 cells"),
+        ("id,verdict\nä,correct\n".encode("latin-1"), "not UTF-8 text"),
+    ],
+)
+def test_faults_of_a_sheet_are_one_line(tmp_path, text, fault):
+    path = tmp_path / "labels.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError) as error:
+        labels.read(path)
+    assert fault in str(error.value)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_an_id_of_another_run_is_told_and_nothing_written(scores, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("id,verdict\nfeedfeedfeedfeed,correct\n")
+    with pytest.raises(
+        InputError, match=r"labels\.csv: the id 'feedfeedfeedfeed' belongs to no answer of this run \(1 such rows\)"
+    ):
+        build_corrected(SPEC, scores, path, tmp_path / "c.parquet")
+    assert not (tmp_path / "c.parquet").exists()

@@ -1,0 +1,166 @@
+"""Corrected accuracies against direct computation, and their laws."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from bert_judge.evaluation import corrected
+from bert_judge.evaluation.audit import draw
+
+NAN = math.nan
+ONE = np.zeros(8)
+EACH = np.arange(8)
+
+
+def sample(n: int, labelled: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(scores, what people say of the first answers, what they would say of all) with a judge that is right in nine of ten."""
+    random = np.random.default_rng(seed)
+    right = (random.random(n) < 0.7).astype(float)
+    scores = np.where(random.random(n) < 0.9, right, 1 - right) * 0.8 + 0.1
+    return scores, np.where(np.arange(n) < labelled, right, NAN), right
+
+
+def test_the_estimate_is_that_of_ppi_plus_plus():
+    """The published form: the judge's mean counts on the answers without labels, with its own tuning of λ."""
+    f, y, _ = sample(400, 80)
+    strata, known = np.zeros(400), ~np.isnan(y)
+    n, rest = known.sum(), (~known).sum()
+    covariance = np.cov(y[known], f[known], ddof=1)
+    weight = covariance[0, 1] / covariance[1, 1] / (1 + n / rest)
+    published = weight * f[~known].mean() + (y[known] - weight * f[known]).mean()
+    found = corrected.prediction_powered(f, y, np.arange(400), strata)
+    assert found.value == pytest.approx(published)
+    variance = weight**2 * f[~known].var() / rest + (y[known] - weight * f[known]).var() / n
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * variance**0.5, rel=0.1)
+
+
+@pytest.mark.parametrize("right", [0, 7, 25, 50])
+def test_labels_alone_give_nearly_the_interval_of_agresti_and_coull(right):
+    y = np.r_[np.arange(50) < right, np.full(9950, NAN)]
+    found = corrected.prediction_powered(np.zeros(10_000), y, np.arange(10_000), np.zeros(10_000), power=0.0)
+    extra = corrected.EXTRA_ALONE
+    share = (right + extra / 2) / (50 + extra)
+    half = stats.t.ppf(0.975, 49) * (share * (1 - share) / (50 + extra)) ** 0.5
+    assert found.value == right / 50
+    assert (found.low, found.high) == pytest.approx((max(share - half, 0), min(share + half, 1)), abs=0.01)
+
+
+def test_where_all_are_labelled_the_judge_does_not_matter():
+    f, _, right = sample(300, 0)
+    other, _, _ = sample(300, 0, seed=1)
+    first, second = (corrected.prediction_powered(p, right, np.arange(300), np.zeros(300), power=1.0) for p in (f, other))
+    assert first.value == second.value == pytest.approx(right.mean())
+    assert first.high - first.low == pytest.approx(2 * 1.97 * (right.var() / 300) ** 0.5, rel=0.1)
+
+
+def test_rogan_and_gladen_by_hand():
+    # Of 5 right answers with labels 4 are called, of 5 wrong ones 1; of all 1,010 answers 512 are.
+    y = np.r_[np.ones(5), np.zeros(5), np.full(1000, NAN)]
+    called = np.r_[1, 1, 1, 1, 0, 1, 0, 0, 0, 0, np.arange(1000) < 507].astype(float)
+    found = corrected.rogan_gladen(called, y, np.arange(1010), np.zeros(1010))
+    assert found.value == pytest.approx((512 / 1010 - 0.2) / (0.8 - 0.2))
+    assert 0 <= found.low < found.value < found.high <= 1
+
+
+def test_a_judge_that_calls_as_it_pleases_cannot_be_inverted():
+    y = np.array([1, 1, 0, 0, NAN, NAN, NAN, NAN])
+    assert math.isnan(corrected.rogan_gladen([0, 1, 0, 1, 1, 1, 0, 0], y, EACH, ONE).value)
+    assert math.isnan(corrected.rogan_gladen([1, 1, 1, 1, 1, 1, 0, 0], np.where(y == 0, NAN, y), EACH, ONE).value)
+
+
+@pytest.mark.parametrize("labels", [0, 1])
+def test_too_few_labels_tell_nothing(labels):
+    y = np.where(labels > EACH, 1.0, NAN)
+    assert math.isnan(corrected.prediction_powered(np.full(8, 0.5), y, EACH, ONE).value)
+    assert math.isnan(corrected.rogan_gladen(np.ones(8), y, EACH, ONE).value)
+    assert math.isnan(corrected.prediction_powered([], [], [], []).value)
+
+
+def test_an_invalid_verdict_is_neither_wrong_nor_left_out():
+    """Half of the right answers are invalid: taking them for wrong would halve the accuracy, leaving them out would too."""
+    right = np.tile([1.0, 1.0, 0.0, 1.0], 250)
+    invalid = np.tile([True, False, False, False], 250)
+    scores = np.where(invalid, NAN, right)
+    y = np.where(np.arange(1000) < 200, right, NAN)
+    f = corrected.predictions(scores, np.zeros(1000))
+    assert f[0] == pytest.approx(2 / 3)
+    assert corrected.prediction_powered(f, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
+    called = np.where(invalid, 0, right)
+    assert corrected.rogan_gladen(called, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
+
+
+def test_predictions_without_a_valid_verdict():
+    assert corrected.predictions([NAN, NAN, 0.2, NAN], ["a", "a", "b", "b"]).tolist() == [0.5, 0.5, 0.2, 0.2]
+
+
+def test_repeated_answers_to_a_question_are_no_news():
+    f, y, _ = sample(200, 60)
+    clusters = np.arange(200)
+    once = corrected.prediction_powered(f, y, clusters, np.zeros(200))
+    twice = corrected.prediction_powered(np.tile(f, 2), np.tile(y, 2), np.tile(clusters, 2), np.zeros(400))
+    assert twice.value == pytest.approx(once.value)
+    assert twice.high - twice.low > 0.95 * (once.high - once.low)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0, NAN]), st.integers(0, 5)), min_size=1, max_size=60))
+def test_intervals_stay_in_the_unit_interval_and_hold_the_estimate(rows):
+    f, y, clusters = map(np.array, zip(*rows, strict=True))
+    for found in (
+        corrected.prediction_powered(f, y, clusters, np.zeros(len(f))),
+        corrected.rogan_gladen(f > 0.5, y, clusters, np.zeros(len(f))),
+    ):
+        assert math.isnan(found.value) or 0 <= found.low <= found.value <= found.high <= 1
+
+
+@pytest.mark.parametrize(("on_right", "on_wrong"), [(0.8, 0.7), (0.98, 0.97)])
+def test_the_interval_holds_in_most_runs(on_right, on_wrong):
+    held, narrower = 0, 0
+    for seed in range(120):
+        random = np.random.default_rng(seed)
+        right = random.random(600) < 0.6
+        called = np.where(random.random(600) < np.where(right, on_right, on_wrong), right, ~right).astype(float)
+        y = np.where(np.arange(600) < 80, right, NAN)
+        powered, alone = (
+            corrected.prediction_powered(called, y, np.arange(600), np.zeros(600), power=power) for power in (None, 0.0)
+        )
+        held += powered.low <= 0.6 <= powered.high
+        narrower += powered.high - powered.low < alone.high - alone.low
+    # 3.3 standard deviations below 95%.
+    assert held >= 106
+    assert narrower >= 115
+
+
+@given(st.integers(1, 300), st.integers(1, 60), st.floats(0, 1, exclude_max=True))
+def test_drawn_places_are_distinct_and_as_many_as_wanted(count, wanted, start):
+    places = draw.places(count, wanted, start)
+    assert len(set(places)) == len(places) == min(count, wanted)
+    assert min(places) >= 0
+    assert max(places) < count
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups"),
+    [
+        ((0, 25, 2, 3, 15), [[0, 1, 2], [3, 4]]),
+        ((5, 25, 6, 5, 15), [[0], [1], [2], [3], [4]]),
+        ((0, 2, 0, 30, 30), [[0, 1, 2, 3], [4]]),
+        ((0, 3, 0, 1, 3), [[0, 1, 2], [3, 4]]),
+        ((0, 0, 0, 0, 0), [[0, 1, 2, 3, 4]]),
+    ],
+)
+def test_ranges_of_scores_are_joined_until_they_hold_labels_enough(labels, groups):
+    scores = np.repeat([NAN, 0.05, 0.3, 0.7, 0.95], 40)
+    labelled = np.concatenate([np.arange(40) < count for count in labels])
+    strata = draw.strata(["m"] * 200, scores, labelled)
+    found = strata.reshape(5, 40)
+    assert (found == found[:, :1]).all()
+    assert [np.flatnonzero(found[:, 0] == number).tolist() for number in np.unique(strata)] == groups
+
+
+def test_strata_part_models():
+    assert len(np.unique(draw.strata(["m", "n"] * 50, np.full(100, 0.5), np.zeros(100, bool)))) == 2

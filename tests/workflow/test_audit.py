@@ -1,0 +1,108 @@
+"""A sample is drawn, filled by people (here: by a script that knows the truth), read back, and corrects the accuracies."""
+
+from __future__ import annotations
+
+import csv
+
+import pandas as pd
+import pytest
+from workspace import Workspace
+
+from bert_judge import tables
+from bert_judge.evaluation.audit import draw
+from bert_judge.evaluation.standings import load_verdicts
+
+pytestmark = pytest.mark.workflow
+
+AUDIT = {"judge": "encoder", "size": 20}
+SHEETS = {"results/audit/sheet.csv", "results/audit/sheet.html"}
+SUMMARIES = {"results/audit/corrected.parquet", "results/report.html"}
+
+
+def configure(run: Workspace, **audit: object) -> None:
+    run.configure(run.config | {"audit": {**AUDIT, **audit}})
+
+
+def fill(run: Workspace, turned: int = 0) -> None:
+    """Mark the drawn answers as they are, the first few of them the other way round."""
+    paths = run.found("results/scores/*/mini_test.parquet")
+    verdicts = load_verdicts(paths, ["truth"]).set_index(["(model)", "(task)", "sample_id", "attempt"])["truth_verdict"]
+    truth = {}
+    for path in paths:
+        for row in pd.read_parquet(path).itertuples():
+            key = (path.parent.name, path.stem, row.sample_id, row.attempt)
+            truth[draw.identity(*key, row.candidate)] = str(verdicts[key])
+    with (run.folder / "results/audit/sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        identities = [row["id"] for row in csv.DictReader(file)]
+    other = {"correct": "incorrect", "incorrect": "correct"}
+    said = [other[truth[name]] if place < turned else truth[name] for place, name in enumerate(identities)]
+    lines = ["id,verdict", *(f"{name},{word}" for name, word in zip(identities, said, strict=True))]
+    (run.folder / "labels.csv").write_text("\n".join(lines) + "\n")
+
+
+def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
+    before = run.times()
+    configure(run)
+    run.done()
+    # Nothing that was there is made again but the report.
+    assert run.changed_since(before) == {*SHEETS, "results/report.html"}
+    assert "wait to be marked" in (run.folder / "results/report.html").read_text()
+
+    fill(run)
+    configure(run, labels="labels.csv")
+    before = run.times()
+    run.done()
+    assert run.changed_since(before) == SUMMARIES
+    assert run.done().idle
+    found = tables.read(run.folder / "results/audit/corrected.parquet", tables.CORRECTED)
+    assert set(found["judge"]) == {"truth", "strict", "overlap", "encoder"}
+    assert set(found["labels"]) == {20, 40}
+    one = found[(found["judge"] == "encoder") & (found["level"] == "model")].set_index(["model", "method"])
+    for model in ("solid", "weak"):
+        powered, plain = one.loc[(model, "ppi")], one.loc[(model, "people")]
+        assert powered["low"] <= plain["accuracy"] <= powered["high"]
+    assert "PPI++" in (run.folder / "results/report.html").read_text()
+
+    fill(run, turned=5)
+    before = run.times()
+    result = run.done()
+    assert run.changed_since(before) == SUMMARIES
+    assert len(result.jobs) == 2
+
+    (run.folder / "labels.csv").write_text("id,verdict\nfeedfeedfeedfeed,correct\n")
+    before = run.contents()
+    result = run.run()
+    assert result.code != 0
+    assert "belongs to no answer of this run" in result.text
+    assert "Traceback" not in result.text
+    assert run.contents() == before
+
+
+def test_gold_stands_in_for_people_and_is_not_corrected_itself(run: Workspace) -> None:
+    configure(run, labels_from="gold")
+    run.done("audit")
+    found = tables.read(run.folder / "results/audit/corrected.parquet", tables.CORRECTED)
+    assert set(found["judge"]) == {"strict", "overlap", "encoder"}
+    assert run.done("audit").idle
+
+
+@pytest.mark.parametrize(
+    ("audit", "fault"),
+    [
+        ({"judge": "noisy"}, "audit.judge: 'noisy' must be listed under score_with too"),
+        ({"judge": "nobody"}, "audit.judge: 'nobody' is not defined under judges"),
+        ({"judge": "truth", "labels_from": "gold"}, "audit.judge: 'truth' is gold and would be corrected by itself"),
+        ({"labels": "gone.csv"}, "audit.labels: gone.csv: no such file"),
+        ({"labels": "results/standings.parquet"}, "keep people's labels elsewhere"),
+        ({"labels": "config.yaml", "labels_from": "gold"}, "remove labels or labels_from"),
+        ({"size": 5}, "audit.size: needs integer from 10; got 5"),
+    ],
+)
+def test_faults_of_the_block_are_told(run: Workspace, audit: dict[str, object], fault: str) -> None:
+    before = run.contents()
+    configure(run, **audit)
+    result = run.run("--dry-run")
+    assert result.code != 0
+    assert fault in result.text
+    assert "Traceback" not in result.text
+    assert run.contents() == before

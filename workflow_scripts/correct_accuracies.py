@@ -1,0 +1,15 @@
+"""Accuracies as people would give them, from judges' verdicts on all answers and labels on a sample."""
+
+import json
+from pathlib import Path
+
+from bert_judge.evaluation.audit.table import build_corrected
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    build_corrected(
+        json.loads(snakemake.params.spec),
+        [Path(path) for path in snakemake.input.scores],
+        Path(snakemake.input.labels[0]) if snakemake.input.labels else None,
+        Path(snakemake.output[0]),
+    )

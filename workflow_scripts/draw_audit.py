@@ -1,0 +1,15 @@
+"""A sample of the answers, as a sheet that people fill."""
+
+import json
+from pathlib import Path
+
+from bert_judge.logs import job_log
+from bert_judge.report.audit_sheet import write_sheet
+
+with job_log(snakemake.log[0]):
+    write_sheet(
+        json.loads(snakemake.params.spec),
+        [Path(path) for path in snakemake.input.scores],
+        Path(snakemake.output.sheet),
+        Path(snakemake.output.page),
+    )
