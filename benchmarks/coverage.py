@@ -10,6 +10,7 @@ width takes. A few minutes on one core.
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -147,16 +148,12 @@ def _measured(intervals: Sequence[Interval], true: float) -> tuple[float, float,
     return float(holds.mean()), float((ends[:, 1] - ends[:, 0]).mean() / 2), float(np.nanmean(values) - true)
 
 
-def coverage_table(runs: int) -> pd.DataFrame:
-    """One row per world, judge and number of labels: per method how many intervals hold, and their mean half-width in points."""
-    rows = []
-    for world in WORLDS:
-        for judge in JUDGES:
-            for labels in LABELS:
-                made = summary(world, judge, labels, runs)
-                row = {"answers": world.name, "judge": judge.name, "labels": labels}
-                rows.append(row | {m: f"{100 * made[m][0]:.1f} (±{100 * made[m][1]:.1f})" for m in METHODS})
-    return pd.DataFrame(rows)
+def coverage_rows(runs: int) -> Iterator[dict[str, object]]:
+    """Per world, judge and number of labels: how many intervals of each method hold, and their mean half-width in points."""
+    for world, labels, judge in itertools.product(WORLDS, LABELS, JUDGES):
+        made = summary(world, judge, labels, runs)
+        row = {"answers": world.name, "judge": judge.name, "labels": labels}
+        yield row | {m: f"{100 * made[m][0]:.1f} (±{100 * made[m][1]:.1f})" for m in METHODS}
 
 
 def labels_needed(world: World, judge: Judge, width: float, runs: int) -> dict[str, int]:
@@ -172,28 +169,28 @@ def labels_needed(world: World, judge: Judge, width: float, runs: int) -> dict[s
     return found
 
 
-def needed_table(runs: int) -> pd.DataFrame:
-    """One row per judge and width, for 1,000 answers of which 60% are right."""
-    rows = [
-        {"judge": judge.name, "half-width, points": 100 * width, **labels_needed(WORLDS[1], judge, width, runs)}
-        for judge in JUDGES
-        for width in WIDTHS
-    ]
-    return pd.DataFrame(rows)
+def needed_rows(runs: int) -> Iterator[dict[str, object]]:
+    """Per judge and half-width, for 1,000 answers of which 60% are right: the labels that each method takes."""
+    for judge, width in itertools.product(JUDGES, WIDTHS):
+        yield {"judge": judge.name, "half-width, points": 100 * width, **labels_needed(WORLDS[1], judge, width, runs)}
 
 
-def markdown(frame: pd.DataFrame) -> str:
-    lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns), *(map(str, row) for row in frame.to_numpy())]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def show(title: str, rows: Iterator[dict[str, object]]) -> None:
+    """Print a Markdown table row by row, as the rows come."""
+    print(f"{title}\n")
+    for number, row in enumerate(rows):
+        if number == 0:
+            print(f"| {' | '.join(row)} |\n|{'---|' * len(row)}")
+        print(f"| {' | '.join(map(str, row.values()))} |", flush=True)
+    print()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--runs", type=int, default=1000, help="simulated audits per cell")
     runs = parser.parse_args().runs
-    print("Share of 95% intervals that hold the true accuracy, in %, and their mean half-width in points\n")
-    print(markdown(coverage_table(runs)), "\n\nLabels for an interval of this half-width\n", sep="")
-    print(markdown(needed_table(max(runs // 5, 20))))
+    show("Share of 95% intervals that hold the true accuracy, in %, and their mean half-width in points", coverage_rows(runs))
+    show("Labels for an interval of this half-width", needed_rows(max(runs // 5, 20)))
 
 
 if __name__ == "__main__":
