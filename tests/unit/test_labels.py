@@ -364,7 +364,7 @@ print(peak)
 def test_memory_does_not_grow_with_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bert_judge.tables.files.GROUP_ROWS", 500)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    peaks, letters = [], 4000
+    peaks, letters = [], 10_000
     for rows in (1_000, 16_000):
         folder = tmp_path / str(rows)
         candidates_table(folder / "c.parquet", [f"{number} " + "x" * letters for number in range(rows)])
