@@ -86,7 +86,7 @@ def drawn(verdicts: pd.DataFrame, judge: str, size: int, seed: int) -> pd.DataFr
 
 def _of_model(rows: pd.DataFrame, model: str, judge: str, size: int, seed: int) -> pd.DataFrame:
     # Where many scores are equal, the hash decides.
-    lot = [draws.fraction(seed, "tie", *key) for key in keys(rows)]
+    lot = np.array([draws.fraction(seed, "tie", *key) for key in keys(rows)])
     order = np.lexsort((lot, pd.factorize(rows[TASK], sort=True)[0], ranges(rows[judge])))
     return rows.iloc[order[places(len(rows), size, draws.fraction(seed, "start", model))]]
 
