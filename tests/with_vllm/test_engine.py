@@ -188,6 +188,7 @@ def test_completions_pass_the_pipe_whole() -> None:
     assert set(Completion.__dataclass_fields__) == {
         "text",
         "status",
+        "reason",
         "reasoning",
         "prompt_tokens",
         "completion_tokens",
