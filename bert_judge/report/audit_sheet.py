@@ -9,11 +9,9 @@ import csv
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bert_judge import tables
@@ -21,7 +19,7 @@ from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation import standings
 from bert_judge.evaluation.audit import draw
 from bert_judge.evaluation.audit.labels import VERDICTS
-from bert_judge.report.build import script_hash
+from bert_judge.report import pages
 from bert_judge.report.disagreements import shown
 
 # Most of a cell that spreadsheet programs hold (32,767 characters), and more than most people read.
@@ -92,23 +90,19 @@ def _cell(text: str) -> str:
 
 def html(rows: Sequence[Asked]) -> str:
     """The page. Everything that models wrote is text, and its policy allows no script but its own and no load from elsewhere."""
-    files = resources.files("bert_judge.report")
-    style, script = (files.joinpath(name).read_text(encoding="utf-8") for name in ("sheet.css", "sheet.js"))
-    environment = Environment(
-        loader=PackageLoader("bert_judge", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("sheet.html.jinja").render(
-        rows=[row._replace(**_shown(row)) for row in rows],
-        verdicts=VERDICTS,
-        # Marks are kept in the browser under this name, apart from those of another sheet.
-        name=hashlib.sha256(" ".join(row.id for row in rows).encode()).hexdigest()[:16],
-        style=Markup(style),
-        script=Markup(script),
-        script_hash=script_hash(script),
+    style, script = pages.resource("sheet.css"), pages.resource("sheet.js")
+    return (
+        pages.environment()
+        .get_template("sheet.html.jinja")
+        .render(
+            rows=[row._replace(**_shown(row)) for row in rows],
+            verdicts=VERDICTS,
+            # Marks are kept in the browser under this name, apart from those of another sheet.
+            name=hashlib.sha256(" ".join(row.id for row in rows).encode()).hexdigest()[:16],
+            style=Markup(style),
+            script=Markup(script),
+            script_hash=pages.script_hash(script),
+        )
     )
 
 

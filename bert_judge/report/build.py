@@ -6,23 +6,20 @@ script but the one it carries, and every load from elsewhere.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import load_verdicts
-from bert_judge.report import disagreements, sections, words
+from bert_judge.report import disagreements, pages, sections, words
 
 DISAGREEMENTS = 60
 log = logging.getLogger(__name__)
@@ -79,9 +76,9 @@ def build_report(
             validation=sections.validation(judges),
             disagreements=disagreements.load(chosen, names, files),
             provenance=_provenance(standings),
-            style=Markup(_resource("report.css")),
-            script=Markup(_resource("report.js")),
-            script_hash=script_hash(_resource("report.js")),
+            style=Markup(pages.resource("report.css")),
+            script=Markup(pages.resource("report.js")),
+            script_hash=pages.script_hash(pages.resource("report.js")),
         )
     )
     with tables.atomic(output) as temporary:
@@ -90,13 +87,7 @@ def build_report(
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("bert_judge", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.environment()
     tools = (
         words.percent, words.bare_percent, words.span, words.points, words.points_span, words.decimal, words.p_value,
         words.count, words.error_sentence, words.axis, words.known,
@@ -112,12 +103,3 @@ def _provenance(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: its metadata say nothing of its origin; make it with the standings stage")
     spec = json.dumps(json.loads(found["spec"]), indent=2, sort_keys=True, ensure_ascii=False)
     return {"program": found["program"], "time": found["time"], "spec": spec, "revisions": found["revisions"]}
-
-
-def _resource(name: str) -> str:
-    return resources.files("bert_judge.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def script_hash(script: str) -> str:
-    """The script's name in the page's content security policy."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bert_judge.draws import Dice
+from bert_judge.judges import lexical
 from bert_judge.judges.choices import options_of
 from bert_judge.judges.normalization import words
 
@@ -93,8 +94,8 @@ def said(answer: str, dice: Dice) -> str:
 
 def contains(text: str, references: Iterable[str]) -> bool:
     """Does a text hold one of the references, word for word?"""
-    inside = f" {' '.join(words(text))} "
-    return any(f" {' '.join(words(reference))} " in inside for reference in references)
+    there = words(text)
+    return any(lexical.contains(words(reference), there) for reference in references)
 
 
 def shares_words(text: str, references: Iterable[str]) -> bool:
