@@ -32,8 +32,7 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
         SystemExit: 1 for an `InputError`, after `error: …` for each of its lines on stderr. Any other exception passes on, its
             traceback in the log.
     """
-    for variable in NO_BARS:
-        os.environ.setdefault(variable, "1")
+    quiet_libraries()
     if offline:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
     handler = _handler(path)
@@ -49,6 +48,12 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
         except Exception:
             log.exception("the job failed")
             raise
+
+
+def quiet_libraries() -> None:
+    """Keep transformers, datasets and the hub from drawing bars, when it is called before they are imported."""
+    for variable in NO_BARS:
+        os.environ.setdefault(variable, "1")
 
 
 def _handler(path: str | Path | None) -> logging.Handler:

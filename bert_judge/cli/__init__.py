@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from bert_judge import __version__
+from bert_judge.cli import exchange
 from bert_judge.errors import InputError
 
 
@@ -30,13 +31,17 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Scores language models' answers with a small trained judge. Runs are made by Snakemake; this program looks at them.",
+    help="Scores language models' answers with a small trained judge: files of them by this program, whole runs by Snakemake.",
+    epilog="Begin with: bert-judge score answers.csv",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+app.command()(exchange.score)
+app.command()(exchange.predict)
 
 tasks_app = typer.Typer(cls=_Group, help="The tasks that a configuration may name.", no_args_is_help=True)
 app.add_typer(tasks_app, name="tasks")

@@ -104,10 +104,12 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
 
 
 def fingerprint(folder: Path) -> str:
-    """A hash of a judge's weights and card, 16 hex digits: equal judges, equal scores."""
-    digest = hashlib.sha256((folder / CARD).read_bytes())
+    """A hash of a judge's weights and, where it has one, its card, 16 hex digits: equal judges, equal scores."""
+    card = folder / CARD
+    digest = hashlib.sha256(card.read_bytes() if card.is_file() else b"")
+    weights = [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
     # features.txt: the trees of a judge that has them (judges/head.py).
-    for path in (folder / "model.safetensors", folder / "features.txt"):
+    for path in (*weights, folder / "features.txt"):
         if path.is_file():
             with path.open("rb") as content:
                 digest.update(hashlib.file_digest(content, "sha256").digest())

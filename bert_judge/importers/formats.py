@@ -58,17 +58,33 @@ def read(path: Path, format: str, names: Iterable[str]) -> Columns:
             raise InputError(f"{path}: the ending does not tell the format; set imports.<name>.format to parquet, csv or jsonl")
         format = ENDINGS[path.suffix.lower()]
     reader = {"parquet": _parquet, "csv": _csv, "jsonl": _jsonl}[format]
-    try:
+    with damage_told(path, format):
         columns = reader(path, sorted(set(names)))
+    if not columns.places:
+        raise no_rows(path)
+    return columns
+
+
+@contextmanager
+def damage_told(path: Path, format: str) -> Iterator[None]:
+    """Say of which file it is that it cannot be read, and why.
+
+    Raises:
+        InputError: in place of what the operating system, Arrow or the decoder raises.
+    """
+    try:
+        yield
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason}); convert the file to UTF-8") from error
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path}: not a readable {format} file: {' '.join(str(error).split())}") from error
-    if not columns.places:
-        raise InputError(f"{path}: the file has no rows; import a file with answers")
-    return columns
+
+
+def no_rows(path: Path) -> InputError:
+    """The fault of a file without any row."""
+    return InputError(f"{path}: the file has no rows; import a file with answers")
 
 
 def _parquet(path: Path, names: list[str]) -> Columns:
@@ -83,20 +99,21 @@ def _parquet(path: Path, names: list[str]) -> Columns:
 
 def _csv(path: Path, names: list[str]) -> Columns:
     """All cells are text, whatever they look like; an empty cell is null."""
-    with path.open(encoding="utf-8-sig", newline="") as text, _long_cells():
+    with path.open(encoding="utf-8-sig", newline="") as text, long_cells():
         rows = csv.reader(text, strict=True)
         try:
             present = next(rows, [])
             wanted = _once(path, present, names)
             picks = [present.index(name) for name in wanted]
-            cells = [[row[pick] or None for pick in picks] for row in _whole(path, rows, len(present))]
+            cells = [[row[pick] or None for pick in picks] for row in whole_rows(path, rows, len(present))]
         except csv.Error as error:
             raise InputError(f"{path}: broken CSV near line {rows.line_num}: {error}; mend the quotes") from error
     values = {name: [row[at] for row in cells] for at, name in enumerate(wanted)}
     return Columns(path, "csv", present, values, [f"row {at}" for at in range(1, len(cells) + 1)])
 
 
-def _whole(path: Path, rows: Any, width: int) -> Iterator[list[str]]:
+def whole_rows(path: Path, rows: Any, width: int) -> Iterator[list[str]]:
+    """The rows of a CSV reader that are not blank; each must be as wide as the header."""
     for row in rows:
         if not row:
             continue
@@ -108,7 +125,8 @@ def _whole(path: Path, rows: Any, width: int) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
+def long_cells() -> Iterator[None]:
+    """Let Python's CSV reader take cells of any length."""
     before = csv.field_size_limit(LONGEST_CELL)
     try:
         yield
@@ -125,23 +143,24 @@ def _jsonl(path: Path, names: list[str]) -> Columns:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            record = _record(path, number, line)
-            present.update(dict.fromkeys(record))
+            found = record(path, number, line)
+            present.update(dict.fromkeys(found))
             places.append(f"line {number}")
             for name, column in values.items():
-                column.append(record.get(name))
+                column.append(found.get(name))
     return Columns(path, "jsonl", list(present), {name: values[name] for name in names if name in present}, places)
 
 
-def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+def record(path: Path, number: int, line: str) -> dict[str, Any]:
+    """The object that a line of a JSONL file holds."""
     try:
-        record = json.loads(line)
+        found = json.loads(line)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise InputError(f"{path}: line {number} is not JSON ({reason}); write one JSON object per line") from error
-    if not isinstance(record, dict):
-        raise InputError(f"{path}: line {number} is a JSON {type(record).__name__}; write one JSON object per line")
-    return record
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: line {number} is a JSON {type(found).__name__}; write one JSON object per line")
+    return found
 
 
 def _once(path: Path, present: Sequence[str], names: Iterable[str]) -> list[str]:

@@ -120,13 +120,17 @@ class BERTJudge:
 
     def explain(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> Prediction:
         """Like `predict`, with raw scores, truncation and token counts."""
-        if not self.checkpoint.trained:
-            raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
+        self.check_trained()
         listed = _checked(questions, references, candidates)
         seen = self.engine.read(questions, listed, candidates)
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
         logits = self._made_sure(seen.logits, trees, questions, listed, candidates) if self.engine.error else seen.logits
         return Prediction(self._scores(logits, trees), calibration.scores(logits), seen.truncated, seen.tokens)
+
+    def check_trained(self) -> None:
+        """Raise an `InputError` for a backbone that has not learnt to judge."""
+        if not self.checkpoint.trained:
+            raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty candidate is incorrect without a look by the encoder."""

@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("candidates",),
     ("encoder",),
     ("judges",),
-    ("labels",),
+    ("labels", "scoring"),
     ("training",),
     ("evaluation",),
     ("report",),
@@ -58,6 +58,7 @@ LIGHT_MODULES = (
     "cli.check_config",
     "cli.check_machine",
     "cli.show_plan",
+    "cli.score",
     "config.docs",
 )
 

@@ -1,0 +1,68 @@
+"""The commands that take files of other programs and give verdicts back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        help="A judge's folder, a trained judge of results/judges, a checkpoint of the hub (owner/name), or a rule: exact_match, "
+        "contains, token_f1, rouge_l_recall, rouge_l_f, math_verify. Several allowed. Left out: the only trained judge, or a rule.",
+    ),
+]
+Threshold = Annotated[float | None, typer.Option(min=0, max=1, help="Lowest score that counts as correct; the judge's own.")]
+Question = Annotated[str | None, typer.Option("--question", help="The column of the question, where its name does not tell.")]
+References = Annotated[str | None, typer.Option("--references", help="The column of the right answer or answers.")]
+Candidate = Annotated[str | None, typer.Option("--candidate", help="The column of the model's answer.")]
+Model = Annotated[str | None, typer.Option("--model", help="The column of the model's name.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over an output that is there.")]
+
+
+def score(
+    file: Annotated[Path, typer.Argument(help="Answers with their right answers: CSV, JSONL or parquet.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to; FILE.scored.ENDING when left out.")] = None,
+    judge: Judges = None,
+    threshold: Threshold = None,
+    question: Question = None,
+    references: References = None,
+    candidate: Candidate = None,
+    model: Model = None,
+    prefix: Annotated[str, typer.Option(help="Put before the new columns' names.")] = "",
+    force: Force = False,
+) -> None:
+    """Judge a file of answers: the same file with a verdict, a score and a reason behind every row.
+
+    Any length of file; a call that was killed goes on where it was when it is repeated.
+    """
+    from bert_judge.cli.score import Request
+    from bert_judge.cli.score import score as score_it
+
+    told = {"question": question, "references": references, "candidate": candidate, "model": model}
+    columns = {part: column for part, column in told.items() if column is not None}
+    score_it(Request(file, output, judge or [], threshold, columns, prefix, force))
+
+
+def predict(
+    candidate: Annotated[str | None, typer.Argument(help="The answer to judge; left out: lines of JSON on stdin.")] = None,
+    reference: Annotated[list[str] | None, typer.Option("--reference", "-r", help="A right answer; several allowed.")] = None,
+    question: Annotated[str, typer.Option("--question", "-q", help="The question.")] = "",
+    judge: Judges = None,
+    threshold: Threshold = None,
+) -> None:
+    """Judge one answer, or a pipe of them.
+
+    In a pipe, each line is an object with the keys question, references and candidate, or names like these; the same line comes out
+    with verdict, score and reason.
+    """
+    from bert_judge.cli.predict import one, pipe
+
+    if candidate is None:
+        pipe(judge or [], threshold)
+    else:
+        one(candidate, reference or [], question, judge or [], threshold)

@@ -1,0 +1,70 @@
+"""`bert-judge predict`: one answer from the command line, or lines of JSON through a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bert_judge.cli.score import load_judges
+from bert_judge.errors import InputError
+from bert_judge.importers import column_names, formats
+from bert_judge.importers.answers import of_columns
+from bert_judge.judges.protocol import Label
+from bert_judge.scoring.score_file import judged, new_columns, prepared
+from bert_judge.scoring.which_judge import Chosen
+
+# Lines that are judged together: enough for a full batch, few enough to see the first ones soon.
+LINES = 64
+STDIN = Path("stdin")
+
+
+def one(candidate: str, references: Sequence[str], question: str, names: Sequence[str], threshold: float | None) -> None:
+    """Print a judge's verdict and score on one answer; with several judges a line each.
+
+    Raises:
+        InputError: no reference is given, or no such judge.
+    """
+    if not references:
+        raise InputError("--reference: none is given; say what a right answer is")
+    record = {"question": question, "references": list(references), "candidate": candidate}
+    row = prepared(of_columns({name: name for name in record}), record)
+    judges = load_judges(names, threshold)
+    for chosen in judges:
+        [label] = judged(chosen, [row])
+        assert label is not None
+        score = f" {label.score:.4f}" if label.score is not None else f": {label.reason}"
+        typer.echo(f"{chosen.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
+
+
+def pipe(names: Sequence[str], threshold: float | None) -> None:
+    """Print every line of stdin with its verdicts.
+
+    Raises:
+        InputError: a line is no object, its keys do not tell what they hold, or no such judge. Lines before it are answered.
+    """
+    if sys.stdin.isatty():
+        raise InputError("predict: nothing to judge; give an answer and --reference, or send lines of JSON through a pipe")
+    judges = load_judges(names, threshold)
+    lines = ((number, line) for number, line in enumerate(sys.stdin, 1) if line.strip())
+    while some := list(islice(lines, LINES)):
+        for line in _answered([formats.record(STDIN, number, line) for number, line in some], judges):
+            typer.echo(line)
+        sys.stdout.flush()
+
+
+def _answered(records: Sequence[Mapping[str, Any]], judges: Sequence[Chosen]) -> Iterator[str]:
+    # Each line may name its keys in its own way.
+    rows = [prepared(of_columns(column_names.guess(STDIN, list(record), {})), record) for record in records]
+    labels = [judged(chosen, rows) for chosen in judges]
+    for record, *said in zip(records, *labels, strict=True):
+        yield json.dumps({**record, **dict(zip(new_columns(judges), _values(said), strict=True))}, ensure_ascii=False)
+
+
+def _values(labels: Sequence[Label | None]) -> list[Any]:
+    return [getattr(label, name, None) for label in labels for name in ("verdict", "score", "reason")]

@@ -1,0 +1,126 @@
+"""`bert-judge score`: a file of answers in, the same file with verdicts out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bert_judge.cli.terminal import console
+from bert_judge.evaluation.statistics import proportion
+from bert_judge.importers import column_names
+from bert_judge.importers.answers import of_columns
+from bert_judge.importers.streams import open_rows
+from bert_judge.logs import quiet_libraries
+from bert_judge.scoring import which_judge
+from bert_judge.scoring.score_file import Tell, check_output, score_file
+from bert_judge.scoring.tally import INVALID, RIGHT, Tally
+
+SECONDS_BETWEEN_LINES = 10.0
+SHOWN_MODELS, SHOWN_REASONS = 40, 3
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for; see `exchange.score`."""
+
+    file: Path
+    output: Path | None = None
+    judges: Sequence[str] = ()
+    threshold: float | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
+    force: bool = False
+
+
+def score(request: Request) -> None:
+    """Judge a file and say what came out.
+
+    Raises:
+        InputError: the file, its columns, the judge or the output make no sense; nothing was written.
+    """
+    source = open_rows(request.file)
+    output = request.output or request.file.with_suffix(f".scored{request.file.suffix}")
+    # All that can be told at once, before a judge is loaded.
+    check_output(source, output, request.force)
+    columns = column_names.guess(request.file, source.columns, request.columns)
+    _say("; ".join(f"{part}: {column!r}" for part, column in columns.items()))
+    judges = load_judges(request.judges, request.threshold)
+    with _progress() as tell:
+        tally = score_file(source, of_columns(columns, source.format == "csv"), output, judges, request.prefix, request.force, tell)
+    _report(tally, output)
+
+
+def load_judges(names: Sequence[str], threshold: float | None) -> list[which_judge.Chosen]:
+    """The judges of these names; of none, the default one, and a line that says which."""
+    if not names:
+        name, why = which_judge.default_name()
+        _say(f"judge: {name} ({why})")
+        names = [name]
+    quiet_libraries()
+    return which_judge.choose(names, threshold)
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Tell]:
+    """A bar on a terminal, a line now and then elsewhere."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        yield _Lines()
+        return
+    texts = TextColumn("{task.fields[rows]:,} rows judged")
+    with Progress(TextColumn("judging"), BarColumn(), texts, TimeRemainingColumn(), console=screen, transient=True) as bar:
+        task = bar.add_task("", total=1.0, rows=0)
+
+        def tell(rows: int, share: float) -> None:
+            bar.update(task, completed=share, rows=bar.tasks[0].fields["rows"] + rows)
+
+        yield tell
+
+
+class _Lines:
+    """Progress for a log."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.spoken = self.started = time.monotonic()
+
+    def __call__(self, rows: int, share: float) -> None:
+        self.rows += rows
+        now = time.monotonic()
+        if rows and now - self.spoken > SECONDS_BETWEEN_LINES:
+            self.spoken = now
+            _say(f"{self.rows:,} rows judged, {self.rows / (now - self.started):.0f}/s; {share:.0%} of the file read")
+
+
+def _report(tally: Tally, output: Path) -> None:
+    """Accuracy per judge and model, and why verdicts are missing."""
+    table = Table("judge", "model", title_justify="left")
+    for name in ("answers", "correct, % of the valid", "invalid, %"):
+        table.add_column(name, justify="right")
+    lines = list(tally.by_model())
+    for judge, model, verdicts, questions in lines[:SHOWN_MODELS]:
+        valid = verdicts != INVALID
+        found = proportion(verdicts[valid] == RIGHT, questions[valid])
+        share = f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]" if valid.any() else "–"
+        table.add_row(judge, model or "–", f"{len(verdicts):,}", share, f"{100 * (1 - valid.mean()):.1f}")
+    console().print(table)
+    if len(lines) > SHOWN_MODELS:
+        typer.echo(f"and {len(lines) - SHOWN_MODELS} more")
+    for reason, count in tally.reasons.most_common(SHOWN_REASONS):
+        typer.echo(f"invalid: {count:,} × {reason}")
+    skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
+    typer.echo(f"{output}: {tally.rows:,} rows{skipped}")
+    sys.stdout.flush()

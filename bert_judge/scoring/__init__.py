@@ -1,0 +1,1 @@
+"""Verdicts beside the rows of a stranger's file, without a configuration."""

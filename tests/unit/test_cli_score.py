@@ -1,0 +1,381 @@
+"""`bert-judge score` and `predict`: a stranger's file in, the same file with verdicts out, whatever happens."""
+
+from __future__ import annotations
+
+import csv
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tiny_models
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from bert_judge.cli import app
+from bert_judge.config import Training
+from bert_judge.errors import InputError
+from bert_judge.importers import column_names
+from bert_judge.importers.answers import of_columns
+from bert_judge.importers.streams import open_rows
+from bert_judge.judges.bert import BERTJudge
+from bert_judge.scoring import which_judge
+from bert_judge.scoring.score_file import score_file
+
+ROWS: list[dict[str, Any]] = [
+    {"id": 1, "question": "Capital of France?", "references": ["Paris"], "candidate": "It is Paris, of course.", "model": "a"},
+    {"id": 2, "question": "Was ist 大きい?", "references": ["big", "large"], "candidate": 'say "small",\nor tiny', "model": "b"},
+    {"id": 3, "question": "Half?", "references": ["0.5"], "candidate": None, "model": "b"},
+    {"id": 4, "question": "Thought?", "references": ["yes"], "candidate": "<think>the answer is yes", "model": "b"},
+]
+VERDICTS = ["correct", "incorrect", "invalid", "invalid"]
+REASONS = ["whole", "whole", "empty answer", "unfinished reasoning"]
+
+
+def run(*arguments: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(rows[0])
+            lines.writerows([json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v for v in row.values()] for row in rows)
+    return path
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_bytes().decode().split("\n") if line]
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trained judges are looked for in the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+# --- the same file with verdicts ---
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_every_input_column_is_untouched_and_verdicts_stand_behind(tmp_path: Path, ending: str) -> None:
+    path = write(tmp_path / f"answers.{ending}", ROWS)
+    result = run("score", path, "--judge", "contains")
+    assert result.exit_code == 0, result.output
+    before, after = read(path), read(tmp_path / f"answers.scored.{ending}")
+    assert [{name: row[name] for name in old} for old, row in zip(before, after, strict=True)] == before
+    assert [row["verdict"] for row in after] == VERDICTS
+    assert [row["reason"] for row in after] == REASONS
+    assert [row["score"] for row in after][:2] == ([1.0, 0.0] if ending != "csv" else ["1.0", "0.0"])
+    assert list(after[0])[-3:] == ["verdict", "score", "reason"]
+    # Nothing is left of the work.
+    assert sorted(file.name for file in tmp_path.iterdir()) == [f"answers.{ending}", f"answers.scored.{ending}"]
+
+
+def test_a_line_of_json_is_kept_to_the_letter(tmp_path: Path) -> None:
+    line = '{ "id":1e3, "big": 12345678901234567890.10,"references": "Paris" , "candidate":"Paris", "é": "\\u00e9" }'
+    path = tmp_path / "answers.jsonl"
+    path.write_text(f"\ufeff{line}\n\n", "utf-8")
+    assert run("score", path).exit_code == 0
+    [scored] = (tmp_path / "answers.scored.jsonl").read_text("utf-8").splitlines()
+    assert scored.startswith(line.removesuffix(" }") + ", ") and json.loads(scored)["verdict"] == "correct"
+
+
+def test_a_parquet_file_keeps_its_types_and_metadata(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [("n", pa.int8()), ("references", pa.list_(pa.large_string())), ("candidate", pa.dictionary(pa.int32(), pa.string()))],
+        metadata={"kept": "yes"},
+    )
+    table = pa.table({"n": [1, None], "references": [["a"], None], "candidate": ["a", "b"]}, schema=schema)
+    pq.write_table(table, tmp_path / "answers.parquet")
+    assert run("score", "answers.parquet").exit_code == 0
+    scored = pq.read_table(tmp_path / "answers.scored.parquet")
+    assert scored.schema.metadata[b"kept"] == b"yes"
+    assert scored.select(table.column_names).equals(table)
+    assert scored["verdict"].to_pylist() == ["correct", "invalid"]
+    assert scored["reason"].to_pylist() == ["whole", "no reference"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=20))
+def test_rows_in_are_rows_out_whatever_they_say(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    rows = [{"references": text, "candidate": text, "n": number} for number, text in enumerate(texts)]
+    for ending in ("csv", "jsonl", "parquet"):
+        path = write(folder / f"x.{ending}", rows)
+        source = open_rows(path)
+        reader = of_columns({"references": "references", "candidate": "candidate"}, ending == "csv")
+        tally = score_file(source, reader, folder / f"y.{ending}", which_judge.choose(["exact_match"]))
+        after = read(folder / f"y.{ending}")
+        assert [(row["references"], row["candidate"]) for row in after] == [(text, text) for text in texts]
+        assert tally.rows == len(texts)
+
+
+def test_several_judges_have_columns_of_their_own(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", ROWS[:2])
+    result = run("score", "a.jsonl", "-j", "contains", "-j", "exact_match", "--prefix", "x.")
+    assert [name for name in read(tmp_path / "a.scored.jsonl")[0] if name.startswith("x.")] == [
+        f"x.{judge}_{name}" for judge in ("contains", "exact_match") for name in ("verdict", "score", "reason")
+    ]
+    lines = [line.split() for line in result.stdout.splitlines() if "contains" in line or "exact_match" in line]
+    assert len(lines) == 4 and {line[3] for line in lines} == {"a", "b"}
+
+
+def test_a_cell_that_makes_no_sense_costs_its_row_only(tmp_path: Path) -> None:
+    rows = [{"references": "a", "candidate": "a"}, {"references": "a", "candidate": ["b"]}, {"references": " ", "candidate": "c"}]
+    write(tmp_path / "a.jsonl", rows)
+    result = run("score", "a.jsonl")
+    assert [(row["verdict"], row["reason"]) for row in read(tmp_path / "a.scored.jsonl")] == [
+        ("correct", "whole"),
+        ("invalid", "is ['b']; give a text"),
+        ("invalid", "no reference"),
+    ]
+    assert "invalid: 1 × no reference" in result.stdout
+
+
+# --- which column, which judge ---
+
+
+@pytest.mark.parametrize(
+    ("columns", "told", "found"),
+    [
+        (["question", "references", "candidate", "model"], {}, {"question": "question", "references": "references"}),
+        (["Prompt", "Ground Truth", "Model-Output"], {}, {"question": "Prompt", "references": "Ground Truth"}),
+        (["input", "target", "prediction"], {}, {"question": "input", "references": "target", "candidate": "prediction"}),
+        (["question", "answer", "response"], {}, {"references": "answer", "candidate": "response"}),
+        (["question", "gold", "answer"], {}, {"references": "gold", "candidate": "answer"}),
+        (["prompt", "question", "gold", "output"], {}, {"question": "question"}),
+        (["a", "b"], {"references": "a", "candidate": "b"}, {"references": "a", "candidate": "b"}),
+        (["prompt", "input", "gold", "output"], {"question": "input"}, {"question": "input", "candidate": "output"}),
+    ],
+)
+def test_columns_are_known_by_their_usual_names(columns: list[str], told: dict[str, str], found: dict[str, str]) -> None:
+    assert column_names.guess(Path("x.csv"), columns, told).items() >= found.items()
+
+
+@pytest.mark.parametrize(
+    ("columns", "told", "says"),
+    [
+        (["question", "answer"], {}, "no telling which column holds the references; say --references COLUMN; there are 'question'"),
+        (["gold", "text"], {}, "no telling which column holds the candidate; say --candidate COLUMN"),
+        (["prompt", "input", "gold", "output"], {}, "the question may be in the column 'prompt' or 'input'; say --question COLUMN"),
+        (["gold", "response", "output"], {}, "the candidate may be in the column 'response' or 'output'"),
+        (["gold", "output"], {"candidate": "said"}, "no column 'said' for the candidate; there are 'gold', 'output'"),
+        (["gold", "output"], {"question": "gold"}, "the column 'gold' cannot hold both question and references"),
+    ],
+)
+def test_columns_that_nobody_could_tell(columns: list[str], told: dict[str, str], says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        column_names.guess(Path("x.csv"), columns, told)
+    assert str(caught.value).startswith(f"x.csv: {says}") and "\n" not in str(caught.value)
+
+
+def judge_folder(folder: Path) -> Path:
+    judge = BERTJudge(tiny_models.encoder(folder.parent / f"backbone of {folder.name}"))
+    texts = ["q"], [["Paris"]], ["Paris"]
+    judge.fit(*texts, [1.0], training=Training(epochs=1), features=False, work_folder=folder.parent / f"work of {folder.name}")
+    judge.save(folder)
+    return folder
+
+
+def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", ROWS)
+    assert "contains (no trained judge in results/judges" in run("score", "a.csv").stderr
+    judge_folder(tmp_path / "results" / "judges" / "mine")
+    result = run("score", "a.csv", "--force")
+    assert result.exit_code == 0 and "judge: mine (the only trained judge in results/judges)" in result.stderr
+    scores = [float(row["score"]) for row in read(tmp_path / "a.scored.csv")[:2]]
+    expected = BERTJudge(tmp_path / "results/judges/mine").predict(
+        [row["question"] for row in ROWS[:2]], [row["references"] for row in ROWS[:2]], [row["candidate"] for row in ROWS[:2]]
+    )
+    assert scores == pytest.approx(expected.tolist(), abs=1e-6)
+    judge_folder(tmp_path / "results" / "judges" / "other")
+    assert which_judge.default_name()[0] == "contains"
+    # By its name, by its folder, and as published checkpoints are, without a card.
+    (tmp_path / "results/judges/other/judge.json").unlink()
+    assert [chosen.name for chosen in which_judge.choose(["mine", "contains"])] == ["mine", "contains"]
+    with pytest.raises(InputError, match="never trained"):
+        which_judge.choose(["results/judges/other"])
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["nothing"], "--judge nothing: no such folder, rule or hub checkpoint (owner/name); there are: exact_match, contains"),
+        (["./none"], "--judge ./none: no such folder"),
+        (["contains", "contains"], "--judge: two judges are called 'contains'"),
+    ],
+)
+def test_a_judge_that_is_not_there(names: list[str], says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        which_judge.choose(names)
+    assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
+
+
+def test_the_threshold_is_the_users(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"references": "one two three four", "candidate": "one two"}])
+    for threshold, verdict in ((0.5, "correct"), (0.6, "incorrect")):
+        assert run("score", "a.jsonl", "-j", "rouge_l_recall", "--threshold", threshold, "--force").exit_code == 0
+        assert read(tmp_path / "a.scored.jsonl")[0]["verdict"] == verdict
+
+
+# --- what is refused, before anything is written ---
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "says"),
+    [
+        ("a.csv", None, [], "a.csv: no such file"),
+        ("a.csv", b"", [], "a.csv: the file has no rows"),
+        ("a.csv", b"gold,output\n", [], "a.csv: the file has no rows"),
+        ("a.jsonl", b"\n", [], "a.jsonl: the file has no rows"),
+        ("a.txt", b"x", [], "a.txt: the ending does not tell the format"),
+        ("a.parquet", b"gold,output\n", [], "a.parquet: not a readable parquet file"),
+        ("a.csv", b"gold,output\nGr\xf6\xdfe,1\n", [], "a.csv: not UTF-8 text"),
+        ("a.csv", b"gold,gold\n1,2\n", [], "a.csv: the column 'gold' is there 2 times"),
+        ("a.csv", b"gold,output\n1,2,3\n", [], "a.csv: line 2 has 3 cells and the header 2"),
+        ("a.csv", b'gold,output\n"1,2\n', [], "a.csv: broken CSV near line 2"),
+        ("a.jsonl", b"[1]\n", [], "a.jsonl: line 1 is a JSON list"),
+        ("a.jsonl", b'{"gold": "a", "output": "b", "score": 1}\n', [], "a.jsonl: has a column 'score' already; add --prefix TEXT"),
+        ("a.csv", b"gold,output\n1,2\n", ["-o", "a.csv"], "a.csv: is the file that is read; name another with -o"),
+        ("a.csv", b"gold,output\n1,2\n", ["-o", "b.jsonl"], "b.jsonl: is written in the format of a.csv; let its name end in .csv"),
+        ("a.csv", b"gold,output\n1,2\n", ["-o", "none/b.csv"], "none/b.csv: its folder does not exist"),
+        ("a.csv", b"gold,output\n1,2\n", ["-o", "there.csv"], "there.csv: is there already; add --force"),
+    ],
+)
+def test_what_is_refused_is_one_line_and_destroys_nothing(
+    tmp_path: Path, name: str, content: bytes | None, arguments: list[str], says: str
+) -> None:
+    (tmp_path / "there.csv").write_text("dear", "utf-8")
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    result = run("score", name, *arguments)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith(f"error: {says}")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ('{"references": "a", "candidate": "a", "score": 0}\n', "has a column 'score' already; add --prefix TEXT"),
+        ('{"references": "a", "candid\n', "line 101 is not JSON"),
+    ],
+)
+def test_damage_far_down_the_file_leaves_no_output(tmp_path: Path, bad: str, says: str) -> None:
+    (tmp_path / "a.jsonl").write_text('{"references": "a", "candidate": "a"}\n' * 100 + bad, "utf-8")
+    result = run("score", "a.jsonl")
+    assert result.exit_code == 1 and says in result.stderr
+    assert not (tmp_path / "a.scored.jsonl").exists()
+
+
+# --- long files and kills ---
+
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+from bert_judge.importers.answers import of_columns
+from bert_judge.importers.streams import open_rows
+from bert_judge.judges.protocol import decided
+from bert_judge.scoring.score_file import score_file
+from bert_judge.scoring.which_judge import Chosen
+
+class Judge:
+    revisions, seen = {}, 0
+    def judge(self, rows):
+        self.seen += len(rows)
+        if self.seen > int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [decided(float(row.candidate == row.references[0])) for row in rows]
+
+judge = Judge()
+reader = of_columns({"references": "gold", "candidate": "said", "model": "model"}, sys.argv[1].endswith(".csv"))
+tally = score_file(open_rows(Path(sys.argv[1])), reader, Path(sys.argv[2]), [Chosen("j", "1", judge)])
+print(judge.seen, tally.rows)
+"""
+
+
+def scored_elsewhere(source: Path, output: Path, limit: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM, str(source), str(output), str(limit)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def long_file(path: Path, rows: int) -> Path:
+    lines = (f"m,answer {number},answer {number - number % 2}\n" for number in range(rows))
+    path.write_text("model,gold,said\n" + "".join(lines), "utf-8")
+    return path
+
+
+def test_a_killed_call_goes_on_where_it_was(tmp_path: Path) -> None:
+    source, output = long_file(tmp_path / "a.csv", 3000), tmp_path / "b.csv"
+    killed = scored_elsewhere(source, output, limit=1000)
+    assert killed.returncode == -signal.SIGKILL
+    assert not output.exists()
+    again = scored_elsewhere(source, output, limit=10_000)
+    # 256 rows to a shard: three were whole when the fourth reached the limit.
+    assert again.stdout.split() == [str(3000 - 3 * 256), "3000"], again.stderr
+    rows = read(output)
+    assert [row["verdict"] for row in rows[:4]] == ["correct", "incorrect", "correct", "incorrect"]
+    assert len(rows) == 3000 and not (tmp_path / ".b.csv.parts").exists()
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    peaks = []
+    for rows in (10_000, 60_000):
+        done = scored_elsewhere(long_file(tmp_path / f"{rows}.csv", rows), tmp_path / f"{rows}.out.csv", limit=10**9)
+        assert done.stdout.split() == [str(rows), str(rows)], done.stderr
+        peaks.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+    # Kilobytes; the larger file has 50,000 rows more, of which all texts together would take some 15 MB as Python objects.
+    assert peaks[1] - peaks[0] < 8_000
+
+
+# --- predict ---
+
+
+def test_predict_answers_one_line() -> None:
+    result = run("predict", "It is Paris.", "-r", "Lyon", "-r", "Paris", "-q", "Capital of France?")
+    assert (result.exit_code, result.stdout) == (0, "correct 1.0000\n")
+    assert run("predict", "Rome", "-r", "Paris", "-j", "contains", "-j", "exact_match").stdout == (
+        "contains: incorrect 0.0000\nexact_match: incorrect 0.0000\n"
+    )
+    assert run("predict", "<think>hm", "-r", "Paris", "-j", "contains").stdout == "invalid: unfinished reasoning\n"
+    assert run("predict", "x").stderr.endswith("error: --reference: none is given; say what a right answer is\n")
+
+
+def test_predict_answers_a_pipe_line_by_line() -> None:
+    lines = [{"gold": "Größe", "response": "die GRÖSSE? Größe!", "n": 1}, {"answer": "b", "candidate": "a"}]
+    result = run("predict", "-j", "contains", stdin="".join(json.dumps(line) + "\n\n" for line in lines))
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        lines[0] | {"verdict": "correct", "score": 1.0, "reason": "whole"},
+        lines[1] | {"verdict": "incorrect", "score": 0.0, "reason": "whole"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x\n", "stdin: line 1 is not JSON"),
+        ('{"a": 1}\n', "stdin: no telling which column holds the references"),
+    ],
+)
+def test_predict_refuses_in_one_line(text: str, says: str) -> None:
+    result = run("predict", "-j", "contains", stdin=text)
+    assert result.exit_code == 1 and result.stderr.startswith(f"error: {says}") and result.stderr.count("\n") == 1
