@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # A real SLURM on this one machine, for tests: controller, node daemon and munge on loopback, two partitions, two GPUs.
 #
-#     tests/slurm/cluster.sh up FOLDER       start it, its state in FOLDER
-#     tests/slurm/cluster.sh down FOLDER     stop it and take its configuration out of /etc/slurm again
-#     tests/slurm/cluster.sh crash FOLDER    kill the controller, as a failing head node would
-#     tests/slurm/cluster.sh revive FOLDER   start the controller again, with the state it had
+#     tests/slurm/cluster.sh up FOLDER PID     start it, its state in FOLDER; stop it when the process PID has ended
+#     tests/slurm/cluster.sh down FOLDER       stop it and take its configuration out of /etc/slurm again
+#     tests/slurm/cluster.sh crash FOLDER      kill the controller, as a failing head node would
+#     tests/slurm/cluster.sh revive FOLDER     start the controller again, with the state it had
 #
 # Needs root, and Debian's packages slurm-wlm and munge. The configuration stands in /etc/slurm, because Snakemake's plugin removes
 # every SLURM_* variable from its jobs' environment, SLURM_CONF among them. A configuration that is not of this script stays untouched.
@@ -58,7 +58,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 GresTypes=gpu
 # There is no accounting: finished jobs stay visible to squeue for this long.
-MinJobAge=3600
+MinJobAge=86400
 # Grace between SIGTERM and SIGKILL.
 KillWait=30
 # A requeued job waits until its old credential has expired; two minutes otherwise.
@@ -74,12 +74,21 @@ END
 }
 
 wait_for_idle() {
-    for _ in $(seq 60); do
+    for _ in $(seq 360); do
         sinfo --noheader --format=%t 2>/dev/null | grep -Eq 'idle|mix|alloc' && return
         sleep 0.5
     done
     tail -n 20 "$dir"/*.log >&2
-    die "SLURM did not come up in 30 s; its last lines stand above"
+    die "SLURM did not come up in three minutes; its last lines stand above"
+}
+
+# One at a time on a machine: another run of these tests is waited for, and what a dead one left behind is removed.
+wait_for_turn() {
+    exec 9>/run/bert-judge-slurm.lock
+    flock --timeout 1800 9 || die "the SLURM of another run of these tests has been up for half an hour"
+    [[ -e $conf ]] || return 0
+    grep -q "^$mark" "$conf" || die "$conf is not of this script: this machine has a SLURM already"
+    "$0" down "$(sed -n "1s/^$mark in //p" "$conf")"
 }
 
 up() {
@@ -87,18 +96,29 @@ up() {
     for program in munged slurmctld slurmd; do
         command -v "$program" >/dev/null || die "$program is not installed: apt-get install slurm-wlm munge"
     done
-    [[ ! -e $conf ]] || die "$conf exists; this machine has a SLURM already, or a test left its own behind: $0 down FOLDER"
+    wait_for_turn
     mkdir -p "$dir"/{state,spool} /run/munge
     chmod 755 /run/munge
     head -c 1024 /dev/urandom >"$dir/munge.key"
     chmod 400 "$dir/munge.key"
     write_configuration
+    # It holds the lock for as long as this SLURM is up; the daemons must not.
+    setsid "$0" watch "$dir" "$1" </dev/null >/dev/null 2>&1 &
+    exec 9>&-
     munged --force --key-file="$dir/munge.key" --socket="$socket" --pid-file="$dir/munged.pid" \
         --log-file="$dir/munged.log" --seed-file="$dir/munge.seed"
     slurmctld -c
     slurmd -N localhost
     wait_for_idle
 }
+
+# A test run that was killed takes nothing away itself.
+watch() {
+    while kill -0 "$1" 2>/dev/null && is_own; do sleep 1; done
+    down
+}
+
+is_own() { grep -qx "$mark in $dir" "$conf" 2>/dev/null; }
 
 stop() {
     local pid
@@ -112,8 +132,7 @@ stop() {
 }
 
 down() {
-    if [[ -e $conf ]]; then
-        grep -q "^$mark" "$conf" || die "$conf is not of this script; it stays"
+    if is_own; then
         # Steps outlive the daemons: end them first.
         timeout 10 scancel --signal=KILL --state=RUNNING --user="$USER_NAME" 2>/dev/null || true
         timeout 10 scancel --state=PENDING --user="$USER_NAME" 2>/dev/null || true
@@ -121,16 +140,19 @@ down() {
     stop slurmd
     stop slurmctld
     stop munged
-    rm -f "$conf" /etc/slurm/gres.conf
+    if is_own; then rm -f "$conf" /etc/slurm/gres.conf; fi
 }
 
-[[ $# == 2 ]] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+case ${1-}/$# in
+    up/3 | watch/3 | down/2 | crash/2 | revive/2) ;;
+    *) sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
 USER_NAME=$(id -un)
 dir=$(mkdir -p "$2" && cd "$2" && pwd)
 case $1 in
-    up) up ;;
+    up) up "$3" ;;
+    watch) watch "$3" ;;
     down) down ;;
     crash) stop slurmctld KILL ;;
     revive) slurmctld && wait_for_idle ;;
-    *) die "$1: one of up, down, crash, revive" ;;
 esac

@@ -13,16 +13,22 @@ import tiny_models
 from on_slurm import Cluster, OnSlurm
 from small_run import small_config
 
+CONFIGURATION = Path("/etc/slurm/slurm.conf")
+# How cluster.sh marks its own.
+OWN = "# bert-judge test cluster"
+
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     missing = [name for name in ("slurmctld", "slurmd", "munged", "sbatch") if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"no SLURM can be started here ({', '.join(missing) or 'not root'}); make test-slurm")
+    if CONFIGURATION.exists() and not CONFIGURATION.read_text().startswith(OWN):
+        pytest.skip(f"{CONFIGURATION}: this machine has a SLURM of its own, which these tests leave alone")
     if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
         pytest.skip("no SLURM plugin for Snakemake here; pip install -e '.[slurm]'")
     made = Cluster(tmp_path_factory.mktemp("slurm") / "cluster")
-    made.do("up")
+    made.do("up", os.getpid())
     try:
         yield made
     finally:

@@ -6,23 +6,32 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from workspace import PROJECT, Result, Workspace
 
 SCRIPT = Path(__file__).with_name("cluster.sh")
-# Longest time of a run.
-SECONDS = 1800
+# Longest time of a run, on a machine that is busy with other work.
+SECONDS = 1200
 
 
 class Submitted(NamedTuple):
-    """A job as SLURM remembers it."""
+    """A job as SLURM remembers it; `rule` names its group where it has one, and the wildcards."""
 
     number: str
     state: str
     rule: str
+
+    @property
+    def kind(self) -> str:
+        """Its rule or group without the wildcards of a rule."""
+        return self.rule.removeprefix("rule_").partition("_wildcards")[0]
+
+    def shown(self) -> str:
+        """All that SLURM says of it."""
+        return subprocess.run(["scontrol", "show", "job", self.number], capture_output=True, text=True, check=True).stdout
 
 
 class Cluster:
@@ -31,23 +40,21 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def do(self, verb: str) -> None:
+    def do(self, verb: str, *more: object) -> None:
         """`up`, `down`, `crash` or `revive`."""
         # To a file, not a pipe: the daemons keep what they inherit open.
         log = self.folder.with_suffix(".log")
         with log.open("a") as out:
-            done = subprocess.run([SCRIPT, verb, self.folder], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            command = [str(SCRIPT), verb, str(self.folder), *map(str, more)]
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         assert done.returncode == 0, log.read_text()
 
-    def jobs(self) -> list[Submitted]:
-        """Every job ever submitted, the oldest first, by its rule or group."""
-        command = ["squeue", "--states=all", "--noheader", "--sort=i", "--format=%i|%T|%k"]
+    def jobs(self, run: OnSlurm) -> list[Submitted]:
+        """Every job that was ever submitted from a run's folder, the oldest first."""
+        command = ["squeue", "--states=all", "--noheader", "--sort=i", "--format=%Z|%i|%T|%k"]
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        return [Submitted(*line.strip().split("|")) for line in lines]
-
-    def since(self, before: Sequence[Submitted]) -> list[str]:
-        """Rules or groups of the jobs submitted after `before = jobs()`."""
-        return sorted(job.rule for job in self.jobs()[len(before) :])
+        rows = [line.strip().split("|") for line in lines]
+        return [Submitted(*row) for folder, *row in rows if Path(folder) == run.folder.resolve()]
 
 
 class OnSlurm(Workspace):
