@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from bert_judge import config
-from bert_judge.judges import choices, extraction
+from bert_judge.judges import choices, extraction, stemming
 from bert_judge.judges.math_worker import MathVerifier, Outcome
 from bert_judge.judges.normalization import words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
@@ -158,10 +158,7 @@ class _SplitAlready:
 
 @lru_cache(maxsize=1)
 def _rouge_scorer() -> Any:
-    # Its language toolkit takes seconds to import, which no other rule should pay for.
-    from rouge_score.rouge_scorer import RougeScorer
-
-    return RougeScorer(["rougeL"], tokenizer=_SplitAlready())
+    return stemming.rouge_l(_SplitAlready())
 
 
 # Metric → (function of non-empty reference and answer words, whether it is 0 or 1 whatever the threshold).
@@ -187,9 +184,7 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()
+    return stemming.porter()
 
 
 def _options(row: Row) -> Mapping[str, str]:
