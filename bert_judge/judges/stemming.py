@@ -1,6 +1,6 @@
 """The two classes that word rules take from packages on top of NLTK, without importing all of NLTK.
 
-`import nltk` loads its readers, parsers and classifiers, and scikit-learn with them: two processor seconds, which every job of a grid
+`import nltk` loads its readers, parsers and classifiers, and scikit-learn with them: two processor seconds, which every job
 with such a rule would pay for a stemmer of one file.
 """
 
