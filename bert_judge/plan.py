@@ -23,6 +23,7 @@ from bert_judge.config import (
     LocalModel,
     Model,
     SimulatedJudge,
+    SimulatedModel,
     TaskSource,
     parse,
 )
@@ -40,7 +41,7 @@ STAGE_VERSIONS = {
     "overlap": 1,
     "judge": 1,
     "scores": 1,
-    "standings": 1,
+    "standings": 2,
     "audit": 1,
     "report": 1,
 }
@@ -250,8 +251,18 @@ class Plan:
             "gold": self.config.gold,
             "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], BertJudge)],
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
+            "styles": self.styles(),
             "tables": [[m, t] for m, t in self.scored],
         }
+
+    def styles(self) -> dict[str, str]:
+        """How each scored model writes, where the configuration tells: of simulated ones the commonest style."""
+        found = {}
+        for model in sorted({model for model, _ in self.scored}):
+            if isinstance(entry := self.models[model], SimulatedModel):
+                weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style
+                found[model] = max(weights, key=lambda style: weights[style])
+        return found
 
     def audit_spec(self) -> Spec:
         """Which answers people are asked about."""

@@ -14,7 +14,18 @@ from bert_judge import plan, tables, targets, tasks
 from bert_judge.errors import ConfigError
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json"]
-STANDINGS_FILES = ["results/standings.parquet", "results/agreement.parquet", "results/comparisons.parquet"]
+STANDINGS = "results/standings.parquet"
+# What is told from the score tables.
+STANDINGS_FILES = [
+    STANDINGS,
+    "results/model_pairs.parquet",
+    "results/agreement.parquet",
+    "results/comparisons.parquet",
+    "results/judge_pairs.parquet",
+    "results/moves.parquet",
+    "results/reliability.parquet",
+    "results/thresholds.parquet",
+]
 STARTED = time.time()
 
 # The jobs of a large grid are millions of objects that stay; looking through them for garbage takes a third of the planning time.
@@ -307,7 +318,7 @@ def audit_files():
 
 def show_standings():
     """Print the standings when this run has made them."""
-    made = Path(STANDINGS_FILES[0])
+    made = Path(STANDINGS)
     if made.exists() and made.stat().st_mtime >= STARTED:
         from bert_judge.cli.show_standings import show
 

@@ -1,8 +1,6 @@
 rule build_report:
     input:
-        standings="results/standings.parquet",
-        agreement="results/agreement.parquet",
-        comparisons="results/comparisons.parquet",
+        standings=STANDINGS_FILES,
         scores=tables_of("scores/{model}/{task}", PLAN.scored),
         audit=audit_files(),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),

@@ -2,9 +2,14 @@ rule build_standings:
     input:
         scores=tables_of("scores/{model}/{task}", PLAN.scored),
     output:
-        standings=update("results/standings.parquet"),
+        model_pairs=update("results/model_pairs.parquet"),
         agreement=update("results/agreement.parquet"),
         comparisons=update("results/comparisons.parquet"),
+        judge_pairs=update("results/judge_pairs.parquet"),
+        moves=update("results/moves.parquet"),
+        reliability=update("results/reliability.parquet"),
+        thresholds=update("results/thresholds.parquet"),
+        standings=update("results/standings.parquet"),
     log:
         "<logs>/standings.log",
     benchmark:

@@ -10,9 +10,7 @@ with job_log(snakemake.log[0]):
     folders = [Path(path).parent for path in snakemake.input.judges]
     build_report(
         json.loads(snakemake.params.spec),
-        Path(snakemake.input.standings),
-        Path(snakemake.input.agreement),
-        Path(snakemake.input.comparisons),
+        Path(snakemake.input.standings[0]).parent,
         [Path(path) for path in snakemake.input.scores],
         {folder.name: folder for folder in folders},
         Path(snakemake.output[0]),

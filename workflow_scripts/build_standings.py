@@ -1,4 +1,4 @@
-"""Accuracy per model and task, agreement with the gold labels, comparisons of judges."""
+"""Accuracy per model and task, who is better than whom, agreement and comparisons of judges."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,5 @@ with job_log(snakemake.log[0]):
     build_standings(
         json.loads(snakemake.params.spec),
         [Path(path) for path in snakemake.input.scores],
-        Path(snakemake.output.standings),
-        Path(snakemake.output.agreement),
-        Path(snakemake.output.comparisons),
+        Path(snakemake.output.standings).parent,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,22 +12,18 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.encoder.calibration import expected_calibration_error
 from bert_judge.evaluation import statistics
+from bert_judge.evaluation.grid import MODEL
+from bert_judge.evaluation.model_pairs import Groups
 
-# Columns of a frame of verdicts; parentheses keep them apart from any judge's name.
-MODEL = "(model)"
-TASK = "(task)"
 # The judge that gives every answer the commoner gold verdict: what agreement is worth nothing.
 MAJORITY = "(majority class)"
-
-# (level, group) → rows with a valid gold verdict.
-Groups = Mapping[tuple[str, str], pd.DataFrame]
 
 
 def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.DataFrame:
     """One row per group and judge, in the schema `tables.AGREEMENT`; the majority class comes last.
 
     Args:
-        groups: frames with (model), (task), sample_id, and score and verdict columns of the judges.
+        groups: (level, group) → rows with a valid gold verdict: (model), sample_id, and score and verdict of the judges.
         judges: those to compare with gold.
         gold: the judge that counts as the truth; its verdicts in `groups` are all valid.
     """
@@ -95,6 +91,7 @@ def _on_rows(said: pd.Categorical, truth: pd.Categorical, clusters: np.ndarray) 
         "high": interval.high,
         "macro_f1": statistics.macro_f1(said, truth),
         "kappa": statistics.kappa(said, truth),
+        "scott_pi": statistics.scott_pi(said, truth),
         "invalid": float(np.mean(said == "invalid")) if len(said) else math.nan,
     }
 
@@ -102,10 +99,14 @@ def _on_rows(said: pd.Categorical, truth: pd.Categorical, clusters: np.ndarray) 
 def _on_scores(scores: np.ndarray | None, truth: pd.Categorical) -> dict[str, float]:
     """Measures of the scores, over the rows that have one."""
     if scores is None:
-        return {"ece": math.nan, "auroc": math.nan}
+        return dict.fromkeys(("ece", "brier", "auroc"), math.nan)
     known = ~np.isnan(scores)
-    right = (truth == "correct")[known]
-    return {"ece": expected_calibration_error(scores[known], right), "auroc": statistics.auroc(scores[known], right)}
+    score, right = scores[known], (truth == "correct")[known]
+    return {
+        "ece": expected_calibration_error(score, right),
+        "brier": statistics.brier(score, right),
+        "auroc": statistics.auroc(score, right),
+    }
 
 
 def _on_models(model: np.ndarray, said: pd.Categorical, truth: pd.Categorical) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from bert_judge import tables
+from bert_judge.encoder.calibration import BINS, bin_of
 from bert_judge.evaluation.statistics import CONFIDENCE, Interval, Verdicts
 
 RESAMPLES = 1000
-BINS = 10
 Sums = NDArray[np.float64]
 
 
@@ -82,9 +82,8 @@ def _kappa(cells: Sums) -> Sums:
 
 def _ece(scores: Sums, truth: NDArray[np.bool_], code: NDArray[np.intp], weights: Sums) -> Sums:
     """Naeini et al. 2015, with equally wide bins."""
-    bin_of = np.minimum((scores * BINS).astype(int), BINS - 1)
     gaps = np.zeros((weights.shape[1], BINS))
-    np.add.at(gaps, (code, bin_of), scores - truth)
+    np.add.at(gaps, (code, bin_of(scores)), scores - truth)
     rows = np.bincount(code, minlength=weights.shape[1])
     return _share(np.abs(weights @ gaps).sum(axis=1), weights @ rows)
 

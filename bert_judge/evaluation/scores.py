@@ -9,11 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.candidates import endings
 from bert_judge.errors import InputError
+from bert_judge.evaluation.groups import LENGTH, STATUS
 
 KEY = ["sample_id", "attempt"]
 # Answers can be long; few at a time keep memory small.
@@ -51,6 +54,17 @@ def read_verdicts(path: Path, judges: Sequence[str]) -> pd.DataFrame:
     names = {*KEY, *(name for judge in judges for name in (judge, f"{judge}_verdict"))}
     schema = tables.scores_schema(judges)
     return tables.read(path, replace(schema, columns=tuple(c for c in schema.columns if c.name in names)))
+
+
+def read_traits(path: Path) -> dict[str, NDArray[Any]]:
+    """(status) and (characters) of each answer of a score table, in its order; few texts are in memory at a time."""
+    schema = tables.scores_schema([])
+    schema = replace(schema, columns=tuple(c for c in schema.columns if c.name in ("candidate", "status")))
+    parts = [(batch["status"], batch["candidate"].str.len()) for batch in tables.read_batches(path, schema, ROWS_AT_ONCE)]
+    if not parts:
+        return {STATUS: np.array([], dtype=object), LENGTH: np.array([], dtype=np.int64)}
+    status, length = (np.concatenate([np.asarray(part) for part in column]) for column in zip(*parts, strict=True))
+    return {STATUS: status, LENGTH: length.astype(np.int64)}
 
 
 def read_texts(path: Path, wanted: Collection[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:

@@ -1,10 +1,10 @@
-"""From score tables to what is read first: accuracy per model, task and judge, and the judges' agreement with gold."""
+"""From score tables to what is read first: accuracy per model, task and judge, who is better than whom, how far judges agree."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,44 +13,79 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation import agreement as agreeing
+from bert_judge.evaluation import groups, model_pairs, places, reliability, statistics
 from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation import statistics
+from bert_judge.evaluation.grid import MODEL, TASK
 
+# What `build_standings` writes, each as {name}.parquet; the standings are the last.
+MADE = {
+    schema.name: schema
+    for schema in (
+        tables.MODEL_PAIRS,
+        tables.AGREEMENT,
+        tables.COMPARISONS,
+        tables.JUDGE_PAIRS,
+        tables.MOVES,
+        tables.RELIABILITY,
+        tables.THRESHOLDS,
+        tables.STANDINGS,
+    )
+}
 log = logging.getLogger(__name__)
 
 
-def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], standings: Path, agreement: Path, comparisons: Path) -> None:
-    """Write the standings, and the judges' agreement with gold; without gold the latter two are tables without rows.
+def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Path) -> None:
+    """Write the tables of `MADE`; without gold, those that compare with it have no rows.
 
-    Texts are never read: memory holds a score and a verdict per answer and judge.
+    Of the texts only the lengths are read: memory holds a score and a verdict per answer and judge.
 
     Args:
-        spec: `judges`, `gold`, `trained`, `families`, `tables`, as `Plan.standings_spec` makes it.
+        spec: `judges`, `gold`, `trained`, `families`, `styles`, `tables`, as `Plan.standings_spec` makes it.
         scores: the score tables of all (model, task) in `tables`, in any order.
-        standings, agreement, comparisons: where the tables go.
+        folder: where the tables go.
 
     Raises:
         InputError: a file is not a score table, or lacks a judge.
     """
     judges, gold = spec["judges"], spec["gold"]
-    frame = load_verdicts(scores, judges)
-    tables.write(_standings(frame, judges), standings, tables.STANDINGS, spec, revisions(scores))
-    agreed, compared = tables.empty(tables.AGREEMENT), tables.empty(tables.COMPARISONS)
-    if gold is not None:
-        groups = dict(_groups(frame[frame[f"{gold}_verdict"] != "invalid"], spec["families"]))
-        others = [judge for judge in judges if judge != gold]
-        trained = [judge for judge in others if judge in spec["trained"]]
-        agreed = agreeing.agreement_table(groups, others, gold)
-        compared = agreeing.comparison_table(groups, others, trained, gold)
-    tables.write(agreed, agreement, tables.AGREEMENT, spec)
-    tables.write(compared, comparisons, tables.COMPARISONS, spec)
+    frame = load_verdicts(scores, judges, traits=True)
+    trained = [judge for judge in judges if judge in spec["trained"] and judge != gold]
+    families = dict(groups.by_family(frame, spec["families"]))
+    made = {
+        "model_pairs": model_pairs.model_pairs_table(dict(groups.by_task(frame)), judges),
+        "judge_pairs": places.judge_pairs_table(families, judges, gold),
+        "moves": places.moves_table(families, judges, gold or next(iter(trained), None)),
+        **_against_gold(frame, spec, trained),
+        "standings": _standings(frame, judges),
+    }
+    for name, schema in MADE.items():
+        made_of = revisions(scores) if name == "standings" else None
+        tables.write(made.get(name, tables.empty(schema)), folder / f"{name}.parquet", schema, spec, made_of)
     log.info("%d answers in %d score tables, %d judges", len(frame), len(scores), len(judges))
 
 
-def load_verdicts(scores: Sequence[Path], judges: Sequence[str]) -> pd.DataFrame:
+def _against_gold(frame: pd.DataFrame, spec: Mapping[str, Any], trained: Sequence[str]) -> dict[str, pd.DataFrame]:
+    if (gold := spec["gold"]) is None:
+        return {}
+    others = [judge for judge in spec["judges"] if judge != gold]
+    known = frame[frame[f"{gold}_verdict"] != "invalid"]
+    families = dict(groups.by_family(known, spec["families"]))
+    traits = dict(groups.by_trait(known, spec.get("styles", {})))
+    return {
+        "agreement": agreeing.agreement_table({**families, **traits}, others, gold),
+        "comparisons": agreeing.comparison_table(families, others, trained, gold),
+        "reliability": reliability.reliability_table(known, others, gold),
+        "thresholds": reliability.thresholds_table(known, others, gold),
+    }
+
+
+def load_verdicts(scores: Sequence[Path], judges: Sequence[str], traits: bool = False) -> pd.DataFrame:
     """All answers of several score tables: `model`, `task`, `sample_id`, `attempt`, then score and verdict of each judge.
 
     Sorted by task, model, sample_id and attempt, so that nothing depends on the order of the files.
+
+    Args:
+        traits: also (status) and (characters) of each answer.
     """
     frames = []
     for path in scores:
@@ -58,11 +93,12 @@ def load_verdicts(scores: Sequence[Path], judges: Sequence[str]) -> pd.DataFrame
         frame = score_tables.read_verdicts(path, judges)
         for judge in judges:
             frame[f"{judge}_verdict"] = pd.Categorical(frame[f"{judge}_verdict"], categories=tables.VERDICTS)
-        frames.append(frame.assign(**{agreeing.MODEL: model, agreeing.TASK: task}))
+        more = score_tables.read_traits(path) if traits else {}
+        frames.append(frame.assign(**{MODEL: model, TASK: task, **more}))
     if not frames:
-        columns = [agreeing.MODEL, agreeing.TASK, *score_tables.KEY, *(n for j in judges for n in (j, f"{j}_verdict"))]
-        return pd.DataFrame(columns=columns)
-    return pd.concat(frames, ignore_index=True).sort_values([agreeing.TASK, agreeing.MODEL, *score_tables.KEY], ignore_index=True)
+        columns = [MODEL, TASK, *score_tables.KEY, *(n for j in judges for n in (j, f"{j}_verdict"))]
+        return pd.DataFrame(columns=[*columns, *([groups.STATUS, groups.LENGTH] if traits else [])])
+    return pd.concat(frames, ignore_index=True).sort_values([TASK, MODEL, *score_tables.KEY], ignore_index=True)
 
 
 def revisions(paths: Sequence[Path]) -> dict[str, str]:
@@ -75,17 +111,18 @@ def revisions(paths: Sequence[Path]) -> dict[str, str]:
 
 def _standings(frame: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
     """Rows in reading order: all tasks, then each; judges as configured; best model first."""
-    parts = [("all", "all", frame), *(("task", str(task), part) for task, part in frame.groupby(agreeing.TASK, sort=True))]
     rows = []
-    for level, task, part in parts:
-        by_model = [(str(model), answers) for model, answers in part.groupby(agreeing.MODEL, sort=True)]
+    for (level, task), part in groups.by_task(frame):
+        by_model = [(str(model), answers) for model, answers in part.groupby(MODEL, sort=True)]
+        ranks = places.ranks(part, judges)
         for judge in judges:
             found = [
-                {"level": level, "task": task, "model": model, "judge": judge, **accuracy(answers, judge)}
+                {"level": level, "task": task, "model": model, "judge": judge, **accuracy(answers, judge), **ranks[judge, model]}
                 for model, answers in by_model
             ]
             rows += sorted(found, key=_best_first)
-    return pd.DataFrame(rows, columns=tables.STANDINGS.names)
+    made = pd.DataFrame(rows, columns=tables.STANDINGS.names)
+    return made.astype(dict.fromkeys(["rank", "rank_low", "rank_high"], "Int64"))
 
 
 def _best_first(row: Mapping[str, Any]) -> tuple[bool, float, str]:
@@ -109,11 +146,3 @@ def accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
         "accuracy_if_right": float(np.mean(right | ~valid)) if len(answers) else math.nan,
     }
 
-
-def _groups(frame: pd.DataFrame, families: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
-    """(level, name) → rows: everything, each family, each task."""
-    yield ("all", "all"), frame
-    for family, part in frame.groupby(frame[agreeing.TASK].map(families), sort=True):
-        yield ("family", str(family)), part
-    for task, part in frame.groupby(agreeing.TASK, sort=True):
-        yield ("task", str(task)), part

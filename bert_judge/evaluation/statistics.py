@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn import metrics
 from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 # Texts out of `tables.VERDICTS`, one per row.
@@ -77,24 +78,71 @@ def _effective_size(residuals: NDArray[np.float64], code: NDArray[np.intp], grou
 def paired_difference(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, seed: int = 0) -> Interval:
     """Mean of first minus second over the same rows, with a 95% percentile bootstrap over clusters.
 
-    Drawing clusters with replacement is drawing from the distinct pairs (sum of differences, rows) with their multiplicities, so
-    the cost depends on the few distinct pairs and not on the number of clusters.
-
     Args:
         first, second: shape (n,), booleans of the same rows.
         clusters: shape (n,), as in `proportion`.
         seed: same seed, same interval.
     """
-    difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
-    if len(difference) == 0:
-        return UNKNOWN
+    difference = np.asarray(first, dtype=np.int64) - np.asarray(second, dtype=np.int64)
     code, _ = pd.factorize(np.asarray(clusters))
-    per_cluster = np.stack([np.bincount(code, difference), np.bincount(code)], axis=1)
-    kinds, count = np.unique(per_cluster, axis=0, return_counts=True)
-    draws = np.random.default_rng(seed).multinomial(count.sum(), count / count.sum(), size=RESAMPLES) @ kinds
+    return mean_of_clusters(np.bincount(code, difference).astype(np.int64), np.bincount(code), seed)
+
+
+def mean_of_clusters(sums: ArrayLike, rows: ArrayLike, seed: int = 0) -> Interval:
+    """Sum of `sums` over sum of `rows`, with a 95% percentile bootstrap over clusters.
+
+    Drawing clusters with replacement is drawing from the distinct pairs (sum, rows) with their multiplicities, so the cost
+    depends on the few distinct pairs and not on the number of clusters.
+
+    Args:
+        sums, rows: shape (clusters,), whole numbers, rows above 0.
+        seed: same seed, same interval.
+    """
+    total, size = np.asarray(sums, dtype=np.int64), np.asarray(rows, dtype=np.int64)
+    if not len(total):
+        return UNKNOWN
+    lowest, width = int(total.min()), int(size.max()) + 1
+    number = np.bincount((total - lowest) * width + size)
+    kind = np.flatnonzero(number)
+    pairs, count = np.stack([kind // width + lowest, kind % width], axis=1), number[kind]
+    draws = np.random.default_rng(seed).multinomial(count.sum(), count / count.sum(), size=RESAMPLES) @ pairs
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(draws[:, 0] / draws[:, 1], [tail, 1 - tail])
-    return Interval(float(difference.mean()), float(low), float(high))
+    return Interval(float(total.sum() / size.sum()), float(low), float(high))
+
+
+def sign_test_p(more: ArrayLike, fewer: ArrayLike) -> NDArray[np.float64]:
+    """Exact two-sided McNemar (sign) test, any shape: `more` cases speak for one side, `fewer` for the other; 1 without any case."""
+    b, c = np.asarray(more), np.asarray(fewer)
+    return np.minimum(2 * stats.binom.cdf(np.minimum(b, c), b + c, 0.5), 1.0)
+
+
+def detectable_difference(sums: ArrayLike, rows: ArrayLike, power: float = 0.8) -> float:
+    """Smallest true mean difference that a two-sided test at 5% finds with this power, were the differences spread as here.
+
+    (z(0.975) + z(power)) times the cluster-robust standard error; with one row per cluster this is Connor's (1987, Biometrics
+    43:207) for McNemar's test. NaN for fewer than two clusters, and where all differ by the same amount: that says nothing of
+    the spread.
+
+    Args:
+        sums, rows: as in `mean_of_clusters`.
+    """
+    total, size = np.asarray(sums, dtype=float), np.asarray(rows, dtype=float)
+    n = len(total)
+    if n < 2:
+        return math.nan
+    residuals = total - total.sum() / size.sum() * size
+    error = math.sqrt(float((residuals**2).sum()) * n / (n - 1)) / size.sum()
+    return (stats.norm.ppf((1 + CONFIDENCE) / 2) + stats.norm.ppf(power)) * error if error > 0 else math.nan
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """p values of one family, shape (n,), adjusted after Holm 1979; NaN stays NaN and is no member."""
+    p = np.asarray(p_values, dtype=float)
+    adjusted, known = np.full(p.shape, math.nan), ~np.isnan(p)
+    if known.any():
+        adjusted[known] = multipletests(p[known], method="holm")[1]
+    return adjusted
 
 
 def mcnemar_p(first: ArrayLike, second: ArrayLike) -> float:
@@ -121,6 +169,24 @@ def kappa(verdicts: Verdicts, gold: Verdicts) -> float:
     if len({*said, *truth}) < 2:
         return math.nan
     return float(metrics.cohen_kappa_score(truth, said, sample_weight=rows))
+
+
+def scott_pi(verdicts: Verdicts, others: Verdicts) -> float:
+    """Scott's pi (1955), shape (n,) texts: kappa with one common distribution of verdicts for both sides; NaN where it is 0/0."""
+    said, truth, rows = _cells(verdicts, others)
+    if len({*said, *truth}) < 2:
+        return math.nan
+    n = sum(rows)
+    observed = sum(count for a, b, count in zip(said, truth, rows, strict=True) if a == b) / n
+    common = pd.Series([*rows, *rows]).groupby([*said, *truth]).sum() / (2 * n)
+    expected = float((common**2).sum())
+    return (observed - expected) / (1 - expected)
+
+
+def brier(scores: ArrayLike, positive: ArrayLike) -> float:
+    """Mean squared distance between score and truth (Brier 1950); NaN without rows. Shapes (n,): scores in [0, 1], booleans."""
+    truth = np.asarray(positive, dtype=bool)
+    return float(metrics.brier_score_loss(truth, np.asarray(scores, dtype=float), pos_label=True)) if len(truth) else math.nan
 
 
 def _cells(verdicts: Verdicts, gold: Verdicts) -> tuple[list[str], list[str], list[int]]:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation.standings import load_verdicts
+from bert_judge.evaluation.standings import MADE, load_verdicts
 from bert_judge.report import disagreements, pages, sections, words
 
 DISAGREEMENTS = 60
@@ -27,9 +27,7 @@ log = logging.getLogger(__name__)
 
 def build_report(
     spec: Mapping[str, Any],
-    standings: Path,
-    agreement: Path,
-    comparisons: Path,
+    folder: Path,
     scores: Sequence[Path],
     judges: Mapping[str, Path],
     output: Path,
@@ -39,7 +37,7 @@ def build_report(
 
     Args:
         spec: as `Plan.report_spec` makes it.
-        standings, agreement, comparisons: what `build_standings` wrote.
+        folder: where `build_standings` wrote.
         scores: the score tables, in any order.
         judges: trained judge → its folder, which holds metrics.json.
         output: the HTML file.
@@ -51,12 +49,12 @@ def build_report(
     views = sections.judge_views(spec)
     lead = sections.lead_judge(views)
     names = [view.name for view in views]
-    ranked = tables.read(standings, tables.STANDINGS)
+    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in MADE.items()}
+    ranked, agreed = found["standings"], found["agreement"]
     verdicts = load_verdicts(scores, names)
     chosen = disagreements.choose(verdicts, names, spec["gold"], sections.shown_trained(spec), DISAGREEMENTS)
     files = {score_tables.origin(path): Path(path) for path in scores}
     best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]
-    agreed = tables.read(agreement, tables.AGREEMENT)
     errors = sections.errors(agreed)
     page = (
         _environment()
@@ -72,10 +70,10 @@ def build_report(
             audit=spec.get("audit"),
             corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
             errors=errors,
-            agreement=sections.agreement_views(agreed, tables.read(comparisons, tables.COMPARISONS), spec),
+            agreement=sections.agreement_views(agreed, found["comparisons"], spec),
             validation=sections.validation(judges),
             disagreements=disagreements.load(chosen, names, files),
-            provenance=_provenance(standings),
+            provenance=_provenance(folder / "standings.parquet"),
             style=Markup(pages.resource("report.css")),
             script=Markup(pages.resource("report.js")),
             script_hash=pages.script_hash(pages.resource("report.js")),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation.agreement import MODEL, TASK
+from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.report.sections import records
 
 # Longer texts are shown by their beginning and end: the verdict often hangs on the last sentence.

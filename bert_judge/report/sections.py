@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from bert_judge.errors import InputError
-from bert_judge.evaluation import agreement as agreeing
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
+from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.report import words
 
 # Colours that repeat when there are more judges; shapes and names tell them apart too.
@@ -115,9 +115,9 @@ def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> words.Duel |
     """The leader against the runner-up, on the answers that have a counterpart; None without any."""
     if len(best) < 2:
         return None
-    column, key = f"{judge}_verdict", [agreeing.TASK, "sample_id", "attempt"]
+    column, key = f"{judge}_verdict", [TASK, "sample_id", "attempt"]
     valid = verdicts[verdicts[column] != "invalid"]
-    first, second = (valid[valid[agreeing.MODEL] == model].set_index(key)[column] for model in best["model"].iloc[:2])
+    first, second = (valid[valid[MODEL] == model].set_index(key)[column] for model in best["model"].iloc[:2])
     both = pd.concat([first.rename("first"), second.rename("second")], axis=1, join="inner")
     if both.empty:
         return None
@@ -144,7 +144,7 @@ def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Ma
     for task in agreement["group"][agreement["level"] == "task"].unique():
         members.setdefault(spec["families"][task], []).append(task)
     found = []
-    for key, part in agreement.groupby(["level", "group"], sort=False):
+    for key, part in agreement[agreement["level"].isin(LEVEL_TITLES)].groupby(["level", "group"], sort=False):
         level, group = map(str, key)
         if (level == "family" and len(members) == 1) or (level == "task" and len(members[spec["families"][group]]) == 1):
             continue

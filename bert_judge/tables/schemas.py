@@ -120,10 +120,11 @@ DATASET = Schema(
 )
 
 LEVELS = ("all", "family", "task")
+TRAITS = ("model", "length", "style", "status")
 
 STANDINGS = Schema(
     "standings",
-    1,
+    2,
     ("level", "task", "model", "judge"),
     (
         Column("level", pa.string(), "'task', or 'all' for the answers to all tasks together", allowed=("all", "task")),
@@ -138,6 +139,35 @@ STANDINGS = Schema(
         Column("invalid", pa.float64(), "share of invalid verdicts; null without rows", nullable=True),
         Column("accuracy_if_wrong", pa.float64(), "accuracy if every invalid verdict were wrong", nullable=True),
         Column("accuracy_if_right", pa.float64(), "accuracy if every invalid verdict were right", nullable=True),
+        Column("rank", pa.int64(), "place by accuracy, 1 is best; equal models share the better one", nullable=True),
+        Column("rank_low", pa.int64(), "best place of the 95% interval, from one bootstrap over questions", nullable=True),
+        Column("rank_high", pa.int64(), "worst place of it", nullable=True),
+    ),
+)
+
+MODEL_PAIRS = Schema(
+    "model_pairs",
+    1,
+    ("level", "task", "judge", "model", "other"),
+    (
+        Column("level", pa.string(), "'task', or 'all' for the answers to all tasks together", allowed=("all", "task")),
+        Column("task", pa.string(), "name of the task, or 'all'"),
+        Column("judge", pa.string(), "name of the judge"),
+        Column("model", pa.string(), "the one of the two with the higher accuracy in the standings"),
+        Column("other", pa.string(), "the other one"),
+        Column("n", pa.int64(), "answers that both gave (same question, same attempt) and the judge decided"),
+        Column("questions", pa.int64(), "distinct questions among them"),
+        Column("difference", pa.float64(), "accuracy of model minus accuracy of other on them; null without any", nullable=True),
+        Column("low", pa.float64(), "lower end of the 95% interval, bootstrapped over questions", nullable=True),
+        Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
+        Column("p_value", pa.float64(), "exact McNemar test over questions, two-sided", nullable=True),
+        Column("p_holm", pa.float64(), "the same, adjusted (Holm) for all pairs of this task and judge", nullable=True),
+        Column(
+            "detectable",
+            pa.float64(),
+            "smallest true difference that such a comparison finds in 80% of cases at the 5% level; null where the two never differ",
+            nullable=True,
+        ),
     ),
 )
 
@@ -146,11 +176,11 @@ LEVEL = Column("level", pa.string(), "what the group is", allowed=LEVELS)
 
 AGREEMENT = Schema(
     "agreement",
-    1,
+    2,
     ("level", "group", "judge"),
     (
-        LEVEL,
-        GROUP,
+        Column("level", pa.string(), "what the answers of the group have in common", allowed=(*LEVELS, *TRAITS)),
+        Column("group", pa.string(), "name of the task, family, model, style or status, characters of the answers, or 'all'"),
         Column("judge", pa.string(), "the judge that is compared with the gold labels, or '(majority class)'"),
         Column("n", pa.int64(), "rows with a valid gold label"),
         Column("questions", pa.int64(), "distinct questions among them"),
@@ -164,7 +194,9 @@ AGREEMENT = Schema(
         Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
         Column("macro_f1", pa.float64(), "mean of the F1 of correct and of incorrect", nullable=True),
         Column("kappa", pa.float64(), "Cohen's kappa; null where both have one class", nullable=True),
+        Column("scott_pi", pa.float64(), "Scott's pi; null where both have one class", nullable=True),
         Column("ece", pa.float64(), "expected calibration error of the scores, 10 bins", nullable=True),
+        Column("brier", pa.float64(), "mean squared distance between score and truth", nullable=True),
         Column("auroc", pa.float64(), "area under the ROC curve of the scores; null where gold has one class", nullable=True),
         Column("invalid", pa.float64(), "share of invalid verdicts", nullable=True),
         Column("models", pa.int64(), "models with a valid gold label in the group"),
@@ -213,6 +245,82 @@ COMPARISONS = Schema(
     ),
 )
 
+JUDGE_PAIRS = Schema(
+    "judge_pairs",
+    1,
+    ("level", "group", "judge", "other"),
+    (
+        LEVEL,
+        GROUP,
+        Column("judge", pa.string(), "the first of the two judges in the configuration"),
+        Column("other", pa.string(), "the second"),
+        Column("n", pa.int64(), "answers; of a pair with gold, those that gold decided"),
+        Column("questions", pa.int64(), "distinct questions among them"),
+        Column("agreement", pa.float64(), "share with the same verdict, invalid being one; null without rows", nullable=True),
+        Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
+        Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
+        Column("kappa", pa.float64(), "Cohen's kappa; null where both have one class", nullable=True),
+        Column("scott_pi", pa.float64(), "Scott's pi; null where both have one class", nullable=True),
+        Column("macro_f1", pa.float64(), "mean of the F1 of correct and of incorrect; the same either way round", nullable=True),
+        Column("models", pa.int64(), "models in the group"),
+        Column(
+            "rank_correlation",
+            pa.float64(),
+            "Kendall's tau-b between the two orders of the models; invalid verdicts count as wrong",
+            nullable=True,
+        ),
+        Column("rank_correlation_low", pa.float64(), "lower end of its 95% interval, bootstrapped over questions", nullable=True),
+        Column("rank_correlation_high", pa.float64(), "upper end of its interval", nullable=True),
+    ),
+)
+
+MOVES = Schema(
+    "moves",
+    1,
+    ("level", "group", "judge", "model"),
+    (
+        LEVEL,
+        GROUP,
+        Column("judge", pa.string(), "name of the judge"),
+        Column("reference", pa.string(), "the judge whose order counts: gold, else the first trained one"),
+        MODEL,
+        Column("n", pa.int64(), "answers with a valid verdict of the reference; an invalid one of the judge counts as wrong"),
+        Column("rank_reference", pa.int64(), "the model's place under the reference, 1 is best", nullable=True),
+        Column("rank", pa.int64(), "its place under the judge", nullable=True),
+        Column("moved", pa.int64(), "places that the judge moves it; positive is too good a place", nullable=True),
+        Column("low", pa.int64(), "lower end of the 95% interval, from one bootstrap over questions", nullable=True),
+        Column("high", pa.int64(), "upper end of it", nullable=True),
+    ),
+)
+
+RELIABILITY = Schema(
+    "reliability",
+    1,
+    ("judge", "bin"),
+    (
+        Column("judge", pa.string(), "name of the judge"),
+        Column("bin", pa.int64(), "tenth of the scale of scores, 0 to 9; bins without rows are left out"),
+        Column("n", pa.int64(), "answers with a score of this judge in it and a valid gold verdict"),
+        Column("score", pa.float64(), "their mean score"),
+        Column("right", pa.float64(), "share of them that gold calls correct"),
+        Column("low", pa.float64(), "lower end of its 95% interval, clustered by question"),
+        Column("high", pa.float64(), "upper end of the interval"),
+    ),
+)
+
+THRESHOLDS = Schema(
+    "thresholds",
+    1,
+    ("judge", "threshold"),
+    (
+        Column("judge", pa.string(), "name of the judge"),
+        Column("threshold", pa.float64(), "lowest score that would count as correct"),
+        Column("n", pa.int64(), "answers with a score of this judge and a valid gold verdict"),
+        Column("agreement", pa.float64(), "share of them with the gold verdict at this threshold"),
+        Column("macro_f1", pa.float64(), "mean of the F1 of correct and of incorrect"),
+        Column("called", pa.float64(), "share that would be called correct"),
+    ),
+)
 
 METHODS = ("judge", "people", "ppi", "rogan_gladen")
 

@@ -8,12 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
-from sklearn.metrics import f1_score
 
 from bert_judge import tables
+from bert_judge.encoder.calibration import THRESHOLDS, reliability, threshold_curve
 
-BINS = 10
-THRESHOLDS = np.linspace(0.05, 0.95, 37)
 BLUE, GREY = "#3d5a80", "#8d99a6"
 
 
@@ -41,26 +39,21 @@ def draw_curves(scores: ArrayLike, labels: ArrayLike, threshold: float, path: st
 
 def _reliability(axes: Axes, p: np.ndarray, y: np.ndarray) -> None:
     """Points: share of right rows over mean score, per tenth of the scale, as large as the bin has rows."""
-    bin_of = np.minimum((p * BINS).astype(int), BINS - 1)
-    rows = np.bincount(bin_of, minlength=BINS)
+    rows, mean, share = reliability(p, y)
     filled = rows > 0
-    mean = np.bincount(bin_of, p, minlength=BINS)[filled] / rows[filled]
-    share = np.bincount(bin_of, y, minlength=BINS)[filled] / rows[filled]
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
-    axes.plot(mean, share, color=BLUE, linewidth=1)
-    axes.scatter(mean, share, s=15 + 250 * rows[filled] / rows.sum(), color=BLUE, zorder=3)
+    axes.plot(mean[filled], share[filled], color=BLUE, linewidth=1)
+    axes.scatter(mean[filled], share[filled], s=15 + 250 * rows[filled] / rows.sum(), color=BLUE, zorder=3)
     axes.set_xlabel("score")
     axes.set_ylabel("share that the teacher calls right")
     axes.set_title("Reliability", loc="left", fontsize=11)
 
 
 def _thresholds(axes: Axes, p: np.ndarray, right: np.ndarray, threshold: float) -> None:
-    accuracy = [np.mean((p >= t) == right) for t in THRESHOLDS]
-    f1 = [f1_score(right, p >= t, average="macro", zero_division=0) for t in THRESHOLDS]
-    called = [np.mean(p >= t) for t in THRESHOLDS]
-    axes.plot(THRESHOLDS, accuracy, color=BLUE, label="agreement")
-    axes.plot(THRESHOLDS, f1, color=BLUE, linestyle=":", label="macro-F1")
-    axes.plot(THRESHOLDS, called, color=GREY, label="called correct")
+    curve = threshold_curve(p, right)
+    axes.plot(THRESHOLDS, curve["agreement"], color=BLUE, label="agreement")
+    axes.plot(THRESHOLDS, curve["macro_f1"], color=BLUE, linestyle=":", label="macro-F1")
+    axes.plot(THRESHOLDS, curve["called"], color=GREY, label="called correct")
     axes.axhline(right.mean(), color=GREY, linewidth=1, linestyle="--", label="right")
     axes.axvline(threshold, color="black", linewidth=0.8)
     axes.set_xlabel("threshold")

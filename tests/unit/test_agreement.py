@@ -1,6 +1,7 @@
 """Agreement with gold, on numbers that can be counted by hand."""
 
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -19,6 +20,13 @@ SPEC = {
 }
 
 
+def written(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return (
+        tables.read(folder / "agreement.parquet", tables.AGREEMENT),
+        tables.read(folder / "comparisons.parquet", tables.COMPARISONS),
+    )
+
+
 @pytest.fixture
 def found(tmp_path):
     files = [
@@ -27,9 +35,8 @@ def found(tmp_path):
         write_scores(tmp_path, "cyd", "proofs", {"gold": "ccii", "strict": "ccii", "bert": "ccii"}),
         write_scores(tmp_path, "cyd", "reading", {"gold": "xx", "strict": "cc", "bert": "cc"}),
     ]
-    paths = [tmp_path / f"{name}.parquet" for name in ("standings", "agreement", "comparisons")]
-    build_standings(SPEC, files, *paths)
-    return tables.read(paths[1], tables.AGREEMENT), tables.read(paths[2], tables.COMPARISONS)
+    build_standings(SPEC, files, tmp_path)
+    return written(tmp_path)
 
 
 def row(frame: pd.DataFrame, **where: str) -> pd.Series:
@@ -49,7 +56,9 @@ def test_rows_without_gold_do_not_count_and_invalid_never_agrees(found):
 
 def test_groups_are_all_families_and_tasks(found):
     groups = found[0][["level", "group"]].drop_duplicates().values.tolist()
-    assert groups == [["all", "all"], ["family", "math"], ["task", "proofs"], ["task", "sums"]]
+    assert groups[:4] == [["all", "all"], ["family", "math"], ["task", "proofs"], ["task", "sums"]]
+    # All answers have the same status, and no style is known: neither divides them.
+    assert groups[4:] == [["model", "ada"], ["model", "bob"], ["model", "cyd"]]
 
 
 def test_majority_class_is_the_floor(found):
@@ -99,9 +108,8 @@ def test_trained_judges_are_compared_with_every_other(found):
 
 def test_gold_without_any_valid_verdict(tmp_path):
     files = [write_scores(tmp_path, "ada", "sums", {"gold": "xx", "strict": "ci", "bert": "cc"})]
-    paths = [tmp_path / f"{name}.parquet" for name in ("standings", "agreement", "comparisons")]
-    build_standings(SPEC, files, *paths)
-    agreed = tables.read(paths[1], tables.AGREEMENT)
+    build_standings(SPEC, files, tmp_path)
+    agreed, compared = written(tmp_path)
     assert agreed["n"].tolist() == [0, 0, 0]
     assert agreed["agreement"].isna().all()
-    assert tables.read(paths[2], tables.COMPARISONS)["difference"].isna().all()
+    assert compared["difference"].isna().all()

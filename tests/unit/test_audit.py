@@ -12,7 +12,7 @@ from score_files import write_scores
 from bert_judge import plan, tables
 from bert_judge.config.default_run import DEFAULT_RUN
 from bert_judge.errors import InputError
-from bert_judge.evaluation.agreement import MODEL
+from bert_judge.evaluation.grid import MODEL
 from bert_judge.evaluation.audit import draw, labels
 from bert_judge.evaluation.audit.table import build_corrected
 from bert_judge.evaluation.standings import build_standings, load_verdicts
@@ -128,10 +128,9 @@ def test_models_without_labels_are_not_spoken_for(scores, tmp_path):
 
 def report(tmp_path: Path, scores: list[Path], audit: dict, corrected: Path | None) -> str:
     spec = {"judges": ["strict", "bert"], "gold": None, "trained": [], "families": {"sums": "math"}, "tables": DRAW["tables"]}
-    paths = [tmp_path / f"{name}.parquet" for name in ("standings", "agreement", "comparisons")]
-    build_standings(spec, scores, *paths)
+    build_standings(spec, scores, tmp_path)
     spec |= {"kinds": {}, "simulated": False, "audit": audit}
-    build_report(spec, *paths, scores, {}, tmp_path / "report.html", corrected)
+    build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", corrected)
     return (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ from score_files import VERDICT, write_scores
 
 from bert_judge import tables
 from bert_judge.errors import InputError
-from bert_judge.evaluation.agreement import MODEL, TASK
+from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.evaluation.statistics import Interval
 from bert_judge.report import disagreements, words
@@ -22,7 +22,6 @@ ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=
 HEBREW = "בירת צרפת היא פריז"
 VOID = {"meta", "link", "input", "br"}
 KINDS = {"strict": "lexical", "gold": "imported", "bert": "bert"}
-TABLES = ("standings", "agreement", "comparisons")
 
 
 class Page(HTMLParser):
@@ -62,8 +61,7 @@ def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: ob
         "tables": sorted(map(list, models_tasks)),
         **spec,
     }
-    paths = [folder / f"{name}.parquet" for name in TABLES]
-    build_standings(spec, scores, *paths)
+    build_standings(spec, scores, folder)
     judges = {}
     if metrics is not None:
         judges["bert"] = folder / "judges" / "bert"
@@ -71,7 +69,7 @@ def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: ob
         (judges["bert"] / "metrics.json").write_text(metrics if isinstance(metrics, str) else json.dumps(metrics))
     kinds = {"strict": "lexical", "gold": "imported", "bert": "bert"}
     build_report(
-        {**spec, "kinds": kinds, "simulated": spec.get("simulated", False)}, *paths, scores, judges, folder / "report.html"
+        {**spec, "kinds": kinds, "simulated": spec.get("simulated", False)}, folder, scores, judges, folder / "report.html"
     )
     return folder / "report.html"
 
@@ -147,8 +145,7 @@ def test_the_same_tables_give_the_same_page(tmp_path, scores):
     path = run(tmp_path, scores)
     first = path.read_bytes()
     spec = json.loads(tables.provenance(tmp_path / "standings.parquet")["spec"])
-    paths = [tmp_path / f"{name}.parquet" for name in TABLES]
-    build_report({**spec, "kinds": KINDS, "simulated": False}, *paths, scores[::-1], {}, path)
+    build_report({**spec, "kinds": KINDS, "simulated": False}, tmp_path, scores[::-1], {}, path)
     assert path.read_bytes() == first
 
 
@@ -191,7 +188,6 @@ def test_standings_of_unknown_origin_are_refused(tmp_path, scores):
     run(tmp_path, scores)
     path = tmp_path / "standings.parquet"
     tables.read(path, tables.STANDINGS).to_parquet(path)
-    paths = [tmp_path / f"{name}.parquet" for name in TABLES]
     spec = {
         "judges": ["bert"],
         "gold": None,
@@ -201,7 +197,7 @@ def test_standings_of_unknown_origin_are_refused(tmp_path, scores):
         "simulated": False,
     }
     with pytest.raises(InputError, match=r"standings\.parquet: its metadata say nothing"):
-        build_report(spec, *paths, scores, {}, tmp_path / "report.html")
+        build_report(spec, tmp_path, scores, {}, tmp_path / "report.html")
 
 
 def verdict_frame(rows: list[str], judges: list[str]) -> pd.DataFrame:

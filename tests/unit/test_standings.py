@@ -8,7 +8,7 @@ from score_files import write_scores
 
 from bert_judge import tables
 from bert_judge.errors import InputError
-from bert_judge.evaluation.standings import build_standings
+from bert_judge.evaluation.standings import MADE, build_standings
 
 SPEC = {
     "judges": ["gold", "strict"],
@@ -34,10 +34,8 @@ def files(tmp_path):
 
 
 def run(files, tmp_path, spec=SPEC) -> dict[str, pd.DataFrame]:
-    paths = [tmp_path / f"{name}.parquet" for name in ("standings", "agreement", "comparisons")]
-    build_standings(spec, files, *paths)
-    schemas = (tables.STANDINGS, tables.AGREEMENT, tables.COMPARISONS)
-    return {schema.name: tables.read(path, schema) for path, schema in zip(paths, schemas, strict=True)}
+    build_standings(spec, files, tmp_path)
+    return {name: tables.read(tmp_path / f"{name}.parquet", schema) for name, schema in MADE.items()}
 
 
 def test_accuracy_counts_valid_verdicts_and_bounds_the_rest(files, tmp_path):

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import draws
-from bert_judge.evaluation.agreement import MODEL, TASK
+from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.evaluation.scores import KEY
 
 # Where the ranges of scores end: surely wrong, wrong, right, surely right. What has no score (invalid) is a range before them.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation import corrected, standings
-from bert_judge.evaluation.agreement import MODEL, TASK
+from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.evaluation.audit import draw, labels
 
 # A column beside those of the judges, whose names have no parentheses.
