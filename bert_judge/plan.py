@@ -257,7 +257,7 @@ class Plan:
 
     def styles(self) -> dict[str, str]:
         """How each scored model writes, where the configuration tells: of simulated ones the commonest style."""
-        found = {}
+        found: dict[str, str] = {}
         for model in sorted({model for model, _ in self.scored}):
             if isinstance(entry := self.models[model], SimulatedModel):
                 weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style

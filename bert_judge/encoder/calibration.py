@@ -29,9 +29,7 @@ def reliability(scores: ArrayLike, labels: ArrayLike) -> tuple[Counts, Counts, C
     p, y = np.asarray(scores, float), np.asarray(labels, float)
     code = bin_of(p)
     rows = np.bincount(code, minlength=BINS).astype(float)
-    mean, share = (
-        np.divide(np.bincount(code, values, BINS), rows, out=np.full(BINS, np.nan), where=rows > 0) for values in (p, y)
-    )
+    mean, share = (np.divide(np.bincount(code, values, BINS), rows, out=np.full(BINS, np.nan), where=rows > 0) for values in (p, y))
     return rows, mean, share
 
 

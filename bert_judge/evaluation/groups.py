@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -49,7 +50,7 @@ def by_trait(frame: pd.DataFrame, styles: Mapping[str, str]) -> Iterator[Group]:
 
 def length_class(characters: pd.Series) -> pd.Series:
     """The class of each length as text: `1–20` characters and so on, in the order of the lengths."""
-    names = ["0", f"1–{LENGTHS[0]}", *(f"{a + 1:,}–{b:,}" for a, b in zip(LENGTHS, LENGTHS[1:], strict=False))]
+    names = ["0", f"1–{LENGTHS[0]}", *(f"{a + 1:,}–{b:,}" for a, b in pairwise(LENGTHS))]
     names.append(f"over {LENGTHS[-1]:,}")
     return pd.cut(characters, [-1, 0, *LENGTHS, np.inf], labels=names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -36,21 +36,25 @@ def moves_table(groups: Groups, judges: Sequence[str], reference: str | None) ->
     Over the answers with a valid verdict of the reference; an invalid one of the judge counts as wrong, as leaderboards have it.
     """
     rows: list[dict[str, Any]] = []
-    for (level, group), whole in groups.items() if reference is not None else ():
-        frame = whole[_valid(whole, reference)]
-        grid = Grid.of(frame)
-        named = [reference, *(judge for judge in judges if judge != reference)]
-        first, *others = resampling.resampled([_sums(grid, frame, judge) for judge in named])
-        truth, size = resampling.ranks(first), np.bincount(grid.column, minlength=len(grid.models))
-        for judge, shares in zip(named[1:], others, strict=True):
-            places = resampling.ranks(shares)
-            low, high = resampling.span(truth - places)
-            for at, model in enumerate(grid.models):
-                row = {"level": level, "group": group, "judge": judge, "reference": reference, "model": model, "n": size[at]}
-                row |= {"rank_reference": truth[0, at], "rank": places[0, at], "moved": truth[0, at] - places[0, at]}
-                rows.append(row | {"low": low[at], "high": high[at]})
-    frame = pd.DataFrame(rows, columns=tables.MOVES.names)
-    return frame.astype(dict.fromkeys(["n", "rank_reference", "rank", "moved", "low", "high"], "Int64"))
+    if reference is not None:
+        others = [judge for judge in judges if judge != reference]
+        for (level, group), frame in groups.items():
+            moves = _moves(frame[_valid(frame, reference)], others, reference)
+            rows += [{"level": level, "group": group, "reference": reference, **row} for row in moves]
+    made = pd.DataFrame(rows, columns=tables.MOVES.names)
+    return made.astype(dict.fromkeys(["n", "rank_reference", "rank", "moved", "low", "high"], "Int64"))
+
+
+def _moves(frame: pd.DataFrame, judges: Sequence[str], reference: str) -> Iterator[dict[str, Any]]:
+    grid = Grid.of(frame)
+    first, *others = resampling.resampled([_sums(grid, frame, judge) for judge in (reference, *judges)])
+    truth, size = resampling.ranks(first), np.bincount(grid.column, minlength=len(grid.models))
+    for judge, shares in zip(judges, others, strict=True):
+        place = resampling.ranks(shares)
+        low, high = resampling.span(truth - place)
+        for at, model in enumerate(grid.models):
+            row = {"judge": judge, "model": model, "n": size[at], "rank_reference": truth[0, at], "rank": place[0, at]}
+            yield row | {"moved": truth[0, at] - place[0, at], "low": low[at], "high": high[at]}
 
 
 def judge_pairs_table(groups: Groups, judges: Sequence[str], gold: str | None) -> pd.DataFrame:

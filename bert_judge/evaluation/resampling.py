@@ -83,4 +83,3 @@ def rank_correlations(first: Floats, second: Floats) -> Interval:
     tau = np.divide((x * y).sum(axis=1), scale, out=np.full(len(scale), np.nan), where=scale > 0)
     low, high = span(tau[:, None])
     return Interval(float(tau[0]), float(low[0]), float(high[0]))
-

@@ -93,8 +93,9 @@ def load_verdicts(scores: Sequence[Path], judges: Sequence[str], traits: bool = 
         frame = score_tables.read_verdicts(path, judges)
         for judge in judges:
             frame[f"{judge}_verdict"] = pd.Categorical(frame[f"{judge}_verdict"], categories=tables.VERDICTS)
-        more = score_tables.read_traits(path) if traits else {}
-        frames.append(frame.assign(**{MODEL: model, TASK: task, **more}))
+        if traits:
+            frame = frame.assign(**score_tables.read_traits(path))
+        frames.append(frame.assign(**{MODEL: model, TASK: task}))
     if not frames:
         columns = [MODEL, TASK, *score_tables.KEY, *(n for j in judges for n in (j, f"{j}_verdict"))]
         return pd.DataFrame(columns=[*columns, *([groups.STATUS, groups.LENGTH] if traits else [])])
@@ -145,4 +146,3 @@ def accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
         "accuracy_if_wrong": float(np.mean(right)) if len(answers) else math.nan,
         "accuracy_if_right": float(np.mean(right | ~valid)) if len(answers) else math.nan,
     }
-

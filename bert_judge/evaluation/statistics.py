@@ -19,6 +19,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from bert_judge import tables
+
 # Texts out of `tables.VERDICTS`, one per row.
 Verdicts = Sequence[str] | NDArray[np.str_] | pd.Categorical
 
@@ -112,7 +114,7 @@ def mean_of_clusters(sums: ArrayLike, rows: ArrayLike, seed: int = 0) -> Interva
 
 
 def sign_test_p(more: ArrayLike, fewer: ArrayLike) -> NDArray[np.float64]:
-    """Exact two-sided McNemar (sign) test, any shape: `more` cases speak for one side, `fewer` for the other; 1 without any case."""
+    """Exact two-sided McNemar (sign) test, any shape: `more` cases speak for one side, `fewer` for the other; 1 without any."""
     b, c = np.asarray(more), np.asarray(fewer)
     return np.minimum(2 * stats.binom.cdf(np.minimum(b, c), b + c, 0.5), 1.0)
 
@@ -191,9 +193,11 @@ def brier(scores: ArrayLike, positive: ArrayLike) -> float:
 
 def _cells(verdicts: Verdicts, gold: Verdicts) -> tuple[list[str], list[str], list[int]]:
     """The confusion matrix as its cells (verdict, gold, rows): scikit-learn is slow on many texts, and equal on weighted cells."""
-    cells = pd.DataFrame({"said": verdicts, "gold": gold}).value_counts()
-    cells = cells[cells > 0]
-    return [str(said) for said, _ in cells.index], [str(truth) for _, truth in cells.index], cells.tolist()
+    one, two = (pd.Index(tables.VERDICTS).get_indexer(pd.Index(texts)) for texts in (verdicts, gold))
+    size = len(tables.VERDICTS)
+    rows = np.bincount(one.astype(np.intp) * size + two, minlength=size**2)
+    cells = [(tables.VERDICTS[at // size], tables.VERDICTS[at % size], int(rows[at])) for at in np.flatnonzero(rows)]
+    return [said for said, _, _ in cells], [truth for _, truth, _ in cells], [count for _, _, count in cells]
 
 
 def auroc(scores: ArrayLike, positive: ArrayLike) -> float:

@@ -165,7 +165,7 @@ MODEL_PAIRS = Schema(
         Column(
             "detectable",
             pa.float64(),
-            "smallest true difference that such a comparison finds in 80% of cases at the 5% level; null where the two never differ",
+            "smallest true difference that such a comparison finds in 80% of cases at the 5% level; null if the two never differ",
             nullable=True,
         ),
     ),

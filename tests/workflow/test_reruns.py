@@ -11,10 +11,11 @@ import yaml
 from workspace import Workspace
 
 from bert_judge import tables
+from bert_judge.evaluation.standings import MADE
 
 pytestmark = pytest.mark.workflow
 
-SUMMARIES = {"results/standings.parquet", "results/agreement.parquet", "results/comparisons.parquet", "results/report.html"}
+SUMMARIES = {*(f"results/{name}.parquet" for name in MADE), "results/report.html"}
 
 
 def shuffled(value: Any, draw: random.Random) -> Any:

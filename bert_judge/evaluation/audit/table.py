@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation import corrected, standings
-from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.evaluation.audit import draw, labels
+from bert_judge.evaluation.grid import MODEL, TASK
 
 # A column beside those of the judges, whose names have no parentheses.
 SAID = "(said)"
