@@ -27,7 +27,7 @@ def run(*arguments: object) -> Result:
 
 def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0, task: str = "nq") -> dict[str, Any]:
     low, high = (math.nan, math.nan) if math.isnan(accuracy) else (accuracy - 0.02, accuracy + 0.02)
-    bounds = {"accuracy_if_wrong": 0.0, "accuracy_if_right": 1.0}
+    bounds = {"accuracy_if_wrong": 0.0, "accuracy_if_right": 1.0, "rank": 1, "rank_low": 1, "rank_high": 2}
     level = "all" if task == "all" else "task"
     counts = {"level": level, "task": task, "n": 100, "questions": 90}
     return {"model": model, "judge": judge, **counts, "accuracy": accuracy, "low": low, "high": high, "invalid": invalid, **bounds}
