@@ -21,6 +21,7 @@ include: "rules/candidates.smk"
 include: "rules/labels.smk"
 include: "rules/datasets.smk"
 include: "rules/judges.smk"
+include: "rules/cascades.smk"
 include: "rules/scores.smk"
 include: "rules/standings.smk"
 include: "rules/audit.smk"
@@ -29,8 +30,9 @@ include: "rules/report.smk"
 
 wildcard_constraints:
     asset=one_of(PLAN.assets),
-    task=one_of(PLAN.tasks),
-    model=one_of(PLAN.models),
+    # Judges label selections of answers like tables of a model; what makes answers is for models alone.
+    task=one_of([*PLAN.tasks, selections.VALIDATION]),
+    model=one_of([*PLAN.models, *PLAN.selections]),
     judge=one_of(PLAN.config.judges),
     dataset=one_of(PLAN.config.datasets),
 
@@ -64,6 +66,7 @@ rule datasets:
 rule judges:
     input:
         expand("results/judges/{judge}/judge.json", judge=trained_judges()),
+        expand("results/judges/{judge}/cascade.json", judge=PLAN.judges("cascade")),
 
 
 rule scores:

@@ -13,9 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bert_judge import model_keys, plan_faults, tasks
+from bert_judge import model_keys, plan_faults, selections, tasks
 from bert_judge.config import (
     BertJudge,
+    CascadeJudge,
     Config,
     ImportedJudge,
     ImportedModel,
@@ -40,6 +41,7 @@ STAGE_VERSIONS = {
     "dataset": 1,
     "overlap": 1,
     "judge": 1,
+    "cascade": 1,
     "scores": 1,
     "standings": 2,
     "audit": 1,
@@ -75,6 +77,29 @@ class Plan:
     def judges(self, kind: str) -> list[str]:
         """Names of the judges of a kind."""
         return [name for name, judge in self.config.judges.items() if judge.kind == kind]
+
+    def cascade(self, name: str) -> CascadeJudge:
+        entry = self.config.judges[name]
+        assert isinstance(entry, CascadeJudge)
+        return entry
+
+    def members(self, cascade: str, model: str) -> list[tuple[str, str]]:
+        """(judge, model or selection) of the verdicts that a cascade's verdicts on a model's answers are made of."""
+        first, *others = self.cascade(cascade).judges
+        return [(first, model), *((judge, selections.Left(model, cascade, judge).name) for judge in others)]
+
+    def learners(self, cascade: str) -> list[str]:
+        """The judges of a cascade whose verdicts on the validation rows are needed: all but the teacher, whose labels they hold."""
+        entry = self.cascade(cascade)
+        return [judge for judge in entry.judges if judge != self.config.datasets[entry.dataset].teacher]
+
+    @cached_property
+    def selections(self) -> list[str]:
+        """Names of all selections of answers."""
+        cascades = self.judges("cascade")
+        left = [name for cascade in cascades for model in self.models for _, name in self.members(cascade, model)[1:]]
+        held_out = {selections.HeldOut(self.cascade(cascade).dataset).name for cascade in cascades}
+        return [*left, *sorted(held_out)]
 
     def generated_by(self, generator: str) -> list[str]:
         """Names of the models of a generator."""
@@ -204,6 +229,9 @@ class Plan:
         }
 
     def labels_spec(self, judge: str, model: str, task: str) -> Spec:
+        """Of a judge's verdicts on the answers of a model, or on a selection of them."""
+        if isinstance(selection := selections.parse(model), selections.Left):
+            return {**self.labels_spec(judge, selection.model, task), "selection": model}
         entry = self.config.judges[judge]
         spec: Spec = {"judge": judge, "model": model, "task": task}
         match entry:
@@ -221,6 +249,9 @@ class Plan:
                 return spec if in_rows or verdicts is None else {**spec, "verdicts": self._import(verdicts)}
             case SimulatedJudge():
                 return {**spec, "settings": _dump(entry), "source": self.candidates_spec(model, task)}
+            case CascadeJudge():
+                # Where its judges are sure is in the cascade's own spec.
+                return {**spec, "settings": _dump(entry, only={"kind", "judges"})}
             case _:
                 return {**spec, "settings": _dump(entry)}
 
@@ -242,6 +273,12 @@ class Plan:
         assert isinstance(entry, BertJudge)
         return {"judge": judge, **_dump(entry, without=READING - {"kind"})}
 
+    def cascade_spec(self, cascade: str) -> Spec:
+        """What a cascade is fitted to."""
+        entry = self.cascade(cascade)
+        teacher = self.config.datasets[entry.dataset].teacher
+        return {"judge": cascade, "teacher": teacher, **_dump(entry, without={"kind"})}
+
     def scores_spec(self, model: str, task: str) -> Spec:
         return {"model": model, "task": task, "judges": self.config.score_with}
 
@@ -249,7 +286,7 @@ class Plan:
         return {
             "judges": self.config.score_with,
             "gold": self.config.gold,
-            "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], BertJudge)],
+            "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], BertJudge | CascadeJudge)],
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
             "styles": self.styles(),
             "tables": [[m, t] for m, t in self.scored],

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from bert_judge import tasks
-from bert_judge.config import Audit, BertJudge, Config, Import, ImportedJudge, ImportedModel, SimulatedJudge, SimulatedModel
+from bert_judge.config import (
+    Audit,
+    BertJudge,
+    CascadeJudge,
+    Config,
+    Import,
+    ImportedJudge,
+    ImportedModel,
+    SimulatedJudge,
+    SimulatedModel,
+)
 from bert_judge.config.faults import entries, listed_tasks, texts
 from bert_judge.errors import InputError
 from bert_judge.importers import files
@@ -133,6 +143,8 @@ def of_fit(config: Config) -> list[str]:
         ]
         if name in _taught_by(config, name):
             faults.append(f"datasets.{name}.teacher: {dataset.teacher!r} would be trained on its own labels; choose another")
+    for name, judge in config.judges.items():
+        faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudge) else []
     if config.gold is not None and config.gold not in config.score_with:
         faults.append(f"gold: {config.gold!r} must be listed under score_with too")
     return faults + (_audit_faults(config, config.audit) if config.audit else [])
@@ -159,15 +171,35 @@ def _audit_faults(config: Config, audit: Audit) -> list[str]:
     return faults
 
 
-def _taught_by(config: Config, dataset: str) -> list[str]:
-    """The datasets behind the labels of a dataset: what its teacher was trained on, what that one's teacher was, …"""
-    found: list[str] = []
-    while True:
-        teacher = config.judges[config.datasets[dataset].teacher]
-        if not isinstance(teacher, BertJudge) or teacher.dataset is None or teacher.dataset in found:
-            return found
-        dataset = teacher.dataset
-        found.append(dataset)
+def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[str]:
+    """Judges that cannot be part of a cascade, or not in their place."""
+    teacher = config.datasets[cascade.dataset].teacher
+    faults = []
+    for place, judge in enumerate(cascade.judges, start=1):
+        kind = config.judges[judge].kind
+        if kind == "cascade":
+            faults.append(f"judges.{name}.judges: {judge!r} is a cascade itself; list its judges here")
+        elif judge == teacher and place < len(cascade.judges):
+            faults.append(f"judges.{name}.judges: {judge!r} is {cascade.dataset!r}'s teacher, right by definition; put it last")
+        elif judge != teacher and kind in ("imported", "simulated"):
+            faults.append(
+                f"judges.{name}.judges: {judge!r} knows no verdict on the validation rows of {cascade.dataset!r}; "
+                f"of its kind only the teacher can be here, {teacher!r}"
+            )
+    return faults
+
+
+def _taught_by(config: Config, dataset: str) -> set[str]:
+    """The datasets behind the labels of a dataset: what its teacher was trained or fitted on, what those teachers were, …"""
+    found: set[str] = set()
+    teachers = [config.datasets[dataset].teacher]
+    while teachers:
+        judge = config.judges[teachers.pop()]
+        behind = {judge.dataset} if isinstance(judge, BertJudge | CascadeJudge) and judge.dataset else set()
+        teachers += [config.datasets[name].teacher for name in behind - found]
+        teachers += judge.judges if isinstance(judge, CascadeJudge) else []
+        found |= behind
+    return found
 
 
 def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
@@ -213,6 +245,9 @@ def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str
 def _verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
     """One line when a judge that does not read answers has no verdicts on a table that is asked of it."""
     judge = plan.config.judges[name]
+    if isinstance(judge, CascadeJudge):
+        tables = list(tables)
+        return [fault for member in judge.judges for fault in _verdict_faults(plan, f"judges.{name}.judges", member, tables)]
     for model, task in tables:
         if isinstance(judge, SimulatedJudge) and not isinstance(plan.models[model], SimulatedModel):
             return [f"{where}: {name!r} knows the truth about simulated models only, and {model!r} is none; use another judge"]

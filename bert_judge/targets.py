@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_judge import shards, tables
-from bert_judge.config import BertJudge
+from bert_judge import selections, shards, tables
+from bert_judge.config import BertJudge, CascadeJudge
 from bert_judge.plan import Plan
 
 # Jobs are processes of their own, perhaps on other machines: they inherit what the run was asked for.
@@ -41,7 +41,7 @@ def of_run(main: bool, targets: Iterable[str]) -> list[str] | None:
 
 def answers_for(plan: Plan, targets: Iterable[str] | None) -> Pairs:
     """(model, task) of every table of answers that the targets need, those that train their judges among them."""
-    return {(model, task) for _, model, task in _needs(plan, targets)}
+    return {(model, task) for _, model, task in _needs(plan, targets) if selections.parse(model) is None}
 
 
 def verdicts_for(plan: Plan, targets: Iterable[str] | None) -> set[tuple[str, str, str]]:
@@ -87,16 +87,14 @@ def batches(plan: Plan, model: str, pairs: Pairs, folder: str | Path) -> Batches
 
 
 def verdict_batches(plan: Plan, judge: str, model: str, needed: Set[tuple[str, str, str]], folder: str | Path) -> Batches:
-    """The same for a judge's verdicts on the answers of a model.
+    """The same for a judge's verdicts on the answers of a model, or on a selection of answers.
 
     Args:
         needed: (judge, model, task) of the tables of verdicts that this run needs.
         folder: where each batch left its note.
     """
     current = {
-        task: {"verdicts": plan.labels_spec(judge, model, task), **_part(plan, model, task)}
-        for task in plan.tasks
-        if plan.answers(model, task)
+        task: {"verdicts": plan.labels_spec(judge, model, task), **_part(plan, model, task)} for task in _answered(plan, model)
     }
     wanted = {task for task in current if (judge, model, task) in needed}
     return _batches(current, wanted, folder, _answers(model))
@@ -136,7 +134,23 @@ def _read(path: Path) -> Batch | None:
         return None
 
 
+def _answered(plan: Plan, model: str) -> list[str]:
+    """The tasks that a model has answers to, or what stands in their place for a selection."""
+    match selections.parse(model):
+        case selections.HeldOut():
+            return [selections.VALIDATION]
+        case selections.Left(model=base):
+            return [task for task in plan.tasks if plan.answers(base, task)]
+        case None:
+            return [task for task in plan.tasks if plan.answers(model, task)]
+
+
 def _part(plan: Plan, model: str, task: str) -> dict[str, Any]:
+    match selections.parse(model):
+        case selections.HeldOut(dataset=dataset):
+            return {"held_out": plan.dataset_spec(dataset)}
+        case selections.Left(model=base):
+            model = base
     return {"answers": plan.candidates_spec(model, task), "questions": plan.task_spec(task)}
 
 
@@ -172,16 +186,35 @@ def _of_target(plan: Plan, target: str) -> Needs:
         return _taught(plan, [found["judge"]])
     if found := ANSWERS.fullmatch(target):
         judges = [found["judge"]] if found["judge"] else plan.config.score_with if "/scores/" in target else []
-        return {(judge, found["model"], found["task"]) for judge in judges or [None]} | _taught(plan, judges)
-    everything: Needs = {(judge, *pair) for judge in plan.config.score_with for pair in plan.scored}
+        judged = _judged(plan, judges, [(found["model"], found["task"])])
+        return (judged or {(None, found["model"], found["task"])}) | _taught(plan, judges)
+    everything = _judged(plan, plan.config.score_with, plan.scored) | _taught(plan, plan.config.score_with)
     everything |= _training(plan, plan.config.datasets)
     return {(None, model, task) for _, model, task in everything} if target == "candidates" else everything
 
 
+def _judged(plan: Plan, judges: Iterable[str], pairs: Iterable[tuple[str, str]]) -> Needs:
+    """The tables of these judges on these answers; for a cascade, those of its judges too."""
+    found: Needs = set()
+    for judge in judges:
+        found |= {(judge, *pair) for pair in pairs}
+        if isinstance(plan.config.judges.get(judge), CascadeJudge):
+            found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model)}
+    return found
+
+
 def _taught(plan: Plan, judges: Iterable[str]) -> Needs:
-    """What trains these judges."""
-    entries = [plan.config.judges.get(judge) for judge in judges]
-    return _training(plan, [entry.dataset for entry in entries if isinstance(entry, BertJudge) and entry.dataset])
+    """What trains these judges, or fits them."""
+    found: Needs = set()
+    for judge in judges:
+        match plan.config.judges.get(judge):
+            case BertJudge(dataset=str(dataset)):
+                found |= _training(plan, [dataset])
+            case CascadeJudge() as cascade:
+                found |= _training(plan, [cascade.dataset]) | _taught(plan, cascade.judges)
+                held_out = selections.HeldOut(cascade.dataset).name
+                found |= {(member, held_out, selections.VALIDATION) for member in plan.learners(judge)}
+    return found
 
 
 def _training(plan: Plan, datasets: Iterable[str]) -> Needs:
@@ -189,5 +222,5 @@ def _training(plan: Plan, datasets: Iterable[str]) -> Needs:
     found: Needs = set()
     for name in datasets:
         if (entry := plan.config.datasets.get(name)) is not None:
-            found |= {(entry.teacher, m, t) for m, t in plan.labelled(name)} | _taught(plan, [entry.teacher])
+            found |= _judged(plan, [entry.teacher], plan.labelled(name)) | _taught(plan, [entry.teacher])
     return found

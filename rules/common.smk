@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bert_judge import plan, tables, targets, tasks
+from bert_judge import plan, selections, tables, targets, tasks
 from bert_judge.errors import ConfigError
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json"]
@@ -297,6 +297,41 @@ def scoring_labels(wildcards):
         "labels/{judge}/{model}/{task}",
         [(judge, wildcards.model, wildcards.task) for judge in PLAN.config.score_with],
     )
+
+
+def held_out_labels(wildcards):
+    """Verdicts of a cascade's judges on the rows that it is fitted on."""
+    held_out = selections.HeldOut(PLAN.cascade(wildcards.judge).dataset).name
+    return tables_of(
+        "labels/{judge}/{model}/{task}", [(judge, held_out, selections.VALIDATION) for judge in PLAN.learners(wildcards.judge)]
+    )
+
+
+def held_out_rows(wildcards):
+    """The rows that a cascade is fitted on."""
+    return f"results/datasets/{PLAN.cascade(wildcards.judge).dataset}/validation.parquet"
+
+
+def before(wildcards):
+    """The judge of a cascade before this one, with the name of what it was asked about."""
+    members = PLAN.members(wildcards.cascade, wildcards.model)
+    names = [judge for judge, _ in members]
+    return members[names.index(wildcards.judge) - 1]
+
+
+def answers_before(wildcards):
+    """The answers that the judge before this one was asked about."""
+    return f"results/candidates/{before(wildcards)[1]}/{wildcards.task}.parquet"
+
+
+def verdicts_before(wildcards):
+    return "results/labels/{}/{}/{}.parquet".format(*before(wildcards), wildcards.task)
+
+
+def verdicts_of_members(wildcards):
+    """Verdicts of a cascade's judges on what those before them left."""
+    members = PLAN.members(wildcards.judge, wildcards.model)
+    return tables_of("labels/{judge}/{model}/{task}", [(*member, wildcards.task) for member in members])
 
 
 def filled_sheet():

@@ -8,6 +8,9 @@ rule build_scores:
         "<logs>/scores/{model}/{task}.log",
     benchmark:
         "<benchmarks>/scores/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.models),
+        task=one_of(PLAN.tasks),
     conda:
         "../envs/core.yaml"
     resources:

@@ -8,6 +8,8 @@ rule build_task:
         "<logs>/tasks/{task}.log",
     benchmark:
         "<benchmarks>/tasks/{task}.tsv"
+    wildcard_constraints:
+        task=one_of(PLAN.tasks),
     conda:
         "../envs/core.yaml"
     resources:

@@ -171,6 +171,7 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
             yield from ((f"{'.'.join(path)}.{key}.from", name, "imports") for name in texts(entry.get("from")))
     for key, entry in entries(raw, "judges").items():
         yield from ((f"judges.{key}.dataset", name, "datasets") for name in texts(entry.get("dataset")))
+        yield from ((f"judges.{key}.judges", name, "judges") for name in texts(entry.get("judges")))
     for key, entry in entries(raw, "datasets").items():
         yield from ((f"datasets.{key}.teacher", name, "judges") for name in texts(entry.get("teacher")))
     for where in ("score_with", "gold"):
@@ -184,6 +185,7 @@ def _repeated(raw: Raw) -> list[str]:
     lists |= {key: texts(raw.get(key)) for key in ("score_with", "task_files")}
     for block in ("models", "judges"):
         lists |= {f"{block}.{key}.from": texts(entry.get("from")) for key, entry in entries(raw, block).items()}
+    lists |= {f"judges.{key}.judges": texts(entry.get("judges")) for key, entry in entries(raw, "judges").items()}
     for key, dataset in entries(raw, "datasets").items():
         lists |= {f"datasets.{key}.{part}": texts(dataset.get(part)) for part in ("tasks", "models")}
     return [

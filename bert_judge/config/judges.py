@@ -122,7 +122,28 @@ class LLMJudge(Block):
         return self
 
 
+class CascadeJudge(Block):
+    """Several judges in a row: each decides where it is sure and leaves the rest to the next. Say how right it must be, or how much
+    the last one may see."""
+
+    kind: Literal["cascade"]
+    judges: Annotated[list[str], Field(min_length=2)]
+    """names of judges, the cheapest first; the last one decides all that is left"""
+    dataset: str
+    """its validation rows tell where each judge is sure; their labels are the truth there"""
+    accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
+    """least share of the validation rows with the right verdict, as cheaply as possible …"""
+    budget: Share | None = None
+    """… or largest share of them that the last judge sees, as right as possible"""
+
+    @model_validator(mode="after")
+    def _one_aim(self) -> CascadeJudge:
+        if (self.accuracy is None) == (self.budget is None):
+            raise ValueError("give either accuracy or budget")
+        return self
+
+
 Judge = Annotated[
-    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge],  # noqa: UP007
+    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge, CascadeJudge],  # noqa: UP007
     Field(discriminator="kind"),
 ]

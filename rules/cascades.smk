@@ -1,0 +1,103 @@
+rule held_out_answers:
+    input:
+        "results/datasets/{dataset}/validation.parquet",
+    output:
+        update(f"results/candidates/{selections.HeldOut('{dataset}').name}/{selections.VALIDATION}.parquet"),
+    log:
+        "<logs>/cascades/{dataset}.log",
+    benchmark:
+        "<benchmarks>/cascades/{dataset}.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(2000),
+        runtime=grown(20),
+    params:
+        stage_version=plan.STAGE_VERSIONS["cascade"],
+    message:
+        "Validation rows of {wildcards.dataset} for judges to look at"
+    script:
+        "../workflow_scripts/held_out_answers.py"
+
+
+rule fit_cascade:
+    input:
+        validation=held_out_rows,
+        labels=held_out_labels,
+    output:
+        cascade=update("results/judges/{judge}/cascade.json"),
+        picture=update("results/judges/{judge}/trade_off.png"),
+    log:
+        "<logs>/judges/{judge}.log",
+    benchmark:
+        "<benchmarks>/judges/{judge}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("cascade")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(2000),
+        runtime=grown(20),
+    params:
+        spec=spec_of(PLAN.cascade_spec),
+        stage_version=plan.STAGE_VERSIONS["cascade"],
+    message:
+        "Fit {wildcards.judge}"
+    script:
+        "../workflow_scripts/fit_cascade.py"
+
+
+rule leave_rows:
+    input:
+        candidates=answers_before,
+        labels=verdicts_before,
+        cascade="results/judges/{cascade}/cascade.json",
+    output:
+        update("results/candidates/{model}@{cascade}@{judge}/{task}.parquet"),
+    log:
+        "<logs>/cascades/{cascade}/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/cascades/{cascade}/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.models),
+        cascade=one_of(PLAN.judges("cascade")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(1000),
+        runtime=grown(20),
+    params:
+        judge=lambda wildcards: before(wildcards)[0],
+        stage_version=plan.STAGE_VERSIONS["cascade"],
+    message:
+        "What {wildcards.cascade} leaves to {wildcards.judge}: {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/leave_rows.py"
+
+
+rule label_cascade:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+        labels=verdicts_of_members,
+        cascade="results/judges/{judge}/cascade.json",
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("cascade")),
+        model=one_of(PLAN.models),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(1000),
+        runtime=grown(20),
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_cascade.py"
