@@ -117,8 +117,9 @@ def verdicts_on(keys: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
     return merged
 
 
-def _label(row: Mapping[str, Any]) -> Label:
-    values = {name: None if pd.isna(row[name]) else row[name] for name in LABEL_FIELDS}
+def _label(row: Mapping[Any, Any]) -> Label:
+    """The label of a row of a table."""
+    values: dict[str, Any] = {name: None if pd.isna(row[name]) else row[name] for name in LABEL_FIELDS}
     for name in ("prompt_tokens", "completion_tokens"):
         values[name] = None if values[name] is None else int(values[name])
     return Label(**values)

@@ -273,11 +273,11 @@ class Plan:
         assert isinstance(entry, BertJudge)
         return {"judge": judge, **_dump(entry, without=READING - {"kind"})}
 
-    def cascade_spec(self, cascade: str) -> Spec:
+    def cascade_spec(self, judge: str) -> Spec:
         """What a cascade is fitted to."""
-        entry = self.cascade(cascade)
+        entry = self.cascade(judge)
         teacher = self.config.datasets[entry.dataset].teacher
-        return {"judge": cascade, "teacher": teacher, **_dump(entry, without={"kind"})}
+        return {"judge": judge, "teacher": teacher, **_dump(entry, without={"kind"})}
 
     def scores_spec(self, model: str, task: str) -> Spec:
         return {"model": model, "task": task, "judges": self.config.score_with}

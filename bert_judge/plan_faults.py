@@ -180,7 +180,7 @@ def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[st
         if kind == "cascade":
             faults.append(f"judges.{name}.judges: {judge!r} is a cascade itself; list its judges here")
         elif judge == teacher and place < len(cascade.judges):
-            faults.append(f"judges.{name}.judges: {judge!r} is {cascade.dataset!r}'s teacher, right by definition; put it last")
+            faults.append(f"judges.{name}.judges: {judge!r} teaches {cascade.dataset!r}, so it is right there; put it last")
         elif judge != teacher and kind in ("imported", "simulated"):
             faults.append(
                 f"judges.{name}.judges: {judge!r} knows no verdict on the validation rows of {cascade.dataset!r}; "

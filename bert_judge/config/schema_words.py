@@ -72,7 +72,8 @@ def _list(fragment: Fragment, block: Callable[[str], str]) -> str:
         return f"list of {len(members)}: {', '.join(members)}"
     each = words(fragment["items"], block)
     each = f"({each})" if " or " in each else each
-    return f"list of {each}" + (", at least one" if fragment.get("minItems") else "")
+    least = fragment.get("minItems", 0)
+    return f"list of {each}" + (f", at least {'one' if least == 1 else least}" if least else "")
 
 
 def _range(fragment: Fragment) -> str:

@@ -26,7 +26,7 @@ class Cuts:
     low: float | None
     high: float | None
 
-    def sure(self, verdicts: ArrayLike, scores: ArrayLike) -> NDArray[np.bool_]:
+    def sure(self, verdicts: ArrayLike, scores: ArrayLike | Sequence[float | None]) -> NDArray[np.bool_]:
         """Of which verdicts the judge is sure; never of an invalid one.
 
         Args:

@@ -311,7 +311,7 @@ def test_a_fit_that_cannot_be_had_names_the_key(tmp_path: Path) -> None:
     nobody = write(tmp_path, "nobody", labels(held_out, "cheap", [np.nan] * len(frame)), tables.LABELS)
     fit_cascade(spec, validation, {"cheap": cheap}, tmp_path / "cascade.json", tmp_path / "curve.png")
     before = (tmp_path / "cascade.json").read_bytes()
-    with pytest.raises(InputError, match="judges.both.budget: 0.0 is not kept"):
+    with pytest.raises(InputError, match=r"judges\.both\.budget: 0\.0 is not kept"):
         fit_cascade(spec, validation, {"cheap": nobody}, tmp_path / "cascade.json", tmp_path / "curve.png")
     assert (tmp_path / "cascade.json").read_bytes() == before
 

@@ -86,6 +86,7 @@ def faults(raw: Mapping[str, Any]) -> list[str]:
 HF = {"generator": "hf", "model": "owner/name"}
 SERVED = {"generator": "openai", "model": "m"}
 SIMULATED = {"generator": "simulated", "knowledge": 0.5}
+CASCADE = {"kind": "cascade", "judges": ["contains", "bert", "human"], "dataset": "capitals", "accuracy": 0.9}
 # What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     # unknown keys, at each level
@@ -180,6 +181,37 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "checkpoint with settings of training": (
         {"judges/other": {"kind": "bert", "checkpoint": "owner/name", "training": {"epochs": 1}}},
         "judges.other: a checkpoint brings its own training; remove what is set here",
+    ),
+    # cascades
+    "cascade with two aims": ({"judges/both": {**CASCADE, "budget": 0.1}}, "judges.both: give either accuracy or budget"),
+    "cascade of one": ({"judges/both": {**CASCADE, "judges": ["bert"]}}, "judges.both.judges: needs list of text, at least 2;"),
+    "cascade of nobody": (
+        {"judges/both": {**CASCADE, "judges": ["contains", "nobody"]}},
+        "judges.both.judges: 'nobody' is not defined under judges; there are: ",
+    ),
+    "cascade with a judge twice": (
+        {"judges/both": {**CASCADE, "judges": ["bert", "contains", "bert"]}},
+        "judges.both.judges: 'bert' is listed twice; remove one",
+    ),
+    "cascade on no dataset": (
+        {"judges/both": {**CASCADE, "dataset": "none"}},
+        "judges.both.dataset: 'none' is not defined under datasets; there are: capitals",
+    ),
+    "cascade of cascades": (
+        {"judges/both": CASCADE, "judges/all": {**CASCADE, "judges": ["both", "human"]}},
+        "judges.all.judges: 'both' is a cascade itself; list its judges here",
+    ),
+    "cascade with its teacher first": (
+        {"judges/both": {**CASCADE, "judges": ["human", "bert"]}},
+        "judges.both.judges: 'human' teaches 'capitals', so it is right there; put it last",
+    ),
+    "cascade with another's verdicts": (
+        {"judges/other": {"kind": "imported", "from": "two"}, "judges/both": {**CASCADE, "judges": ["bert", "other"]}},
+        "judges.both.judges: 'other' knows no verdict on the validation rows of 'capitals'; of its kind only the teacher",
+    ),
+    "dataset taught by its own cascade": (
+        {"judges/both": {**CASCADE, "judges": ["contains", "bert"]}, "datasets/capitals/teacher": "both"},
+        "datasets.capitals.teacher: 'both' would be trained on its own labels; choose another",
     ),
     # names
     "name with a slash": (

@@ -21,6 +21,8 @@ CONFIG: dict[str, Any] = {
         "strict": {"kind": "lexical", "metric": "exact_match"},
         "first": {"kind": "bert", "dataset": "mix"},
         "later": {"kind": "bert", "dataset": "second"},
+        "dear": {"kind": "llm", "model": VLLM},
+        "both": {"kind": "cascade", "judges": ["first", "dear"], "dataset": "mix", "budget": 0.1},
     },
     "score_with": ["strict", "first"],
 }
@@ -166,3 +168,24 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     limited = found(plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models))
     assert limited.of_task["capitals"] == name
     assert list(limited.by_name[limited.of_task["sums"]].parts) == ["sums"]
+
+
+def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) -> None:
+    asked = ["results/labels/both/a/sums.parquet"]
+    taught = ("strict", *MIX)
+    held_out = {("first", "@mix", "validation"), ("dear", "@mix", "validation")}
+    own = {("both", "a", "sums"), ("first", "a", "sums"), ("dear", "a@both@dear", "sums")}
+    assert targets.verdicts_for(planned, asked) == {taught} | held_out | own
+    # A selection has no answers of its own to generate.
+    assert targets.answers_for(planned, asked) == {MIX, ("a", "sums")}
+
+
+@pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])
+def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
+    needed = targets.verdicts_for(planned, ["results/labels/both/a/sums.parquet"])
+    batches = targets.verdict_batches(planned, "dear", model, needed, tmp_path)
+    batch = batches.by_name[batches.of_task[tasks[0]]]
+    assert list(batch.parts) == tasks
+    assert batch.inputs == {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}
+    # The store of what a model said is that of the model under test.
+    assert batch.parts[tasks[0]]["verdicts"]["model"] == model.split("@both")[0]
