@@ -25,6 +25,7 @@ include: "rules/cascades.smk"
 include: "rules/scores.smk"
 include: "rules/standings.smk"
 include: "rules/audit.smk"
+include: "rules/attacks.smk"
 include: "rules/report.smk"
 
 
@@ -82,6 +83,11 @@ rule standings:
 rule audit:
     input:
         audit_files(),
+
+
+rule attacks:
+    input:
+        attack_files(),
 
 
 rule report:

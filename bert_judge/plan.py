@@ -45,8 +45,13 @@ STAGE_VERSIONS = {
     "scores": 1,
     "standings": 2,
     "audit": 1,
+    "attacks": 1,
     "report": 1,
 }
+
+# The model whose answers are attacks on judges. No model of a configuration can have this name; its tables lie beside the others',
+# so every rule that labels answers labels these.
+ATTACKS = "_attacks"
 
 # How a trained encoder's scores are read; the other keys of its block say how it is made.
 READING = {"kind", "threshold", "calibrated", "backend", "precision"}
@@ -95,11 +100,13 @@ class Plan:
 
     @cached_property
     def selections(self) -> list[str]:
-        """Names of all selections of answers."""
+        """Names of all tables of answers that are no model's."""
         cascades = self.judges("cascade")
-        left = [name for cascade in cascades for model in self.models for _, name in self.members(cascade, model)[1:]]
+        attacks = [ATTACKS] if self.config.attacks else []
+        answered = [*self.models, *attacks]
+        left = [name for cascade in cascades for model in answered for _, name in self.members(cascade, model)[1:]]
         held_out = {selections.HeldOut(self.cascade(cascade).dataset).name for cascade in cascades}
-        return [*left, *sorted(held_out)]
+        return [*attacks, *left, *sorted(held_out)]
 
     def generated_by(self, generator: str) -> list[str]:
         """Names of the models of a generator."""
@@ -107,6 +114,8 @@ class Plan:
 
     def answers(self, model: str, task: str) -> bool:
         """Whether a model has answers to a task: an imported one only to tasks of its own files."""
+        if model == ATTACKS:
+            return task in self.attacked
         entry = self.models[model]
         if not isinstance(entry, ImportedModel):
             return True
@@ -117,6 +126,14 @@ class Plan:
     def scored(self) -> list[tuple[str, str]]:
         """(model, task) of every score table, sorted, so that the order in the file does not matter."""
         return sorted((m, t) for t in self.config.tasks.test for m in self.models if self.answers(m, t))
+
+    @property
+    def attacked(self) -> list[str]:
+        """Test tasks whose questions the attacks are made of."""
+        attacks = self.config.attacks
+        if attacks is None:
+            return []
+        return sorted(self.config.tasks.test if attacks.tasks == "all" else attacks.tasks)
 
     def labelled(self, dataset: str) -> list[tuple[str, str]]:
         """(model, task) of every table that a dataset merges, sorted; paths are listed in this order too."""
@@ -215,6 +232,8 @@ class Plan:
         }
 
     def candidates_spec(self, model: str, task: str) -> Spec:
+        if model == ATTACKS:
+            return self.attacks_spec(task)
         entry = self.models[model]
         settings = _dump(entry, without={"source", *entry.run_time})
         if isinstance(entry, ImportedModel):
@@ -319,10 +338,22 @@ class Plan:
         audit = self.config.audit
         return audit is not None and (audit.labels is not None or audit.labels_from == "gold")
 
+    def attacks_spec(self, task: str) -> Spec:
+        """The answers that try to fool judges."""
+        assert self.config.attacks is not None
+        return {"task": task, **_dump(self.config.attacks, only={"rows", "seed"})}
+
+    def attack_rates_spec(self) -> Spec:
+        """How often judges are fooled."""
+        assert self.config.attacks is not None
+        return {"judges": self.config.attacks.judges, "tasks": self.attacked}
+
     def report_spec(self) -> Spec:
         kinds = {name: self.config.judges[name].kind for name in self.config.score_with}
         simulated = bool(self.generated_by("simulated"))
         spec = {**self.standings_spec(), "kinds": kinds, "simulated": simulated}
+        if self.config.attacks:
+            spec["attacks"] = self.attack_rates_spec()
         return {**spec, "audit": self.corrected_spec() if self.corrects else self.audit_spec()} if self.config.audit else spec
 
     def _import(self, name: str) -> Spec:

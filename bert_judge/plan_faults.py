@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from bert_judge import tasks
 from bert_judge.config import (
+    Attacks,
     Audit,
     BertJudge,
     CascadeJudge,
@@ -147,7 +148,22 @@ def of_fit(config: Config) -> list[str]:
         faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudge) else []
     if config.gold is not None and config.gold not in config.score_with:
         faults.append(f"gold: {config.gold!r} must be listed under score_with too")
+    faults += _attack_faults(config, config.attacks) if config.attacks else []
     return faults + (_audit_faults(config, config.audit) if config.audit else [])
+
+
+def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
+    """Judges that look answers up instead of judging them, and questions that a judge may have been trained on."""
+    judges = config.judges
+    cascades = [judge for name in attacks.judges if isinstance(judge := judges[name], CascadeJudge)]
+    asked = dict.fromkeys([*attacks.judges, *(member for cascade in cascades for member in cascade.judges)])
+    faults = [
+        f"attacks.judges: {name!r} is of kind {judges[name].kind} and knows no verdict on made-up answers; choose another"
+        for name in asked
+        if isinstance(judges[name], ImportedJudge | SimulatedJudge)
+    ]
+    unknown = [] if attacks.tasks == "all" else [name for name in attacks.tasks if name not in config.tasks.test]
+    return faults + [f"attacks.tasks: {name!r} must be listed under tasks.test too" for name in unknown]
 
 
 def _audit_faults(config: Config, audit: Audit) -> list[str]:

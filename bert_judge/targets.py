@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bert_judge import selections, shards, tables
 from bert_judge.config import BertJudge, CascadeJudge
-from bert_judge.plan import Plan
+from bert_judge.plan import ATTACKS, Plan
 
 # Jobs are processes of their own, perhaps on other machines: they inherit what the run was asked for.
 VARIABLE = "BERT_JUDGE_TARGETS"
@@ -188,7 +188,9 @@ def _of_target(plan: Plan, target: str) -> Needs:
         judges = [found["judge"]] if found["judge"] else plan.config.score_with if "/scores/" in target else []
         judged = _judged(plan, judges, [(found["model"], found["task"])])
         return (judged or {(None, found["model"], found["task"])}) | _taught(plan, judges)
-    everything = _judged(plan, plan.config.score_with, plan.scored) | _taught(plan, plan.config.score_with)
+    if target == "attacks" or target.startswith("results/attacks/"):
+        return _attacks(plan)
+    everything = _judged(plan, plan.config.score_with, plan.scored) | _taught(plan, plan.config.score_with) | _attacks(plan)
     everything |= _training(plan, plan.config.datasets)
     return {(None, model, task) for _, model, task in everything} if target == "candidates" else everything
 
@@ -201,6 +203,14 @@ def _judged(plan: Plan, judges: Iterable[str], pairs: Iterable[tuple[str, str]])
         if isinstance(plan.config.judges.get(judge), CascadeJudge):
             found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model)}
     return found
+
+
+def _attacks(plan: Plan) -> Needs:
+    """What tells how often judges are fooled."""
+    if plan.config.attacks is None:
+        return set()
+    judges = plan.config.attacks.judges
+    return _judged(plan, judges, [(ATTACKS, task) for task in plan.attacked]) | _taught(plan, judges)
 
 
 def _taught(plan: Plan, judges: Iterable[str]) -> Needs:

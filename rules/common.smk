@@ -348,6 +348,17 @@ def audit_files():
     return [*sheet, "results/audit/corrected.parquet"] if PLAN.corrects else sheet
 
 
+def attack_labels():
+    """Verdicts on made-up answers, in the order of the spec: by judge, then by task."""
+    judges = PLAN.config.attacks.judges
+    return tables_of("labels/{judge}/{model}/{task}", [(judge, plan.ATTACKS, task) for judge in judges for task in PLAN.attacked])
+
+
+def attack_files():
+    """What the report shows of the attacks; nothing where none are configured."""
+    return ["results/attacks/rates.parquet", "results/attacks/examples.parquet"] if PLAN.config.attacks else []
+
+
 # --- the end of a run ---
 
 

@@ -3,6 +3,7 @@ rule build_report:
         standings=STANDINGS_FILES,
         scores=tables_of("scores/{model}/{task}", PLAN.scored),
         audit=audit_files(),
+        attacks=attack_files(),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
     output:
         report(update("results/report.html"), caption="../report/report.rst", category="Standings"),

@@ -15,4 +15,5 @@ with job_log(snakemake.log[0]):
         {folder.name: folder for folder in folders},
         Path(snakemake.output[0]),
         next((Path(path) for path in snakemake.input.audit if path.endswith(".parquet")), None),
+        (Path(snakemake.input.attacks[0]), Path(snakemake.input.attacks[1])) if snakemake.input.attacks else None,
     )

@@ -119,6 +119,21 @@ def cost(
 
 
 @app.command()
+def attack(
+    judge: Annotated[str, typer.Option(help="Folder of a trained judge, or name of a judge of the configuration.")],
+    task: Annotated[str, typer.Option("--task", "-t", help="Task whose questions are used: its name, or the path of its table.")],
+    rows: Annotated[int, typer.Option(min=1, help="How many of its questions.")] = 150,
+    seed: Annotated[int, typer.Option(help="Another seed, other questions and other draws.")] = 0,
+    configfile: Annotated[list[Path], typer.Option("--configfile", "-c", help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
+    output: Annotated[Path | None, typer.Option(help="Folder for the tables it makes.")] = None,
+) -> None:
+    """Try to fool a judge: wrong answers that claim to be right, right ones in unusual dress."""
+    from bert_judge.cli.attack import show as print_it
+
+    print_it(judge, task, rows, seed, configfile, output)
+
+
+@app.command()
 def plan(
     targets: Annotated[list[str] | None, typer.Argument(help="Targets, as for Snakemake; everything when left out.")] = None,
     configfile: Annotated[list[Path] | None, typer.Option("--configfile", "-c", help="The configuration.")] = None,

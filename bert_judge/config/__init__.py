@@ -4,6 +4,7 @@ From these models come the commented `config.yaml` (`bert-judge config default`)
 table in `docs/`; a test fails when one of them drifts. What a configuration *asks for* (which tables, which jobs) is in `plan.py`.
 """
 
+from bert_judge.config.attacks import Attacks
 from bert_judge.config.audit import Audit
 from bert_judge.config.blocks import Block
 from bert_judge.config.datasets import Dataset, Mix
@@ -25,6 +26,7 @@ from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, 
 from bert_judge.config.whole import Config, json_schema, parse
 
 __all__ = [
+    "Attacks",
     "Audit",
     "BertJudge",
     "Block",

@@ -178,11 +178,15 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
         yield from ((where, name, "judges") for name in texts(raw.get(where)))
     if isinstance(audit := raw.get("audit"), Mapping):
         yield from (("audit.judge", name, "judges") for name in texts(audit.get("judge")))
+    if isinstance(attacks := raw.get("attacks"), Mapping):
+        yield from (("attacks.judges", name, "judges") for name in texts(attacks.get("judges")))
 
 
 def _repeated(raw: Raw) -> list[str]:
     lists = {"tasks.train and tasks.test": listed_tasks(raw)}
     lists |= {key: texts(raw.get(key)) for key in ("score_with", "task_files")}
+    if isinstance(attacks := raw.get("attacks"), Mapping):
+        lists |= {f"attacks.{key}": texts(attacks.get(key)) for key in ("judges", "tasks")}
     for block in ("models", "judges"):
         lists |= {f"{block}.{key}.from": texts(entry.get("from")) for key, entry in entries(raw, block).items()}
     lists |= {f"judges.{key}.judges": texts(entry.get("judges")) for key, entry in entries(raw, "judges").items()}

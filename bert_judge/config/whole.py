@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from bert_judge.config import faults
+from bert_judge.config.attacks import Attacks
 from bert_judge.config.audit import Audit
 from bert_judge.config.blocks import Block, ModelKey, Name
 from bert_judge.config.datasets import Dataset
@@ -43,6 +44,8 @@ class Config(Block):
     """the judge that counts as the truth: agreement is measured against it"""
     audit: Audit | None = None
     """a sample of the answers that people label, so that a judge's accuracies can be corrected"""
+    attacks: Attacks | None = None
+    """made-up answers that try to fool judges"""
 
 
 def parse(raw: Mapping[str, Any]) -> Config:

@@ -19,7 +19,7 @@ from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import MADE, load_verdicts
-from bert_judge.report import disagreements, pages, sections, words
+from bert_judge.report import attack_views, disagreements, pages, sections, words
 
 DISAGREEMENTS = 60
 log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ def build_report(
     judges: Mapping[str, Path],
     output: Path,
     corrected: Path | None = None,
+    attacks: tuple[Path, Path] | None = None,
 ) -> None:
     """Write the report.
 
@@ -42,6 +43,7 @@ def build_report(
         judges: trained judge → its folder, which holds metrics.json.
         output: the HTML file.
         corrected: what `build_corrected` wrote, where people have labelled a sample.
+        attacks: rates and examples, as `build_rates` wrote them, where judges were tried.
 
     Raises:
         InputError: a file is missing or not what it should be.
@@ -69,6 +71,7 @@ def build_report(
             panels=sections.panels(ranked, views, lead),
             audit=spec.get("audit"),
             corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
+            attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,
             errors=errors,
             agreement=sections.agreement_views(agreed, found["comparisons"], spec),
             validation=sections.validation(judges),

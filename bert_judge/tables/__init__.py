@@ -1,5 +1,6 @@
 """Tables: what they hold (`schemas`), what makes a row the same one (`identity`), how they are read and written (`files`)."""
 
+from bert_judge.tables.attack_schemas import ATTACK_EXAMPLES, ATTACK_RATES, ATTACKS
 from bert_judge.tables.files import (
     atomic,
     canonical,
@@ -38,6 +39,9 @@ from bert_judge.tables.schemas import (
 __all__ = [
     "AGREEMENT",
     "ANSWER_KINDS",
+    "ATTACKS",
+    "ATTACK_EXAMPLES",
+    "ATTACK_RATES",
     "CANDIDATES",
     "COMPARISONS",
     "CORRECTED",

@@ -48,6 +48,8 @@ LIGHT_SCRIPTS = (
     "label_llm",
     "label_simulated",
     "leave_rows",
+    "make_attacks",
+    "measure_attacks",
     "merge_dataset",
     "simulate_candidates",
 )
@@ -59,6 +61,7 @@ LIGHT_MODULES = (
     "cli.show_file",
     "cli.show_standings",
     "cli.show_cost",
+    "cli.attack",
     "cli.check_config",
     "cli.check_machine",
     "cli.show_plan",

@@ -1,0 +1,52 @@
+if PLAN.config.attacks:
+
+    rule make_attacks:
+        input:
+            table="results/tasks/{task}.parquet",
+        output:
+            # Answers like those of a model, so that every rule that labels answers labels these.
+            candidates=update(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet"),
+            attacks=update("results/attacks/families/{task}.parquet"),
+        log:
+            "<logs>/attacks/{task}.log",
+        benchmark:
+            "<benchmarks>/attacks/{task}.tsv"
+        wildcard_constraints:
+            task=one_of(PLAN.attacked),
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(2000),
+            runtime=grown(20),
+        params:
+            spec=spec_of(PLAN.attacks_spec),
+            stage_version=plan.STAGE_VERSIONS["attacks"],
+        message:
+            "Attacks on judges, made of {wildcards.task}"
+        script:
+            "../workflow_scripts/make_attacks.py"
+
+    rule measure_attacks:
+        input:
+            candidates=expand(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet", task=PLAN.attacked),
+            attacks=expand("results/attacks/families/{task}.parquet", task=PLAN.attacked),
+            labels=attack_labels(),
+        output:
+            rates=update("results/attacks/rates.parquet"),
+            examples=update("results/attacks/examples.parquet"),
+        log:
+            "<logs>/attacks.log",
+        benchmark:
+            "<benchmarks>/attacks.tsv"
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(4000),
+            runtime=grown(20),
+        params:
+            spec=spec_of(PLAN.attack_rates_spec),
+            stage_version=plan.STAGE_VERSIONS["attacks"],
+        message:
+            "How often judges are fooled"
+        script:
+            "../workflow_scripts/measure_attacks.py"

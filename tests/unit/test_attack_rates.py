@@ -1,0 +1,276 @@
+"""How often judges are fooled: the shares, their intervals, the examples, the program and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from score_files import write_scores
+from statsmodels.stats.proportion import proportion_confint
+from typer.testing import CliRunner, Result
+
+from bert_judge import plan, tables
+from bert_judge.cli import app
+from bert_judge.config.default_run import DEFAULT_RUN
+from bert_judge.errors import ConfigError, InputError
+from bert_judge.evaluation.attacks import FAMILIES, rates, runner
+from bert_judge.evaluation.standings import build_standings
+from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.plan import ATTACKS
+from bert_judge.report import attack_views
+from bert_judge.report.build import build_report
+from bert_judge.targets import verdicts_for
+
+LETTERS = {"c": "correct", "i": "incorrect", "x": "invalid"}
+
+
+NAMES = ("Ann Adler", "Bob Bach", "Cat Cranach", "Dan Dürer", "Eva Eyck", "Flo Fontane", "Ида Кант")
+
+
+class Gullible:
+    """Believes whoever names the reference; is unsure about what is empty."""
+
+    revisions = {"gullible": "r1"}  # noqa: RUF012
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        return [
+            decided(float(any(r in row.candidate for r in row.references))) if row.candidate.strip() else invalid("empty")
+            for row in rows
+        ]
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    rows = [(f"Who was number {i}?", [name]) for i, name in enumerate(NAMES)]
+    frame = pd.DataFrame(rows, columns=["question", "references"])
+    frame["sample_id"] = [tables.sample_id("people", *row) for row in rows]
+    tables.write(frame.assign(choices=None, answer_kind="text"), tmp_path / "people.parquet", tables.TASK, {"task": "people"})
+    return tmp_path / "people.parquet"
+
+
+def verdicts(family: str, letters: str, judge: str = "j") -> pd.DataFrame:
+    entry = FAMILIES[family]
+    rows = [(judge, "t", f"{i:016x}", 0, family, entry.theme, entry.kind, LETTERS[x]) for i, x in enumerate(letters)]
+    columns = ["judge", "task", "sample_id", "attempt", "family", "theme", "kind", "verdict"]
+    return pd.DataFrame(rows, columns=columns).assign(score=0.5)
+
+
+def rate(table: pd.DataFrame, group: str) -> dict[str, Any]:
+    [row] = table[table["group"] == group].to_dict("records")
+    return {str(key): value for key, value in row.items()}
+
+
+def test_shares_and_intervals_are_those_of_wilson() -> None:
+    table = rates.fooled(pd.concat([verdicts("html", "cciix"), verdicts("upper_case", "ciiiii")]))
+    row = rate(table, "html")
+    assert (row["n"], row["questions"], row["fooled"], row["invalid"]) == (5, 5, 0.4, 0.2)
+    assert (row["low"], row["high"]) == pytest.approx(proportion_confint(2, 5, method="wilson"))
+    assert rate(table, "upper_case")["fooled"] == pytest.approx(5 / 6)
+    assert rate(table, "attack")["fooled"] == 0.4
+    assert pd.isna(rate(table, "harmless")["theme"])
+
+
+def test_many_answers_to_one_question_are_one_draw() -> None:
+    one = verdicts("html", "c" * 40).assign(sample_id="0" * 16, attempt=range(40))
+    row = rate(rates.fooled(one), "html")
+    assert row["questions"] == 1
+    assert row["low"] < 0.5
+
+
+def test_families_stand_in_the_order_of_the_registry() -> None:
+    table = rates.fooled(pd.concat([verdicts("upper_case", "c"), verdicts("denied", "i"), verdicts("empty", "i")]))
+    assert table["group"][table["level"] == "family"].tolist() == ["empty", "denied", "upper_case"]
+
+
+def test_a_judge_is_tried_and_what_it_fell_for_is_shown(task: Path, tmp_path: Path) -> None:
+    made = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    table = tables.read(made.rates, tables.ATTACK_RATES)
+    assert rate(table, "denied")["fooled"] == 1.0
+    assert rate(table, "other_question")["fooled"] == 0.0
+    assert rate(table, "upper_case")["fooled"] == 1.0
+    assert rate(table, "in_a_sentence")["fooled"] == 0.0
+    assert rate(table, "empty")["invalid"] == 1.0
+    assert tables.provenance(made.rates)["revisions"] == {"gullible": "r1"}
+    examples = tables.read(made.examples, tables.ATTACK_EXAMPLES)
+    assert examples.groupby("family").size().max() == rates.EXAMPLES
+    assert all(any(text in row.candidate for text in row.references) for row in examples[examples["kind"] == "attack"].itertuples())
+    again = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    assert tables.read(again.rates, tables.ATTACK_RATES).equals(table)
+
+
+def test_verdicts_that_are_missing_are_told(task: Path, tmp_path: Path) -> None:
+    made = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
+    with pytest.raises(InputError, match=r"nowhere\.parquet: no such file"):
+        rates.build_rates(
+            {"judges": ["g"], "tasks": ["people"]},
+            {"people": made.candidates},
+            {"people": made.families},
+            {("g", "people"): tmp_path / "nowhere.parquet"},
+            tmp_path / "r.parquet",
+            tmp_path / "e.parquet",
+        )
+    assert not (tmp_path / "r.parquet").exists()
+
+
+def test_verdicts_on_another_suite_are_refused(task: Path, tmp_path: Path) -> None:
+    small = runner.try_judge(Gullible(), {"judge": "g", "task": "people"}, task, 2, 0, tmp_path / "small")
+    large = runner.try_judge(Gullible(), {"judge": "g", "task": "people"}, task, 4, 0, tmp_path / "large")
+    with pytest.raises(InputError, match=r"labels\.parquet: \d+ of \d+ answers have no verdict"):
+        rates.build_rates(
+            {"judges": ["g"], "tasks": ["people"]},
+            {"people": large.candidates},
+            {"people": large.families},
+            {("g", "people"): small.labels},
+            tmp_path / "r.parquet",
+            tmp_path / "e.parquet",
+        )
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["attack", *map(str, arguments)])
+
+
+def test_the_program_tries_a_judge_of_the_configuration(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(DEFAULT_RUN))
+    done = run("--judge", "regex_lenient", "--task", task, "--rows", 3)
+    assert done.exit_code == 0, done.output
+    for text in (
+        "Attacks: called correct, in %",
+        "Harmless variations",
+        "denied",
+        "Tables: results/attacks/trials/regex_lenient/people",
+    ):
+        assert text in done.output
+    assert (tmp_path / "results/attacks/trials/regex_lenient/people/rates.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    ("judge", "task_name", "fault"),
+    [
+        ("truth", None, "error: truth: of kind simulated, which knows no verdict on made-up answers; choose another judge"),
+        (
+            "nobody",
+            None,
+            "error: nobody: neither the folder of a trained judge nor a judge of the configuration; there are: judge",
+        ),
+        ("judge", None, "error: results/judges/judge/judge.json: no such file; make it with snakemake --cores 2"),
+        ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; make it with snakemake --cores 1"),
+    ],
+)
+def test_the_program_says_what_it_cannot_try(
+    judge: str, task_name: str | None, fault: str, task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(DEFAULT_RUN))
+    done = run("--judge", judge, "--task", task_name or task)
+    assert done.exit_code == 1
+    assert done.output.startswith(fault)
+    assert done.output.count("\n") == 1
+
+
+def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
+    scores = [write_scores(tmp_path, "ada", "sums", {"strict": "cci"})]
+    spec: dict[str, Any] = {
+        "judges": ["strict"],
+        "gold": None,
+        "trained": [],
+        "families": {"sums": "math"},
+        "tables": [["ada", "sums"]],
+    }
+    build_standings(spec, scores, tmp_path)
+    made = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    spec |= {"kinds": {}, "simulated": False, "attacks": {"judges": ["gullible"], "tasks": ["people"]}}
+    build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(made.rates, made.examples))
+    page = (tmp_path / "report.html").read_text("utf-8")
+    for text in (
+        "Can the judges be fooled?",
+        "gullible: ",
+        "denied for another",
+        "Source: arXiv",
+        'href="#attacks"',
+        "Answers that fooled a judge",
+    ):
+        assert text in page
+    # What an attack wrote is text.
+    assert "&lt;!-- " in page
+    assert "<!-- answer" not in page
+    build_report(spec, tmp_path, scores, {}, tmp_path / "without.html")
+    assert "#attacks" not in (tmp_path / "without.html").read_text("utf-8")
+
+
+def test_a_finding_names_the_worst_family_and_a_sound_judge_has_none() -> None:
+    found = attack_views.finding(rates.fooled(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
+    assert found.startswith("j: 25.0% (")
+    assert found.endswith(") of the attacks called correct, most of denied: 50.0%.")
+    assert "most of" not in attack_views.finding(rates.fooled(verdicts("html", "iiii")), "j")
+
+
+def configured(**attacks: object) -> dict[str, Any]:
+    return {**DEFAULT_RUN, "attacks": {"judges": ["judge", "regex_lenient"], **attacks}}
+
+
+def test_the_plan_of_attacks() -> None:
+    made = plan.make(configured(tasks=["facts_test"], rows=7))
+    assert made.attacks_spec("facts_test") == {"task": "facts_test", "rows": 7, "seed": 0}
+    assert made.attack_rates_spec() == {"judges": ["judge", "regex_lenient"], "tasks": ["facts_test"]}
+    assert made.labels_spec("judge", ATTACKS, "facts_test")["model"] == ATTACKS
+    assert made.report_spec()["attacks"] == made.attack_rates_spec()
+    assert "attacks" not in plan.make(DEFAULT_RUN).report_spec()
+    assert len(plan.make(configured()).attacked) == 3
+    assert ATTACKS not in made.models
+
+
+CASCADE = {"kind": "cascade", "judges": ["regex_lenient", "judge"], "dataset": "demo", "budget": 0.5}
+
+
+def with_cascade(**members: object) -> dict[str, Any]:
+    judges = {**DEFAULT_RUN["judges"], "both": {**CASCADE, **members}}
+    return {**DEFAULT_RUN, "judges": judges, "attacks": {"judges": ["both"], "tasks": ["facts_test"]}}
+
+
+def test_a_cascade_is_tried_by_its_judges_on_what_is_left() -> None:
+    made = plan.make(with_cascade())
+    needed = verdicts_for(made, ["attacks"])
+    assert {("both", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")} <= needed
+    assert ("judge", f"{ATTACKS}@both@judge", "facts_test") in needed
+    assert {ATTACKS, f"{ATTACKS}@both@judge"} <= set(made.selections)
+    with pytest.raises(ConfigError, match=r"attacks\.judges: 'teacher' is of kind simulated"):
+        plan.make(with_cascade(judges=["regex_lenient", "teacher"]))
+
+
+def test_what_a_run_of_attacks_needs() -> None:
+    made = plan.make(configured(tasks=["facts_test"]))
+    wanted = {("judge", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")}
+    needed = verdicts_for(made, ["attacks"])
+    assert wanted <= needed
+    assert {judge for judge, _, _ in needed} == {"judge", "regex_lenient", "teacher"}
+    assert wanted <= verdicts_for(made, [])
+    assert verdicts_for(plan.make(DEFAULT_RUN), ["attacks"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("attacks", "fault"),
+    [
+        ({"judges": ["nobody"]}, "attacks.judges: 'nobody'"),
+        (
+            {"judges": ["truth"]},
+            "attacks.judges: 'truth' is of kind simulated and knows no verdict on made-up answers; choose another",
+        ),
+        ({"judges": []}, "attacks.judges"),
+        ({"judges": ["judge", "judge"]}, "attacks.judges: 'judge' is listed twice; remove one"),
+        ({"judges": ["judge"], "tasks": ["facts_train"]}, "attacks.tasks: 'facts_train' must be listed under tasks.test too"),
+        ({"judges": ["judge"], "rows": 0}, "attacks.rows"),
+        ({"judges": ["judge"], "row": 5}, "attacks.row"),
+        ({}, "attacks.judges"),
+    ],
+)
+def test_faults_of_the_block(attacks: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        plan.make({**DEFAULT_RUN, "attacks": attacks})
+    assert len(caught.value.faults) == 1
+    assert caught.value.faults[0].startswith(fault)

@@ -1,0 +1,55 @@
+"""Judges are tried by attacks: answers made up, labelled by the ordinary rules, rates in the report."""
+
+from __future__ import annotations
+
+import pytest
+from workspace import Workspace
+
+from bert_judge import tables
+
+pytestmark = pytest.mark.workflow
+
+RATES = {"results/attacks/rates.parquet", "results/attacks/examples.parquet"}
+LABELS = "results/labels/{}/_attacks/mini_test.parquet"
+MADE = {"results/attacks/families/mini_test.parquet", "results/candidates/_attacks/mini_test.parquet"}
+
+
+def configure(run: Workspace, **attacks: object) -> None:
+    run.configure(run.config | {"attacks": {"judges": ["encoder", "strict"], "rows": 4, **attacks}})
+
+
+def test_from_the_block_to_the_report(run: Workspace) -> None:
+    before = run.times()
+    configure(run)
+    run.done("attacks")
+    # Nothing that was there is made again, and no judge is trained anew.
+    assert run.changed_since(before) == {*RATES, *MADE, LABELS.format("encoder"), LABELS.format("strict")}
+    rates = tables.read(run.folder / "results/attacks/rates.parquet", tables.ATTACK_RATES)
+    assert set(rates["judge"]) == {"encoder", "strict"}
+    empty = rates[rates["group"] == "empty"].set_index("judge")
+    assert empty.loc["encoder", "fooled"] == 0
+    assert empty.loc["strict", "invalid"] == 1
+    assert set(empty["questions"]) == {4}
+
+    before = run.times()
+    run.done()
+    assert run.changed_since(before) == {"results/report.html"}
+    page = (run.folder / "results/report.html").read_text("utf-8")
+    assert "Can the judges be fooled?" in page
+    assert run.done().idle
+
+    # One more judge is tried alone.
+    before = run.times()
+    configure(run, judges=["encoder", "strict", "overlap"])
+    run.done()
+    assert run.changed_since(before) == {*RATES, LABELS.format("overlap"), "results/report.html"}
+
+
+def test_without_the_block_there_is_nothing_to_do_and_a_fault_stops_the_run(run: Workspace) -> None:
+    before = run.times()
+    run.done("attacks")
+    assert run.changed_since(before) == set()
+    configure(run, judges=["truth"])
+    result = run.run("attacks")
+    assert result.code != 0
+    assert "attacks.judges: 'truth' is of kind simulated" in result.text

@@ -1,0 +1,15 @@
+"""Answers that try to fool judges."""
+
+import json
+from pathlib import Path
+
+from bert_judge.evaluation.attacks.suite import write_attacks
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    write_attacks(
+        json.loads(snakemake.params.spec),
+        Path(snakemake.input.table),
+        Path(snakemake.output.candidates),
+        Path(snakemake.output.attacks),
+    )

@@ -1,0 +1,19 @@
+"""How often judges are fooled."""
+
+import json
+from pathlib import Path
+
+from bert_judge.evaluation.attacks.rates import build_rates
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    keys = [(judge, task) for judge in spec["judges"] for task in spec["tasks"]]
+    build_rates(
+        spec,
+        dict(zip(spec["tasks"], map(Path, snakemake.input.candidates), strict=True)),
+        dict(zip(spec["tasks"], map(Path, snakemake.input.attacks), strict=True)),
+        dict(zip(keys, map(Path, snakemake.input.labels), strict=True)),
+        Path(snakemake.output.rates),
+        Path(snakemake.output.examples),
+    )
