@@ -66,3 +66,26 @@ def predict(
         pipe(judge or [], threshold)
     else:
         one(candidate, reference or [], question, judge or [], threshold)
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(help="Files of one framework, or plain rows; several are joined.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to: .jsonl, .csv or .parquet.")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="lm_eval, lighteval, inspect, helm, openai_batch, judgelm, representation_judge, bert_as_a_judge, or rows; "
+            "left out: told by what is in the file."
+        ),
+    ] = None,
+    references: Annotated[Path | None, typer.Option(help="File of right answers, where the framework's has none.")] = None,
+    requests: Annotated[Path | None, typer.Option(help="The requests of a batch, for its questions.")] = None,
+    scores: Annotated[Path | None, typer.Option(help="A judge's scores.json, for the column label.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name, in place of what the file says.")] = None,
+    task: Annotated[str | None, typer.Option(help="The task's name, in place of what the file says.")] = None,
+    force: Force = False,
+) -> None:
+    """Other frameworks' outputs as plain rows: question, references, candidate, model, task, label, id, attempt."""
+    from bert_judge.cli.import_files import Request, import_files
+
+    import_files(Request(files, output, format, references, requests, scores, model, task, force))

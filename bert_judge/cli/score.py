@@ -14,14 +14,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from bert_judge import shards
+from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
+from bert_judge.errors import InputError
 from bert_judge.evaluation.statistics import proportion
-from bert_judge.importers import column_names
-from bert_judge.importers.answers import of_columns
-from bert_judge.importers.streams import open_rows
+from bert_judge.importers import column_names, frameworks
+from bert_judge.importers.answers import Reader, of_columns
+from bert_judge.importers.streams import RowFile, open_rows
 from bert_judge.logs import quiet_libraries
 from bert_judge.scoring import which_judge
-from bert_judge.scoring.score_file import Tell, check_output, score_file
+from bert_judge.scoring.score_file import Tell, check_output, score_file, work_folder
 from bert_judge.scoring.tally import INVALID, RIGHT, Tally
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -47,16 +50,49 @@ def score(request: Request) -> None:
     Raises:
         InputError: the file, its columns, the judge or the output make no sense; nothing was written.
     """
-    source = open_rows(request.file)
-    output = request.output or request.file.with_suffix(f".scored{request.file.suffix}")
-    # All that can be told at once, before a judge is loaded.
-    check_output(source, output, request.force)
-    columns = column_names.guess(request.file, source.columns, request.columns)
-    _say("; ".join(f"{part}: {column!r}" for part, column in columns.items()))
+    # Whoever names columns means the file's rows, whatever wrote them.
+    framework = None if request.columns else frameworks.detect(request.file)
+    if framework is None or framework in frameworks.ROWS:
+        output = request.output or request.file.with_suffix(f".scored{request.file.suffix}")
+        source = open_rows(request.file)
+        # All that can be told at once, before a judge is loaded.
+        check_output(source, output, request.force)
+    else:
+        output = request.output or request.file.with_suffix(".scored.jsonl")
+        source = _imported(request, framework, output)
+    reader = _reader(source, framework, request)
     judges = load_judges(request.judges, request.threshold)
     with _progress() as tell:
-        tally = score_file(source, of_columns(columns, source.format == "csv"), output, judges, request.prefix, request.force, tell)
+        tally = score_file(source, reader, output, judges, request.prefix, request.force, tell)
     _report(tally, output)
+
+
+def _imported(request: Request, framework: str, output: Path) -> RowFile:
+    """A document's answers as rows of a file beside the output, which goes with the rest of the work when that is done."""
+    rows = work_folder(output) / "imported.jsonl"
+    there = rows.parent.exists()
+    try:
+        import_files.imported(request.file, framework, rows)
+        source = open_rows(rows)
+        check_output(source, output, request.force)
+    except InputError:
+        if not there:
+            shards.clear(rows.parent)
+        raise
+    return source
+
+
+def _reader(source: RowFile, framework: str | None, request: Request) -> Reader:
+    """How the rows are read; says what they were taken for."""
+    if framework is not None:
+        _say(f"{request.file}: {frameworks.NAMES[framework]}")
+    if framework in frameworks.ROWS:
+        return frameworks.reader(source.path, framework)
+    if framework is not None:
+        return of_columns(frameworks.PLAIN)
+    columns = column_names.guess(source.path, source.columns, request.columns)
+    _say("; ".join(f"{part}: {column!r}" for part, column in columns.items()))
+    return of_columns(columns, source.format == "csv")
 
 
 def load_judges(names: Sequence[str], threshold: float | None) -> list[which_judge.Chosen]:

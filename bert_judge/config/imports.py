@@ -6,6 +6,8 @@ from typing import Literal
 
 from bert_judge.config.blocks import Block, Value
 
+Format = Literal["auto", "parquet", "csv", "jsonl", "lm_eval", "lighteval", "inspect", "helm", "judgelm", "representation_judge"]
+
 
 class Columns(Block):
     """Which column of a file holds what. A column that the file lacks and nobody needs may be left out."""
@@ -30,9 +32,9 @@ class Import(Block):
     """A file of answers, with or without verdicts, that exists already."""
 
     path: str
-    """parquet, CSV or JSONL file; relative to `data`"""
-    format: Literal["auto", "parquet", "csv", "jsonl"] = "auto"
-    """`auto` goes by the file's ending"""
+    """parquet, CSV or JSONL file, or one that a framework wrote; relative to `data`"""
+    format: Format = "auto"
+    """`auto` goes by the file's ending, and knows the frameworks' files by their content"""
     columns: Columns = Columns()
     """the file's column names"""
     where: dict[str, Value | list[Value]] = {}

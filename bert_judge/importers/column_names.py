@@ -47,13 +47,14 @@ EITHER = ("answer", "answers")
 NEEDED = ("references", "candidate")
 
 
-def guess(path: Path, columns: Sequence[str], told: Mapping[str, str]) -> dict[str, str]:
+def guess(path: Path, columns: Sequence[str], told: Mapping[str, str], needed: Sequence[str] = NEEDED) -> dict[str, str]:
     """Part → column of the file.
 
     Args:
         path: of the file, for messages.
         columns: names of its columns.
         told: part → column, as far as the user said; these are not guessed.
+        needed: parts that must be found.
 
     Raises:
         InputError: a column that was named is not there, a part has no column or several, or a column has two parts.
@@ -65,7 +66,7 @@ def guess(path: Path, columns: Sequence[str], told: Mapping[str, str]) -> dict[s
     for part in SPELLINGS:
         if part not in found and (spelt := _spelt(path, part, columns)):
             found[part] = spelt
-    if missing := [part for part in NEEDED if part not in found]:
+    if missing := [part for part in needed if part not in found]:
         either = [name for name in columns if _plain(name) in EITHER and name not in found.values()]
         if len(missing) > 1 or len(either) != 1:
             raise InputError(

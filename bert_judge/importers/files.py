@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bert_judge.config import Import
+from bert_judge.config import Columns, Import
 from bert_judge.errors import InputError
 from bert_judge.importers import formats, values
 
@@ -93,7 +93,7 @@ def _open(
 ) -> formats.Columns:
     """The mapped columns and those to filter by, with the file's own column names; those needed must be there."""
     mapped = {name: spec["columns"][name] for name in [*needs, *may] if spec["columns"][name] is not None}
-    columns = formats.read(path, spec["format"], {*mapped.values(), *filters})
+    columns = _read(path, spec, {*mapped.values(), *filters})
     there = ", ".join(map(repr, columns.present))
     for name in needs:
         if name not in mapped:
@@ -107,6 +107,20 @@ def _open(
         if name not in columns.values:
             raise InputError(f"{path}: no column {name!r} to filter by; there are {there}; mend the key `where`")
     return columns
+
+
+def _read(path: Path, spec: Mapping[str, Any], names: set[str]) -> formats.Columns:
+    """The columns of a plain file, or of one that a framework wrote: told by the format, or known by what is in it."""
+    # Only here: most files are plain.
+    from bert_judge.importers import frameworks
+
+    format = spec["format"]
+    plain = format in {*formats.ENDINGS.values(), "auto"}
+    framework = None if plain else format
+    if format == "auto" and spec["columns"] == Columns().model_dump(mode="json") and path.is_file():
+        # Whoever maps the columns has looked at the file and means what is there.
+        framework = frameworks.detect(path)
+    return frameworks.columns(path, framework, sorted(names)) if framework else formats.read(path, format, names)
 
 
 def _filtered(columns: formats.Columns, where: Where) -> formats.Columns:

@@ -54,7 +54,7 @@ def score_file(
         SystemExit: the process was asked to stop; what was judged is kept.
     """
     check_output(source, output, force)
-    store = output.parent / f".{output.name}.parts"
+    store = work_folder(output)
     tally = Tally([chosen.name for chosen in judges])
     new = [prefix + name for name in new_columns(judges)]
     with tables.atomic(output) as temporary, writer(source, temporary, new) as written:
@@ -69,6 +69,11 @@ def score_file(
             tell(0, chunk.read)
     shards.clear(store)
     return tally
+
+
+def work_folder(output: Path) -> Path:
+    """Where what is judged lies until the output is whole."""
+    return output.parent / f".{output.name}.parts"
 
 
 def check_output(source: RowFile, output: Path, force: bool) -> None:
@@ -121,7 +126,8 @@ class _Known:
 
 def _row(reader: Reader, record: Mapping[str, Any]) -> _Known | Label | None:
     try:
-        return _Known(reader(record))
+        # A record of several answers has one verdict: that on the first.
+        return _Known(reader(record)[0])
     except values.Unreadable as fault:
         return invalid(str(fault))
     except Skipped:

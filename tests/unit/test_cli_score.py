@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import resource
 import signal
 import subprocess
 import sys
@@ -309,7 +308,7 @@ class Judge:
 judge = Judge()
 reader = of_columns({"references": "gold", "candidate": "said", "model": "model"}, sys.argv[1].endswith(".csv"))
 tally = score_file(open_rows(Path(sys.argv[1])), reader, Path(sys.argv[2]), [Chosen("j", "1", judge)])
-print(judge.seen, tally.rows)
+print(judge.seen, tally.rows, *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
@@ -331,7 +330,7 @@ def test_a_killed_call_goes_on_where_it_was(tmp_path: Path) -> None:
     assert not output.exists()
     again = scored_elsewhere(source, output, limit=10_000)
     # 256 rows to a shard: three were whole when the fourth reached the limit.
-    assert again.stdout.split() == [str(3000 - 3 * 256), "3000"], again.stderr
+    assert again.stdout.split()[:2] == [str(3000 - 3 * 256), "3000"], again.stderr
     rows = read(output)
     assert [row["verdict"] for row in rows[:4]] == ["correct", "incorrect", "correct", "incorrect"]
     assert len(rows) == 3000 and not (tmp_path / ".b.csv.parts").exists()
@@ -341,8 +340,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     peaks = []
     for rows in (10_000, 60_000):
         done = scored_elsewhere(long_file(tmp_path / f"{rows}.csv", rows), tmp_path / f"{rows}.out.csv", limit=10**9)
-        assert done.stdout.split() == [str(rows), str(rows)], done.stderr
-        peaks.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+        assert done.stdout.split()[:2] == [str(rows), str(rows)], done.stderr
+        peaks.append(int(done.stdout.split()[2]))
     # Kilobytes; the larger file has 50,000 rows more, of which all texts together would take some 15 MB as Python objects.
     assert peaks[1] - peaks[0] < 8_000
 

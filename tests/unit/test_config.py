@@ -139,7 +139,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown import format": (
         {"imports/one/format": "xlsx"},
-        "imports.one.format: needs auto, parquet, csv or jsonl; got 'xlsx'",
+        "imports.one.format: needs auto, parquet, csv, jsonl, lm_eval; got 'xlsx'",
     ),
     "unknown generator": (
         {"models/bing/generator": "gpt"},

@@ -1,0 +1,154 @@
+"""`bert-judge import`: the answers in other frameworks' files as plain rows, for a configuration, `score`, or anybody's script."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.importers import column_names, frameworks
+from bert_judge.importers.answers import Answer, of_columns
+from bert_judge.importers.beside import Beside
+from bert_judge.importers.frameworks import NAMES, Found
+from bert_judge.importers.streams import open_rows
+
+ROWS = "rows"
+CHUNK_ROWS = 1024
+SCHEMA = pa.schema(
+    [
+        ("question", pa.string()),
+        ("references", pa.list_(pa.string())),
+        ("candidate", pa.string()),
+        ("model", pa.string()),
+        ("task", pa.string()),
+        ("label", pa.float64()),
+        ("id", pa.string()),
+        ("attempt", pa.int32()),
+    ]
+)
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for; see `exchange.import_`."""
+
+    files: Sequence[Path]
+    output: Path
+    format: str | None = None
+    references: Path | None = None
+    requests: Path | None = None
+    scores: Path | None = None
+    model: str | None = None
+    task: str | None = None
+    force: bool = False
+
+
+def import_files(request: Request) -> None:
+    """Write the answers of the files, and say how many there are.
+
+    Raises:
+        InputError: a file cannot be read, tells no model's name, or the output is there already; then nothing is written.
+    """
+    output = request.output
+    if output.exists() and not request.force:
+        raise InputError(f"{output}: is there already; add --force to write over it, or name another with -o")
+    if request.format not in (None, ROWS, *NAMES):
+        raise InputError(f"--format {request.format}: unknown; there are {', '.join(NAMES)} and {ROWS}")
+    if any(path.resolve() == output.resolve() for path in request.files):
+        raise InputError(f"{output}: is a file that is read; name another with -o")
+    found = Found()
+    with tables.atomic(output) as temporary:
+        with _writer(output, temporary) as write:
+            rows = (row for path in request.files for row in _rows(path, request, found))
+            while some := list(islice(rows, CHUNK_ROWS)):
+                write(some)
+        if not found.answers:
+            raise frameworks.no_answer(request.files[0], found)
+    typer.echo(f"{output}: {found.answers:,} answers")
+
+
+def imported(path: Path, format: str, output: Path) -> None:
+    """Write one file's answers as JSONL, under whatever name its model has."""
+    found = Found()
+    with tables.atomic(output) as temporary:
+        with _jsonl(temporary) as write:
+            rows = (asdict(answer) for _, answer in _answers(path, Request([path], output, format), found))
+            while some := list(islice(rows, CHUNK_ROWS)):
+                write(some)
+        if not found.answers:
+            raise frameworks.no_answer(path, found)
+
+
+def _rows(path: Path, request: Request, total: Found) -> Iterator[dict[str, Any]]:
+    found = Found()
+    for place, answer in _answers(path, request, found):
+        row = asdict(answer)
+        row["model"] = request.model or row["model"]
+        row["task"] = request.task or row["task"]
+        if not row["model"]:
+            raise InputError(f"{path}: {place}: the file does not tell the model's name; say --model NAME")
+        yield row
+    total.answers += found.answers
+    total.skipped += found.skipped
+    total.unreadable += found.unreadable
+    for line in found.lines():
+        typer.echo(f"{path}: {line}", err=True)
+
+
+def _answers(path: Path, request: Request, found: Found) -> Iterator[tuple[str, Answer]]:
+    """Place and answer, whatever wrote the file."""
+    format = request.format or frameworks.detect(path)
+    if format in (None, ROWS):
+        source = open_rows(path)
+        columns = column_names.guess(path, source.columns, {})
+        plain = (pair for chunk in source.chunks(CHUNK_ROWS) for pair in zip(chunk.places, chunk.records, strict=True))
+        yield from frameworks.answers(of_columns(columns, source.format == "csv"), plain, found)
+        return
+    assert format is not None
+    second = Beside(request.references, request.requests, request.scores)
+    read = frameworks.reader(path, format, second)
+    yield from frameworks.answers(read, frameworks.records(path, format, second), found)
+
+
+def _writer(output: Path, temporary: Path) -> Any:
+    """The writer for an output's ending: a context manager that gives a function that takes rows."""
+    writers = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+    if output.suffix.lower() not in writers:
+        raise InputError(f"{output}: let its name end in {', '.join(writers)}")
+    return writers[output.suffix.lower()](temporary)
+
+
+@contextmanager
+def _jsonl(path: Path) -> Iterator[Callable[[Rows], None]]:
+    with path.open("w", encoding="utf-8") as file:
+        yield lambda rows: file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+@contextmanager
+def _csv(path: Path) -> Iterator[Callable[[Rows], None]]:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(SCHEMA.names)
+        yield lambda rows: lines.writerows([_cell(row[name]) for name in SCHEMA.names] for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, tuple | list) else value
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Callable[[Rows], None]]:
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as file:
+        yield lambda rows: file.write_table(pa.Table.from_pylist(list(rows), SCHEMA))

@@ -1,0 +1,117 @@
+"""`bert-judge import`, and `score` on files of other frameworks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from test_frameworks import FIXTURES, batch_response, document, helm, helm_state, jsonl, judgelm_row, lm_eval_row, made
+from typer.testing import CliRunner, Result
+
+from bert_judge.cli import app
+from bert_judge.config import Import
+from bert_judge.importers import files
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trained judges are looked for in the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_what_is_imported_is_read_by_a_configuration(tmp_path: Path, ending: str) -> None:
+    """Several files at once, and none of what they say is lost on the way."""
+    samples = [*(FIXTURES / "lm_eval" / "dummy").glob("samples_*.jsonl"), made(tmp_path, "judgelm")]
+    output = tmp_path / f"answers.{ending}"
+    result = run("import", *samples, "-o", output)
+    assert (result.exit_code, result.stdout) == (0, f"{output}: 7 answers\n")
+    assert "3 left out: another filter of the same document" in result.stderr
+    spec = Import(path=str(output)).model_dump(mode="json", exclude={"path"})
+    frame = files.read(spec, output, {"task": "gsm8k_sums"}, ["question", "references", "candidate", "model"])
+    assert frame["references"].tolist() == [["1253", "1,253"], ["8"], ["72"]]
+    assert set(frame["model"]) == {"dummy"}
+    assert files.distinct_models(Import(path=str(output)), output) == sorted(
+        files.distinct_models(Import(path=str(output)), output), key=["dummy", "alpaca", "vicuna"].index
+    )
+
+
+def test_plain_rows_are_imported_under_our_names(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("prompt,gold,response\nq,a,b\n", "utf-8")
+    nameless = run("import", "a.csv", "-o", "b.jsonl")
+    assert nameless.exit_code == 1
+    assert nameless.stderr == "error: a.csv: row 1: the file does not tell the model's name; say --model NAME\n"
+    assert run("import", "a.csv", "-o", "b.jsonl", "--model", "m", "--task", "t").exit_code == 0
+    assert json.loads((tmp_path / "b.jsonl").read_text("utf-8")) == {
+        "question": "q",
+        "references": ["a"],
+        "candidate": "b",
+        "model": "m",
+        "task": "t",
+        "label": None,
+        "id": "",
+        "attempt": 0,
+    }
+
+
+def test_second_files_are_named_on_the_command_line(tmp_path: Path) -> None:
+    responses = jsonl(tmp_path / "out.jsonl", [batch_response(), batch_response(custom_id="q4", response=None)])
+    gold = jsonl(tmp_path / "gold.jsonl", [{"custom_id": "q3", "references": ["Paris"]}])
+    result = run("import", responses, "-o", "a.parquet", "--references", gold)
+    assert result.exit_code == 0 and "1 not readable: the request failed: no response" in result.stderr
+    assert pd.read_parquet(tmp_path / "a.parquet")["candidate"].tolist() == ["It is Paris."]
+    candidates = document(tmp_path / "t" / "m" / "candidates.json", ["x"])
+    scores = document(tmp_path / "scores.json", [1])
+    questions = jsonl(tmp_path / "task.jsonl", [{"question": "q", "reference": "x"}])
+    assert run("import", candidates, "-o", "b.parquet", "--references", questions, "--scores", scores).exit_code == 0
+    assert pd.read_parquet(tmp_path / "b.parquet")["label"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none.jsonl", "-o", "b.jsonl"], "none.jsonl: no such file"),
+        (["a.jsonl", "-o", "a.jsonl"], "a.jsonl: is there already"),
+        (["a.jsonl", "-o", "a.jsonl", "--force"], "a.jsonl: is a file that is read; name another with -o"),
+        (["a.jsonl", "-o", "b.xlsx"], "b.xlsx: let its name end in .jsonl, .csv, .parquet"),
+        (["a.jsonl", "-o", "b.jsonl", "--format", "csv"], "--format csv: unknown; there are lm_eval, lighteval"),
+        (["a.jsonl", "-o", "b.jsonl"], "a.jsonl: 1 not readable: no reference; give the reference file with --references"),
+        (["a.jsonl", "-o", "b.jsonl", "--format", "helm"], "a.jsonl: the file has no rows"),
+    ],
+)
+def test_what_import_refuses_is_one_line_and_writes_nothing(tmp_path: Path, arguments: list[str], says: str) -> None:
+    path = jsonl(tmp_path / "a.jsonl", [judgelm_row(reference=None)])
+    before = path.read_bytes()
+    result = run("import", *arguments)
+    assert result.exit_code == 1 and result.stderr.splitlines()[-1].startswith(f"error: {says}")
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before
+
+
+def test_score_keeps_the_lines_of_the_harness(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [lm_eval_row(), lm_eval_row(filter="flexible-extract"), lm_eval_row(resps=[["1252"]])]
+    path = jsonl(tmp_path / "m" / "samples_gsm8k_2026-11-22T05-42-27.4.jsonl", rows)
+    result = run("score", path, "-o", "scored.jsonl", "--judge", "contains")
+    assert result.exit_code == 0, result.output
+    assert "samples of lm-evaluation-harness" in result.stderr and "1 of them without an answer to judge" in result.stdout
+    after = [json.loads(line) for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines()]
+    assert [{name: line[name] for name in row} for row, line in zip(rows, after, strict=True)] == rows
+    assert [line["verdict"] for line in after] == ["correct", None, "incorrect"]
+
+
+def test_score_writes_a_documents_answers_as_rows(tmp_path: Path) -> None:
+    path = helm(tmp_path / "capitals,model=x" / "scenario_state.json", [helm_state(), helm_state(result=None)])
+    result = run("score", path, "--judge", "contains")
+    assert result.exit_code == 0, result.output
+    [row] = [json.loads(line) for line in path.with_name("scenario_state.scored.jsonl").read_text("utf-8").splitlines()]
+    assert (row["candidate"], row["references"], row["verdict"]) == (" It is Paris.", ["Paris"], "correct")
+    assert sorted(file.name for file in path.parent.iterdir()) == ["scenario_state.json", "scenario_state.scored.jsonl"]
+    refused = run("score", path, "-o", "x.json")
+    assert refused.exit_code == 1 and "let its name end in .jsonl" in refused.stderr
+    assert not list(tmp_path.glob(".x*"))
