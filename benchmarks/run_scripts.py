@@ -1,0 +1,50 @@
+"""Run scripts of the workflow without Snakemake: a file of jobs (`grids.Job.line`), one after the other in this process.
+
+    python benchmarks/run_scripts.py JOBS.jsonl [FIRST]
+
+Prints the processor seconds (children's too) of the jobs from number FIRST on, and the megabytes of this process before them and at
+most. It imports next to nothing itself, so that a process with one job costs what the script costs.
+"""
+
+import json
+import resource
+import runpy
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+
+class Files(list):
+    """What Snakemake calls a named list: by number, and by name."""
+
+    def __init__(self, named):
+        super().__init__(path for value in named.values() for path in (value if isinstance(value, list) else [value]))
+        self.__dict__.update(named)
+        self.get = named.get
+
+
+def seconds():
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def megabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(path, first=0):
+    started, before = seconds(), megabytes()
+    with Path(path).open() as lines:
+        for number, line in enumerate(lines):
+            if number == first:
+                started, before = seconds(), megabytes()
+            job = json.loads(line)
+            told = {"input": Files(job["input"]), "output": Files(job["output"]), "log": [job["log"]]}
+            given = SimpleNamespace(**told, params=SimpleNamespace(spec=job["spec"]))
+            runpy.run_path(job["script"], {"snakemake": given})
+    print(json.dumps({"seconds": seconds() - started, "before": before, "peak": megabytes()}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))
