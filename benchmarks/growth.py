@@ -73,8 +73,8 @@ def jobs_of(size: Size) -> int:
 def draw(base: Size, grids: Mapping[Size, Mapping[str, Measured]], factors: Sequence[int], target: Path) -> None:
     """Time per answer above, memory below; a column per side, a line per stage."""
     mpl.use("svg")
-    # The same drawing gives the same bytes.
-    mpl.rcParams.update({"svg.hashsalt": "growth", "font.size": 9})
+    # The same drawing gives the same bytes; text stays text.
+    mpl.rcParams.update({"svg.hashsalt": "growth", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(2, len(SIDES), figsize=(10, 6), sharex=True, sharey="row", layout="constrained")
@@ -91,7 +91,7 @@ def draw(base: Size, grids: Mapping[Size, Mapping[str, Measured]], factors: Sequ
     axes[0, 0].set_ylabel("processor µs per answer")
     axes[1, 0].set_ylabel("peak memory, MB")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
-    figure.suptitle(f"Simulated grid; ×1 is {base.models} models, {base.tasks} tasks, {base.rows:,} rows each")
+    figure.suptitle(f"Simulated grid; at ×1: models {base.models}, tasks {base.tasks}, rows of a table {base.rows:,}")
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, format="svg", metadata={"Date": None})
 
