@@ -32,6 +32,7 @@ def label_table(
     judge: Judge,
     work_folder: str | Path | None = None,
     shard_rows: int = SHARD_ROWS,
+    rows: range | None = None,
 ) -> None:
     """Judge every answer of a candidates table. An answer that failed to be generated is invalid for every judge.
 
@@ -40,6 +41,7 @@ def label_table(
         work_folder: keeps the finished shards until the table is written, for judges whose verdicts are dear; None: a killed job
             starts again. A verdict is taken from there only if spec, judge's revisions and answer are the same.
         shard_rows: verdicts per shard, the most that a kill can lose.
+        rows: judge these rows of the table only.
 
     Raises:
         InputError: the candidates cannot be read, or the judge refuses its input.
@@ -49,7 +51,7 @@ def label_table(
     found: Counter[str] = Counter()
 
     def parts() -> Iterator[pd.DataFrame]:
-        for number, batch in enumerate(tables.read_batches(candidates, tables.CANDIDATES, BATCH_ROWS)):
+        for number, batch in enumerate(_answers(candidates, rows)):
             folder = None if work_folder is None else work_folder / f"{number:05d}"
             frame = _labelled(spec, batch, judge, folder, shard_rows)
             found.update(frame["verdict"])
@@ -60,6 +62,16 @@ def label_table(
         shards.clear(work_folder)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in found.most_common())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], counts or "no answers")
+
+
+def _answers(candidates: str | Path, rows: range | None) -> Iterator[pd.DataFrame]:
+    """The answers of a table in frames of bounded size, or some of its rows."""
+    at = 0
+    for batch in tables.read_batches(candidates, tables.CANDIDATES, BATCH_ROWS):
+        wanted = batch if rows is None else batch.iloc[max(0, rows.start - at) : max(0, rows.stop - at)]
+        at += len(batch)
+        if not wanted.empty:
+            yield wanted.reset_index(drop=True)
 
 
 def fill_store(batch: Batch, output: str | Path, judge: Judge) -> None:

@@ -290,7 +290,7 @@ class Plan:
     def judge_spec(self, judge: str) -> Spec:
         entry = self.config.judges[judge]
         assert isinstance(entry, BertJudge)
-        return {"judge": judge, **_dump(entry, without=READING - {"kind"})}
+        return {"judge": judge, **_dump(entry, without=(READING - {"kind"}) | entry.run_time)}
 
     def cascade_spec(self, judge: str) -> Spec:
         """What a cascade is fitted to."""

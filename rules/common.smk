@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bert_judge import plan, selections, tables, targets, tasks
+from bert_judge import parts, plan, selections, tables, targets, tasks
 from bert_judge.errors import ConfigError
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json"]
@@ -171,6 +171,11 @@ def gpus_of_judge(wildcards):
     return PLAN.config.judges[wildcards.judge].model.tensor_parallel_size
 
 
+def gpu_unless_joined(wildcards):
+    """GPUs of a job that judges a table, or only joins its parts."""
+    return 0 if parts_of(wildcards) else 1
+
+
 def if_judged(light, full):
     """Resource of a job that writes verdicts: little when the job of its batch asks the judge in this run; the full amount when
     that was done before, because then this job runs for answers that are new, and asks about them itself.
@@ -290,6 +295,18 @@ def overlap_of(wildcards):
     if wildcards.judge not in trained_judges() or wildcards.task not in PLAN.config.tasks.test:
         return []
     return training_file(f"overlap/{wildcards.task}.json")(wildcards)
+
+
+@functools.cache
+def parts_in(judge, model, task):
+    """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
+    table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
+    return parts.listed(f"results/parts/{judge}/{model}/{task}", table, PLAN.config.judges[judge].parts)
+
+
+def parts_of(wildcards):
+    """The parts that a trained judge's table of verdicts is joined from; none when it is judged whole."""
+    return parts_in(wildcards.judge, wildcards.model, wildcards.task)
 
 
 def scoring_labels(wildcards):

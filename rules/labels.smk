@@ -84,6 +84,8 @@ rule label_bert:
         checkpoint=checkpoint_of,
         # No verdict on a test that the judge was trained on.
         overlap=overlap_of,
+        # A table that is judged in parts is only joined here.
+        parts=parts_of,
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:
@@ -99,7 +101,7 @@ rule label_bert:
         mem_mb=grown(4000),
         # It goes on where it was: more memory helps, more time does not.
         runtime=240,
-        gpu=1,
+        gpu=gpu_unless_joined,
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=plan.STAGE_VERSIONS["labels"],
@@ -107,6 +109,36 @@ rule label_bert:
         "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
     script:
         "../workflow_scripts/label_bert.py"
+
+
+rule label_bert_part:
+    input:
+        candidates="results/candidates/{model}/{task}.parquet",
+        checkpoint=checkpoint_of,
+        overlap=overlap_of,
+    output:
+        update("results/parts/{judge}/{model}/{task}/{part}.parquet"),
+    log:
+        "<logs>/parts/{judge}/{model}/{task}/{part}.log",
+    benchmark:
+        "<benchmarks>/parts/{judge}/{model}/{task}/{part}.tsv"
+    wildcard_constraints:
+        part=r"\d+-of-\d+",
+        judge=one_of(PLAN.judges("bert")),
+    conda:
+        "../envs/core.yaml"
+    threads: share_of_cores()
+    resources:
+        mem_mb=grown(4000),
+        runtime=240,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}, part {wildcards.part}"
+    script:
+        "../workflow_scripts/label_bert_part.py"
 
 
 # A prompted judge, by what its model runs on.

@@ -54,6 +54,8 @@ class SimulatedJudge(Block):
 class BertJudge(Block):
     """A trained encoder."""
 
+    run_time: ClassVar[frozenset[str]] = frozenset({"parts"})
+
     kind: Literal["bert"]
     dataset: str | None = None
     """train on this dataset …"""
@@ -77,6 +79,8 @@ class BertJudge(Block):
     """program that runs the encoder; `auto`: the fastest one that is installed"""
     precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
     """number format of the encoder; `auto`: the fastest one of this machine"""
+    parts: int = Field(1, ge=1)
+    """judge a table in this many jobs side by side, each with rows of its own, and join them; for tables of a million answers"""
 
     @model_validator(mode="after")
     def _one_origin(self) -> BertJudge:

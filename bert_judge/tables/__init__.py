@@ -4,6 +4,7 @@ from bert_judge.tables.attack_schemas import ATTACK_EXAMPLES, ATTACK_RATES, ATTA
 from bert_judge.tables.files import (
     atomic,
     canonical,
+    count,
     empty,
     fingerprint,
     provenance,
@@ -60,6 +61,7 @@ __all__ = [
     "Schema",
     "atomic",
     "canonical",
+    "count",
     "empty",
     "fingerprint",
     "provenance",

@@ -141,6 +141,15 @@ def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.Dat
             yield batch.to_pandas()
 
 
+def count(path: str | Path) -> int:
+    """Rows of a table, read from its end.
+
+    Raises:
+        InputError: no such file, or no parquet.
+    """
+    return _parquet(path).metadata.num_rows
+
+
 def provenance(path: str | Path) -> dict[str, Any]:
     """What the metadata of a table says of its origin; empty for a parquet file that is not ours."""
     # Of the file, not of its schema: what is added after the first rows stands there only.
