@@ -89,3 +89,25 @@ def import_(
     from bert_judge.cli.import_files import Request, import_files
 
     import_files(Request(files, output, format, references, requests, scores, model, task, force))
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="The standings of a run, or a file that `score` wrote; for openai_batch, answers.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="csv, markdown, latex: a table of accuracies. lm_eval, every_eval_ever, model_index, eval_results: a file per "
+            "model in a folder. inspect, every_eval_ever_instances, openai_batch: a line per answer."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file, or the folder of a file per model.")],
+    judge: Annotated[str | None, typer.Option("--judge", "-j", help="Whose verdicts, where there are several judges.")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help="TASK=OWNER/NAME: a task's data set on the hub.")] = None,
+    teacher: Annotated[str | None, typer.Option(help="For openai_batch: what the server calls the model that is to judge.")] = None,
+    force: Force = False,
+) -> None:
+    """Accuracies and verdicts in the forms of other programs."""
+    from bert_judge.cli.export_files import Request
+    from bert_judge.cli.export_files import export as export_it
+
+    export_it(Request(file, to, output, judge, dataset or [], teacher, force))

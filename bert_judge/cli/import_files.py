@@ -91,6 +91,11 @@ def imported(path: Path, format: str, output: Path) -> None:
             raise frameworks.no_answer(path, found)
 
 
+def answers_of(path: Path) -> Iterator[Answer]:
+    """The answers of a file, whatever wrote it, without saying what was left out."""
+    return (answer for _, answer in _answers(path, Request([path], path), Found()))
+
+
 def _rows(path: Path, request: Request, total: Found) -> Iterator[dict[str, Any]]:
     found = Found()
     for place, answer in _answers(path, request, found):

@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("parts",),
     ("training",),
     ("evaluation",),
-    ("report",),
+    ("report", "exporters"),
     ("cli",),
 )
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}

@@ -1,0 +1,1 @@
+"""Exporters: accuracies and verdicts in the forms that other programs and pages take."""
