@@ -165,14 +165,20 @@ def test_inspect_takes_the_verdicts_on_its_own_log(tmp_path: Path) -> None:
     assert run("score", log, "-o", tmp_path / "scored.jsonl", "--judge", "contains").exit_code == 0
     scores = exported(tmp_path, tmp_path / "scored.jsonl", "inspect").rename(tmp_path / "scores.jsonl")
     code = (
-        "import sys\nfrom inspect_ai import score\nfrom inspect_ai.log import read_eval_log\n"
+        # The log names its model, which inspect must know.
+        "import sys\nsys.path.insert(0, sys.argv[3])\nimport capitals\n"
+        "from inspect_ai import score\nfrom inspect_ai.log import read_eval_log\n"
         "from inspect_ai.scorer import precomputed_scores\n"
         "log = score(read_eval_log(sys.argv[1]), precomputed_scores(sys.argv[2], on_missing='error'), action='overwrite')\n"
         "print(sorted((s.id, s.epoch, s.scores['precomputed_scores'].value) for s in log.samples))\n"
         "print(log.results.scores[0].metrics['accuracy'].value)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(log), str(scores)], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, "-c", code, str(log), str(scores), str(log.parent)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     told, accuracy = done.stdout.strip().splitlines()[-2:]
     assert told == "[('austria', 1, 'I'), ('austria', 2, 'I'), ('france', 1, 'C'), ('france', 2, 'C')]" and accuracy == "0.5"
