@@ -88,10 +88,15 @@ class Plan:
         assert isinstance(entry, CascadeJudge)
         return entry
 
-    def members(self, cascade: str, model: str) -> list[tuple[str, str]]:
-        """(judge, model or selection) of the verdicts that a cascade's verdicts on a model's answers are made of."""
+    def members(self, cascade: str, model: str, task: str) -> list[tuple[str, str]]:
+        """(judge, model or selection) of the verdicts that a cascade's verdicts on a model's answers are made of.
+
+        A judge whose verdicts on all of these answers are asked for anyway is not asked again about those that are left to it.
+        """
         first, *others = self.cascade(cascade).judges
-        return [(first, model), *((judge, selections.Left(model, cascade, judge).name) for judge in others)]
+        asked = self.config.score_with if (model, task) in self.scored else []
+        left = {judge: model if judge in asked else selections.Left(model, cascade, judge).name for judge in others}
+        return [(first, model), *left.items()]
 
     def learners(self, cascade: str) -> list[str]:
         """The judges of a cascade whose verdicts on the validation rows are needed: all but the teacher, whose labels they hold."""
@@ -103,8 +108,8 @@ class Plan:
         """Names of all tables of answers that are no model's."""
         cascades = self.judges("cascade")
         attacks = [ATTACKS] if self.config.attacks else []
-        answered = [*self.models, *attacks]
-        left = [name for cascade in cascades for model in answered for _, name in self.members(cascade, model)[1:]]
+        parts = [(name, judge) for name in cascades for judge in self.cascade(name).judges[1:]]
+        left = [selections.Left(model, *part).name for part in parts for model in [*self.models, *attacks]]
         held_out = {selections.HeldOut(self.cascade(cascade).dataset).name for cascade in cascades}
         return [*attacks, *left, *sorted(held_out)]
 

@@ -201,7 +201,7 @@ def _judged(plan: Plan, judges: Iterable[str], pairs: Iterable[tuple[str, str]])
     for judge in judges:
         found |= {(judge, *pair) for pair in pairs}
         if isinstance(plan.config.judges.get(judge), CascadeJudge):
-            found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model)}
+            found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model, task)}
     return found
 
 

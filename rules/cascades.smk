@@ -49,7 +49,7 @@ rule fit_cascade:
 
 rule leave_rows:
     input:
-        candidates=answers_before,
+        candidates="results/candidates/{model}/{task}.parquet",
         labels=verdicts_before,
         cascade="results/judges/{cascade}/cascade.json",
     output:
@@ -67,7 +67,7 @@ rule leave_rows:
         mem_mb=grown(1000),
         runtime=grown(20),
     params:
-        judge=lambda wildcards: before(wildcards)[0],
+        judges=judges_before,
         stage_version=plan.STAGE_VERSIONS["cascade"],
     message:
         "What {wildcards.cascade} leaves to {wildcards.judge}: {wildcards.model}, {wildcards.task}"

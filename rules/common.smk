@@ -329,25 +329,21 @@ def held_out_rows(wildcards):
     return f"results/datasets/{PLAN.cascade(wildcards.judge).dataset}/validation.parquet"
 
 
-def before(wildcards):
-    """The judge of a cascade before this one, with the name of what it was asked about."""
-    members = PLAN.members(wildcards.cascade, wildcards.model)
-    names = [judge for judge, _ in members]
-    return members[names.index(wildcards.judge) - 1]
+def verdicts_of_members(wildcards):
+    """Verdicts of a cascade's judges on the answers that are left to each."""
+    members = PLAN.members(wildcards.judge, wildcards.model, wildcards.task)
+    return tables_of("labels/{judge}/{model}/{task}", [(*member, wildcards.task) for member in members])
 
 
-def answers_before(wildcards):
-    """The answers that the judge before this one was asked about."""
-    return f"results/candidates/{before(wildcards)[1]}/{wildcards.task}.parquet"
+def judges_before(wildcards):
+    """The judges of a cascade that are asked before this one."""
+    judges = PLAN.cascade(wildcards.cascade).judges
+    return judges[: judges.index(wildcards.judge)]
 
 
 def verdicts_before(wildcards):
-    return "results/labels/{}/{}/{}.parquet".format(*before(wildcards), wildcards.task)
-
-
-def verdicts_of_members(wildcards):
-    """Verdicts of a cascade's judges on what those before them left."""
-    members = PLAN.members(wildcards.judge, wildcards.model)
+    """Verdicts of the judges that are asked before this one."""
+    members = PLAN.members(wildcards.cascade, wildcards.model, wildcards.task)[: len(judges_before(wildcards))]
     return tables_of("labels/{judge}/{model}/{task}", [(*member, wildcards.task) for member in members])
 
 

@@ -1,8 +1,8 @@
-"""The answers that one judge of a cascade leaves to the next."""
+"""The answers that the judges of a cascade leave to the next."""
 
 from bert_judge.cascades import leave_rows
 from bert_judge.logs import job_log
 
 with job_log(snakemake.log[0]):
-    paths = (snakemake.input.candidates, snakemake.input.labels, snakemake.input.cascade, snakemake.output[0])
-    leave_rows(snakemake.params.judge, *paths)
+    labels = list(zip(snakemake.params.judges, snakemake.input.labels, strict=True))
+    leave_rows(snakemake.input.candidates, labels, snakemake.input.cascade, snakemake.output[0])

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.cascades import numbered, verdicts_on
+from bert_judge.cascades import labels_on, numbered
 from bert_judge.errors import InputError
 from bert_judge.judges.cascade import described
 from bert_judge.training.cascade import Point, Verdicts, choose, trade_off
@@ -40,7 +40,7 @@ def fit_cascade(
     right = (rows["label"] >= 0.5).to_numpy()
     judges = {}
     for name in spec["judges"]:
-        judges[name] = _taught(right) if name == spec["teacher"] else _given(verdicts_on(rows, labels[name]))
+        judges[name] = _taught(right) if name == spec["teacher"] else _given(labels_on(rows, labels[name]))
     points = trade_off(judges, right)
     try:
         chosen = choose(points, spec["accuracy"], spec["budget"])

@@ -235,12 +235,11 @@ def test_the_stages_say_what_the_judge_says(tmp_path: Path, fitted: Path) -> Non
     scores[3] = np.nan
     given = write(tmp_path, "answers", frame, tables.CANDIDATES)
     cheap = write(tmp_path, "cheap", labels(frame, "cheap", scores), tables.LABELS)
-    cascades.leave_rows("cheap", given, cheap, fitted, tmp_path / "left.parquet")
+    cascades.leave_rows(given, [("cheap", cheap)], fitted, tmp_path / "left.parquet")
     left = tables.read(tmp_path / "left.parquet", tables.CANDIDATES)
     assert left["sample_id"].tolist() == frame["sample_id"][(scores > 0.2) & (scores < 0.8)].tolist()
     dear = write(tmp_path, "dear", labels(left, "dear", [1.0] * len(left)), tables.LABELS)
-    spec = {"judge": "both", "model": "m", "task": "t"}
-    cascades.label_cascade(spec, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
+    cascades.label_cascade(SPEC, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
     found = tables.read(tmp_path / "both.parquet", tables.LABELS)
     assert found["sample_id"].tolist() == frame["sample_id"].tolist()
     assert found["judge"].unique().tolist() == ["both"]
@@ -254,11 +253,21 @@ def test_nothing_left_is_an_empty_table(tmp_path: Path, fitted: Path) -> None:
     frame = answers()
     given = write(tmp_path, "answers", frame, tables.CANDIDATES)
     cheap = write(tmp_path, "cheap", labels(frame, "cheap", [1.0] * QUESTIONS), tables.LABELS)
-    cascades.leave_rows("cheap", given, cheap, fitted, tmp_path / "left.parquet")
+    cascades.leave_rows(given, [("cheap", cheap)], fitted, tmp_path / "left.parquet")
     left = tables.read(tmp_path / "left.parquet", tables.CANDIDATES)
     dear = write(tmp_path, "dear", labels(left, "dear", []), tables.LABELS)
-    cascades.label_cascade({"judge": "both"}, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
+    cascades.label_cascade(SPEC, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
     assert tables.read(tmp_path / "both.parquet", tables.LABELS)["reason"].unique().tolist() == ["decided by cheap"]
+
+
+def test_verdicts_on_more_than_was_left_change_nothing(tmp_path: Path, fitted: Path) -> None:
+    frame = answers()
+    given = write(tmp_path, "answers", frame, tables.CANDIDATES)
+    cheap = write(tmp_path, "cheap", labels(frame, "cheap", np.linspace(0, 1, QUESTIONS)), tables.LABELS)
+    everything = write(tmp_path, "dear", labels(frame, "dear", [1.0] * QUESTIONS), tables.LABELS)
+    cascades.label_cascade(SPEC, given, [("cheap", cheap), ("dear", everything)], fitted, tmp_path / "both.parquet")
+    found = tables.read(tmp_path / "both.parquet", tables.LABELS)
+    assert (found["verdict"].tolist()[0], found["prompt_tokens"].tolist()[0]) == ("incorrect", 5)
 
 
 @pytest.mark.parametrize("lost", ["cheap", "dear"])
@@ -266,15 +275,17 @@ def test_an_answer_without_a_verdict_is_refused(tmp_path: Path, fitted: Path, lo
     frame = answers()
     given = write(tmp_path, "answers", frame, tables.CANDIDATES)
     kept = {"cheap": frame, "dear": frame, lost: frame.iloc[1:]}
-    cheap = write(tmp_path, "cheap", labels(kept["cheap"], "cheap", [0.5] * len(kept["cheap"])), tables.LABELS)
-    dear = write(tmp_path, "dear", labels(kept["dear"], "dear", [1.0] * len(kept["dear"])), tables.LABELS)
-    if lost == "cheap":
-        with pytest.raises(InputError, match=r"cheap.parquet: no verdict on 0000000000000000"):
-            cascades.leave_rows("cheap", given, cheap, fitted, tmp_path / "left.parquet")
-        return
-    with pytest.raises(InputError, match="no judge of both decided on 0000000000000000"):
-        cascades.label_cascade({"judge": "both"}, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
+    paths = [(name, write(tmp_path, name, labels(f, name, [0.5] * len(f)), tables.LABELS)) for name, f in kept.items()]
+    with pytest.raises(InputError, match=f"{lost}.parquet: no verdict on 0000000000000000"):
+        cascades.label_cascade(SPEC, given, paths, fitted, tmp_path / "both.parquet")
     assert not (tmp_path / "both.parquet").exists()
+
+
+def test_a_cascade_fitted_on_other_judges_is_refused(tmp_path: Path, fitted: Path) -> None:
+    given = write(tmp_path, "answers", answers(), tables.CANDIDATES)
+    other = write(tmp_path, "other", labels(answers(), "other", [0.5] * QUESTIONS), tables.LABELS)
+    with pytest.raises(InputError, match=r"cascade\.json: says nothing of 'other'"):
+        cascades.leave_rows(given, [("other", other)], fitted, tmp_path / "left.parquet")
 
 
 def dataset(models: Sequence[str]) -> pd.DataFrame:
@@ -283,7 +294,16 @@ def dataset(models: Sequence[str]) -> pd.DataFrame:
     return frame.assign(task="t", label=right, weight=1.0)[tables.DATASET.names]
 
 
-SPEC = {"judge": "both", "judges": ["cheap", "dear"], "dataset": "mix", "teacher": "dear", "accuracy": 0.9, "budget": None}
+SPEC = {
+    "judge": "both",
+    "model": "m",
+    "task": "t",
+    "judges": ["cheap", "dear"],
+    "dataset": "mix",
+    "teacher": "dear",
+    "accuracy": 0.9,
+    "budget": None,
+}
 
 
 def test_a_fit_on_the_rows_of_several_models(tmp_path: Path) -> None:
