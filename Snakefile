@@ -33,7 +33,7 @@ wildcard_constraints:
     asset=one_of(PLAN.assets),
     # Judges label selections of answers like tables of a model; what makes answers is for models alone.
     task=one_of([*PLAN.tasks, selections.VALIDATION]),
-    model=one_of([*PLAN.models, *PLAN.selections]),
+    model=one_of([*PLAN.answering, *PLAN.selections]),
     judge=one_of(PLAN.config.judges),
     dataset=one_of(PLAN.config.datasets),
 

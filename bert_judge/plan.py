@@ -103,15 +103,19 @@ class Plan:
         entry = self.cascade(cascade)
         return [judge for judge in entry.judges if judge != self.config.datasets[entry.dataset].teacher]
 
+    @property
+    def answering(self) -> list[str]:
+        """Models, and what attacks judges in a model's place."""
+        return [*self.models, *([ATTACKS] if self.config.attacks else [])]
+
     @cached_property
     def selections(self) -> list[str]:
         """Names of all tables of answers that are no model's."""
         cascades = self.judges("cascade")
-        attacks = [ATTACKS] if self.config.attacks else []
         parts = [(name, judge) for name in cascades for judge in self.cascade(name).judges[1:]]
-        left = [selections.Left(model, *part).name for part in parts for model in [*self.models, *attacks]]
+        left = [selections.Left(model, *part).name for part in parts for model in self.answering]
         held_out = {selections.HeldOut(self.cascade(cascade).dataset).name for cascade in cascades}
-        return [*attacks, *left, *sorted(held_out)]
+        return [*left, *sorted(held_out)]
 
     def generated_by(self, generator: str) -> list[str]:
         """Names of the models of a generator."""
@@ -302,6 +306,16 @@ class Plan:
         entry = self.cascade(judge)
         teacher = self.config.datasets[entry.dataset].teacher
         return {"judge": judge, "teacher": teacher, **_dump(entry, without={"kind"})}
+
+    @property
+    def measured_cascades(self) -> dict[str, list[str]]:
+        """Cascade → its judges, for the cascades that are measured: those with a column beside gold's."""
+        scored = [name for name in self.config.score_with if self.config.judges[name].kind == "cascade"]
+        return {name: self.cascade(name).judges for name in scored} if self.config.gold else {}
+
+    def cascades_spec(self) -> Spec:
+        """What cascades are measured on."""
+        return {**self.standings_spec(), "cascades": self.measured_cascades}
 
     def scores_spec(self, model: str, task: str) -> Spec:
         return {"model": model, "task": task, "judges": self.config.score_with}

@@ -101,3 +101,29 @@ rule label_cascade:
         "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
     script:
         "../workflow_scripts/label_cascade.py"
+
+
+if PLAN.measured_cascades:
+
+    rule measure_cascades:
+        input:
+            scores=tables_of("scores/{model}/{task}", PLAN.scored),
+            labels=verdicts_of_cascades(),
+        output:
+            update("results/cascades.parquet"),
+        log:
+            "<logs>/cascades.log",
+        benchmark:
+            "<benchmarks>/cascades.tsv"
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(4000),
+            runtime=grown(30),
+        params:
+            spec=spec_of(PLAN.cascades_spec),
+            stage_version=plan.STAGE_VERSIONS["cascade"],
+        message:
+            "What cascades are worth"
+        script:
+            "../workflow_scripts/measure_cascades.py"

@@ -335,6 +335,16 @@ def verdicts_of_members(wildcards):
     return tables_of("labels/{judge}/{model}/{task}", [(*member, wildcards.task) for member in members])
 
 
+def verdicts_of_cascades():
+    """Verdicts of the cascades that are measured."""
+    return tables_of("labels/{judge}/{model}/{task}", [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.scored])
+
+
+def cascade_files():
+    """What the report shows of cascades; nothing without one."""
+    return ["results/cascades.parquet"] if PLAN.measured_cascades else []
+
+
 def judges_before(wildcards):
     """The judges of a cascade that are asked before this one."""
     judges = PLAN.cascade(wildcards.cascade).judges

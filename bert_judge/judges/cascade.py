@@ -98,6 +98,12 @@ def decider(judge: str) -> str:
     return f"decided by {judge}"
 
 
+def who_decided(reason: str | None, judges: Sequence[str]) -> str | None:
+    """The judge that a cascade's label says has decided; None when it says none of these."""
+    told = (reason or "").split(":")[0]
+    return next((judge for judge in judges if told == decider(judge)), None)
+
+
 def with_tokens(label: Label, before: Label | None) -> Label:
     """The label with the tokens of the judge before it on top."""
     if before is None:

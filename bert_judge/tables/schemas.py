@@ -322,6 +322,35 @@ THRESHOLDS = Schema(
     ),
 )
 
+CASCADES = Schema(
+    "cascades",
+    1,
+    ("level", "group", "cascade"),
+    (
+        LEVEL,
+        GROUP,
+        Column("cascade", pa.string(), "name of the cascade"),
+        Column("last", pa.string(), "its last judge"),
+        Column("n", pa.int64(), "rows with a valid gold label"),
+        Column("seen", pa.float64(), "share of them that the last judge looked at", nullable=True),
+        Column("agreement", pa.float64(), "share of rows on which the cascade has the gold verdict", nullable=True),
+        Column("low", pa.float64(), "lower end of its 95% interval, clustered by question", nullable=True),
+        Column("high", pa.float64(), "upper end", nullable=True),
+        Column("plain", pa.string(), "the best of its other judges alone; null where none has a column of its own", nullable=True),
+        Column("plain_agreement", pa.float64(), "share of rows on which that judge has the gold verdict", nullable=True),
+        Column("last_agreement", pa.float64(), "the same of the last judge on all rows; null without a column", nullable=True),
+        Column(
+            "at_random",
+            pa.float64(),
+            "agreement for the same cost without a cascade: the last judge on a random part as large, the plain one on the rest",
+            nullable=True,
+        ),
+        Column("difference", pa.float64(), "agreement of the cascade minus at_random", nullable=True),
+        Column("difference_low", pa.float64(), "lower end of its 95% interval, bootstrapped over questions", nullable=True),
+        Column("difference_high", pa.float64(), "upper end", nullable=True),
+    ),
+)
+
 METHODS = ("judge", "people", "ppi", "rogan_gladen")
 
 CORRECTED = Schema(

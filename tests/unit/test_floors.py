@@ -51,6 +51,7 @@ LIGHT_SCRIPTS = (
     "leave_rows",
     "make_attacks",
     "measure_attacks",
+    "measure_cascades",
     "merge_dataset",
     "simulate_candidates",
 )

@@ -1,0 +1,74 @@
+"""What a cascade is worth: its agreement with gold beside that of its judges, for the same work of the last one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.evaluation import groups, statistics
+from bert_judge.evaluation.grid import MODEL
+from bert_judge.evaluation.scores import KEY
+from bert_judge.evaluation.standings import load_verdicts
+from bert_judge.judges.cascade import who_decided
+
+
+def build_cascades(spec: Mapping[str, Any], scores: Sequence[Path], labels: Mapping[str, Sequence[Path]], output: Path) -> None:
+    """Write the table of cascades.
+
+    Args:
+        spec: as `Plan.cascades_spec` makes it.
+        scores: the score tables.
+        labels: cascade → its label tables, which say who decided, for the same models and tasks in the same order.
+        output: a table in the schema `tables.CASCADES`.
+
+    Raises:
+        InputError: a file is not what it should be.
+    """
+    frame = load_verdicts(scores, spec["judges"])
+    frame = frame[frame[f"{spec['gold']}_verdict"] != "invalid"]
+    rows = []
+    for cascade, judges in spec["cascades"].items():
+        found = frame.merge(_seen_by_last(labels[cascade], judges), on=[MODEL, *KEY], how="left", validate="one_to_one")
+        if found["(seen)"].isna().any():
+            raise InputError(f"labels of {cascade}: an answer of the score tables is missing; delete these labels and run again")
+        for (level, group), part in groups.by_family(found, spec["families"]):
+            rows.append({"level": level, "group": group, "cascade": cascade, **_measured(part, cascade, judges, spec)})
+    tables.write(pd.DataFrame(rows, columns=tables.CASCADES.names), output, tables.CASCADES, spec)
+
+
+def _seen_by_last(paths: Sequence[Path], judges: Sequence[str]) -> pd.DataFrame:
+    """For each answer whether the last judge looked at it."""
+    parts = [tables.read(path, tables.LABELS)[[*KEY, "model", "reason"]] for path in paths]
+    frame = pd.concat(parts, ignore_index=True)
+    seen = frame["reason"].map(lambda reason: who_decided(reason, judges) == judges[-1])
+    return frame[KEY].assign(**{MODEL: frame["model"], "(seen)": seen.astype(bool)})
+
+
+def _measured(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Mapping[str, Any]) -> dict[str, Any]:
+    clusters = pd.factorize(rows["sample_id"])[0]
+    hits = {judge: _agrees(rows, judge, spec["gold"]) for judge in {cascade, *judges} & {*spec["judges"]}}
+    whole = statistics.proportion(hits[cascade], clusters)
+    seen = float(rows["(seen)"].mean()) if len(rows) else math.nan
+    made = {"last": judges[-1], "n": len(rows), "seen": seen, "agreement": whole.value, "low": whole.low, "high": whole.high}
+    alone = {judge: float(hits[judge].mean()) for judge in judges if judge in hits and len(rows)}
+    plain = max((judge for judge in judges[:-1] if judge in alone), key=alone.__getitem__, default=None)
+    made |= {"plain": plain, "plain_agreement": alone.get(plain or ""), "last_agreement": alone.get(judges[-1])}
+    if plain is None or judges[-1] not in alone:
+        return made
+    # What a row may expect when chance decides which of the two judges looks at it.
+    at_random = seen * hits[judges[-1]] + (1 - seen) * hits[plain]
+    lead = statistics.paired_difference(hits[cascade], at_random, clusters)
+    made |= {"at_random": float(at_random.mean())}
+    return made | {"difference": lead.value, "difference_low": lead.low, "difference_high": lead.high}
+
+
+def _agrees(rows: pd.DataFrame, judge: str, gold: str) -> NDArray[np.float64]:
+    return (rows[f"{judge}_verdict"].astype(str) == rows[f"{gold}_verdict"].astype(str)).to_numpy(dtype=float)
