@@ -4,6 +4,8 @@ rule build_report:
         scores=tables_of("scores/{model}/{task}", PLAN.scored),
         audit=audit_files(),
         attacks=attack_files(),
+        cascades=cascade_files(),
+        fitted=expand("results/judges/{judge}/cascade.json", judge=PLAN.measured_cascades),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
     output:
         report(update("results/report.html"), caption="../report/report.rst", category="Standings"),

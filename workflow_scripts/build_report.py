@@ -8,6 +8,7 @@ from bert_judge.report.build import build_report
 
 with job_log(snakemake.log[0]):
     folders = [Path(path).parent for path in snakemake.input.judges]
+    fitted = {Path(path).parent.name: Path(path) for path in snakemake.input.fitted}
     build_report(
         json.loads(snakemake.params.spec),
         Path(snakemake.input.standings[0]).parent,
@@ -16,4 +17,5 @@ with job_log(snakemake.log[0]):
         Path(snakemake.output[0]),
         next((Path(path) for path in snakemake.input.audit if path.endswith(".parquet")), None),
         (Path(snakemake.input.attacks[0]), Path(snakemake.input.attacks[1])) if snakemake.input.attacks else None,
+        (Path(snakemake.input.cascades[0]), fitted) if snakemake.input.cascades else None,
     )

@@ -17,6 +17,7 @@ from bert_judge.evaluation import groups, statistics
 from bert_judge.evaluation.grid import MODEL
 from bert_judge.evaluation.scores import KEY
 from bert_judge.evaluation.standings import load_verdicts
+from bert_judge.evaluation.statistics import Interval
 from bert_judge.judges.cascade import who_decided
 
 
@@ -63,12 +64,33 @@ def _measured(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Map
     made |= {"plain": plain, "plain_agreement": alone.get(plain or ""), "last_agreement": alone.get(judges[-1])}
     if plain is None or judges[-1] not in alone:
         return made
-    # What a row may expect when chance decides which of the two judges looks at it.
-    at_random = seen * hits[judges[-1]] + (1 - seen) * hits[plain]
-    lead = statistics.paired_difference(hits[cascade], at_random, clusters)
-    made |= {"at_random": float(at_random.mean())}
+    # What chance gives, when it decides which of the two judges looks at an answer.
+    made |= {"at_random": seen * alone[judges[-1]] + (1 - seen) * alone[plain]}
+    counts = [rows["(seen)"].to_numpy(), *(hits[judge] for judge in (cascade, judges[-1], plain))]
+    lead = _lead(np.stack(counts, axis=1).astype(np.int64), clusters)
     return made | {"difference": lead.value, "difference_low": lead.low, "difference_high": lead.high}
 
 
-def _agrees(rows: pd.DataFrame, judge: str, gold: str) -> NDArray[np.float64]:
-    return (rows[f"{judge}_verdict"].astype(str) == rows[f"{gold}_verdict"].astype(str)).to_numpy(dtype=float)
+def _lead(counts: NDArray[np.int64], clusters: NDArray[np.intp]) -> Interval:
+    """Agreement of a cascade minus what chance gives for the same cost, with a 95% percentile bootstrap over clusters.
+
+    Args:
+        counts: shape (rows, 4), 0 or 1: the last judge looked; the cascade, the last judge, the plain judge has the gold verdict.
+        clusters: shape (rows,), numbers from 0.
+    """
+    columns = [np.bincount(clusters, column) for column in counts.T]
+    kinds, number = np.unique(np.stack([*columns, np.bincount(clusters)], axis=1), axis=0, return_counts=True)
+    draws = np.random.default_rng(0).multinomial(number.sum(), number / number.sum(), size=statistics.RESAMPLES) @ kinds
+    tail = (1 - statistics.CONFIDENCE) / 2
+    low, high = np.quantile(_above_chance(draws), [tail, 1 - tail])
+    return Interval(float(_above_chance((number @ kinds)[None])[0]), float(low), float(high))
+
+
+def _above_chance(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of totals (looked at, cascade right, last right, plain right, rows), shape (n, 5), as shape (n,)."""
+    seen, cascade, last, plain = totals[:, :4].T / totals[:, 4]
+    return cascade - (seen * last + (1 - seen) * plain)
+
+
+def _agrees(rows: pd.DataFrame, judge: str, gold: str) -> NDArray[np.bool_]:
+    return (rows[f"{judge}_verdict"].astype(str) == rows[f"{gold}_verdict"].astype(str)).to_numpy()

@@ -19,7 +19,7 @@ from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import MADE, load_verdicts
-from bert_judge.report import attack_views, disagreements, pages, sections, words
+from bert_judge.report import attack_views, cascade_views, disagreements, pages, sections, words
 
 DISAGREEMENTS = 60
 log = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ def build_report(
     output: Path,
     corrected: Path | None = None,
     attacks: tuple[Path, Path] | None = None,
+    cascades: tuple[Path, Mapping[str, Path]] | None = None,
 ) -> None:
     """Write the report.
 
@@ -44,6 +45,7 @@ def build_report(
         output: the HTML file.
         corrected: what `build_corrected` wrote, where people have labelled a sample.
         attacks: rates and examples, as `build_rates` wrote them, where judges were tried.
+        cascades: what `build_cascades` wrote, and cascade → its cascade.json, where there are any.
 
     Raises:
         InputError: a file is missing or not what it should be.
@@ -72,6 +74,7 @@ def build_report(
             audit=spec.get("audit"),
             corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
             attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,
+            cascades=cascade_views.view(*cascades) if cascades else [],
             errors=errors,
             agreement=sections.agreement_views(agreed, found["comparisons"], spec),
             validation=sections.validation(judges),

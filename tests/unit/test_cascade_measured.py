@@ -1,0 +1,124 @@
+"""What a cascade is worth: agreement for the work of its last judge, against chance, and how the report tells it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from score_files import SCORE, VERDICT, write_scores
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.evaluation.cascades import build_cascades
+from bert_judge.judges.cascade import Cuts, decider, described
+from bert_judge.report import cascade_views
+
+GOLD = "cccccciiii"
+#  the cheap judge errs on the last row of either kind; the cascade asks the dear one about exactly these and one more
+CHEAP = "ccccciiiic"
+DEAR = GOLD
+DECIDED_BY_DEAR = {5, 6, 9}
+SPEC: dict[str, Any] = {
+    "judges": ["gold", "cheap", "dear", "both"],
+    "gold": "gold",
+    "families": {"t": "math", "u": "reading"},
+    "cascades": {"both": ["cheap", "dear"]},
+}
+
+
+def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: list[str | None] | None = None) -> pd.DataFrame:
+    scores, labels = [], []
+    for task in ("t", "u"):
+        columns = {"gold": gold, "cheap": CHEAP, "dear": DEAR, "both": DEAR}
+        scores.append(write_scores(folder / "scores", "m", task, {name: columns[name] for name in spec["judges"]}))
+        ids = pd.read_parquet(scores[-1])["sample_id"]
+        told = reasons or [decider("dear" if n in DECIDED_BY_DEAR else "cheap") for n in range(10)]
+        frame = pd.DataFrame({"sample_id": ids, "attempt": 0, "model": "m", "judge": "both", "reason": told})
+        frame = frame.assign(verdict=[VERDICT[v] for v in DEAR], score=[SCORE[v] for v in DEAR], raw=None, truncated=False)
+        labels.append(folder / f"labels-{task}.parquet")
+        tables.write(frame.assign(prompt_tokens=None, completion_tokens=None), labels[-1], tables.LABELS, {"task": task})
+    build_cascades(spec, scores, {"both": labels}, folder / "cascades.parquet")
+    return tables.read(folder / "cascades.parquet", tables.CASCADES).set_index(["level", "group"])
+
+
+def test_a_row_by_hand(tmp_path: Path) -> None:
+    row = run(tmp_path).loc["all", "all"]
+    assert (row["n"], row["seen"], row["agreement"]) == (20, 0.3, 1.0)
+    assert (row["plain"], row["plain_agreement"], row["last"], row["last_agreement"]) == ("cheap", 0.8, "dear", 1.0)
+    assert row["at_random"] == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
+    assert row["difference"] == pytest.approx(1.0 - 0.86)
+    assert 0 < row["difference_low"] < row["difference"] < row["difference_high"]
+
+
+def test_families_and_tasks_too(tmp_path: Path) -> None:
+    assert set(run(tmp_path).index) == {("all", "all"), ("family", "math"), ("family", "reading"), ("task", "t"), ("task", "u")}
+
+
+def test_rows_without_a_gold_verdict_do_not_count(tmp_path: Path) -> None:
+    assert run(tmp_path, gold="cxcccxiiii").loc["all", "all"]["n"] == 16
+
+
+def test_nothing_to_compare_with_is_null(tmp_path: Path) -> None:
+    row = run(tmp_path, spec=SPEC | {"judges": ["gold", "both"]}).loc["all", "all"]
+    assert row["agreement"] == 1.0
+    assert pd.isna(row["plain"])
+    assert pd.isna(row["difference"])
+
+
+def test_no_gold_at_all_is_a_row_without_numbers(tmp_path: Path) -> None:
+    row = run(tmp_path, gold="x" * 10).loc["all", "all"]
+    assert row["n"] == 0
+    assert pd.isna(row["agreement"])
+
+
+def test_labels_of_other_answers_are_refused(tmp_path: Path) -> None:
+    path = write_scores(tmp_path, "m", "t", {"gold": "c", "cheap": "c", "dear": "c", "both": "c"})
+    other = tables.empty(tables.LABELS)
+    tables.write(other, tmp_path / "none.parquet", tables.LABELS, {})
+    with pytest.raises(InputError, match="labels of both: an answer of the score tables is missing"):
+        build_cascades(SPEC, [path], {"both": [tmp_path / "none.parquet"]}, tmp_path / "cascades.parquet")
+
+
+def fitted(folder: Path, **changes: Any) -> Path:
+    point = {"trust": 0.9, "seen": {"cheap": 1.0, "dear": 0.3}, "agreement": 0.95}
+    ends = [{**point, "seen": {"cheap": 1.0, "dear": share}, "agreement": a} for share, a in ((0.0, 0.8), (1.0, 0.96))]
+    content = {
+        **described({"cheap": Cuts(0.1, 0.9)}, "dear"),
+        "fitted_on": {"dataset": "mix", "rows": 100, "questions": 50},
+        "chosen": point,
+        "alone": {"cheap": 0.8, "dear": 0.96},
+        "trade_off": [point, *ends],
+    }
+    path = folder / "cascade.json"
+    path.write_text(json.dumps(content | changes))
+    return path
+
+
+def test_the_report_says_whether_it_beats_chance(tmp_path: Path) -> None:
+    run(tmp_path)
+    (shown,) = cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    assert shown.judges == ["cheap", "dear"]
+    assert shown.finding.startswith(
+        "agrees in 100.0%; dear looks at 30.0% of the answers. As many answers drawn at random, with cheap"
+    )
+    assert "clearly more" in shown.finding
+    assert shown.rows[0]["title"] == "All tasks"
+
+
+def test_the_curve_lies_in_its_picture(tmp_path: Path) -> None:
+    run(tmp_path)
+    (shown,) = cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    places = [tuple(map(float, point.split(","))) for point in shown.curve.line.split()]
+    assert [x for x, _ in places] == [0.0, 120.0, 400.0]
+    assert all(0 <= y <= cascade_views.HEIGHT for _, y in places)
+    assert shown.curve.chosen == places[1]
+    assert places[0][1] == shown.curve.plain > places[2][1] == shown.curve.last
+
+
+def test_a_file_without_a_curve_is_refused(tmp_path: Path) -> None:
+    run(tmp_path)
+    with pytest.raises(InputError, match="not the file of a fitted cascade"):
+        cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"seen": {}}])})
