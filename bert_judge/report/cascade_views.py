@@ -81,12 +81,12 @@ def _finding(row: Mapping[str, Any]) -> str:
     said = f"agrees in {percent(row['agreement'])}; {row['last']} looks at {percent(row['seen'])} of the answers"
     if row["plain"] is None or pd.isna(row["difference"]):
         return f"{said}."
-    clear = "not clearly different"
+    clear = "about as much"
     if row["difference_low"] > 0 or row["difference_high"] < 0:
         clear = "clearly more" if row["difference"] > 0 else "clearly less"
-    lead = f"{points(row['difference'])} points {points_span(row['difference_low'], row['difference_high'])}"
+    lead = f"{points(row['difference'])} points, {points_span(row['difference_low'], row['difference_high'])}"
     alike = f"As many answers drawn at random, with {row['plain']} for the rest, give {percent(row['at_random'])}"
-    return f"{said}. {alike}: the cascade's is {clear} ({lead})."
+    return f"{said}. {alike}: the cascade gives {clear} ({lead})."
 
 
 def _curve(fitted: Path, judges: Sequence[str]) -> Curve:
