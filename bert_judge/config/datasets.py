@@ -31,7 +31,7 @@ class Augment(Block):
     other_answer: Share = 0.0
     """wrong: an answer of the same shape to another question, or another option"""
     near_miss: Share = 0.0
-    """wrong: a reference with one digit, year or name changed, alone or in place in a right answer"""
+    """wrong: a reference with one digit, year, month, sign, scale or name changed, alone or in place in a right answer"""
     swapped_reference: Share = 0.0
     """wrong: a right answer against another question's references"""
     denied: Share = 0.0
@@ -40,6 +40,18 @@ class Augment(Block):
     """wrong: a phrase without content, or the question repeated"""
     cut_short: Share = 0.0
     """wrong: the sentences of an answer before it comes to the point"""
+    undecided: Share = 0.0
+    """wrong: a reference among other answers, without a decision"""
+    taken_back: Share = 0.0
+    """wrong: a reference, given up for another answer or for none"""
+    settled: Share = 0.0
+    """right: another answer, given up for a reference"""
+    surrounded: Share = 0.0
+    """right: a reference in a phrase and in more or less talk"""
+    talk: Share = 0.0
+    """wrong: the same talk with another answer, with the question, with a claim to be right, or alone"""
+    mistyped: Share = 0.0
+    """right: a reference with one letter of a long word left out or doubled"""
 
 
 class Dataset(Block):

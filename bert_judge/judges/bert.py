@@ -20,6 +20,7 @@ from bert_judge.errors import InputError
 from bert_judge.judges.features import feature_table
 from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.judges.seen import as_seen, says_nothing, seen
 from bert_judge.prepare import load_manifest
 
 log = logging.getLogger(__name__)
@@ -121,11 +122,13 @@ class BERTJudge:
     def explain(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> Prediction:
         """Like `predict`, with raw scores, truncation and token counts."""
         self.check_trained()
-        listed = _checked(questions, references, candidates)
-        seen = self.engine.read(questions, listed, candidates)
+        listed, candidates = as_seen(questions, references, candidates)
+        read = self.engine.read(questions, listed, candidates)
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
-        logits = self._made_sure(seen.logits, trees, questions, listed, candidates) if self.engine.error else seen.logits
-        return Prediction(self._scores(logits, trees), calibration.scores(logits), seen.truncated, seen.tokens)
+        logits = self._made_sure(read.logits, trees, questions, listed, candidates) if self.engine.error else read.logits
+        empty = np.array([says_nothing(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
+        scores = np.where(empty, 0.0, self._scores(logits, trees))
+        return Prediction(scores, calibration.scores(logits), read.truncated, read.tokens)
 
     def check_trained(self) -> None:
         """Raise an `InputError` for a backbone that has not learnt to judge."""
@@ -133,17 +136,18 @@ class BERTJudge:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """See `judges.protocol.Judge`. An empty candidate is incorrect without a look by the encoder."""
-        shown = [row for row in rows if row.candidate.strip()]
-        seen = self.explain([r.question for r in shown], [r.references for r in shown], [r.candidate for r in shown])
-        columns = zip(seen.scores.tolist(), seen.raw.tolist(), seen.truncated.tolist(), seen.tokens.tolist(), strict=True)
+        """See `judges.protocol.Judge`. A candidate in which nobody sees an answer is incorrect without a look by the encoder."""
+        empty = [says_nothing(seen(row.candidate), row.references) for row in rows]
+        shown = [row for row, nothing in zip(rows, empty, strict=True) if not nothing]
+        found = self.explain([r.question for r in shown], [r.references for r in shown], [r.candidate for r in shown])
+        columns = zip(found.scores.tolist(), found.raw.tolist(), found.truncated.tolist(), found.tokens.tolist(), strict=True)
         labels = iter(
             [
                 decided(score, self.threshold, raw=json.dumps({"raw_score": raw}), truncated=cut, prompt_tokens=tokens)
                 for score, raw, cut, tokens in columns
             ]
         )
-        return [next(labels) if row.candidate.strip() else decided(0.0, reason="empty answer") for row in rows]
+        return [decided(0.0, reason="empty answer") if nothing else next(labels) for nothing in empty]
 
     def fit(
         self,
@@ -170,12 +174,13 @@ class BERTJudge:
         from bert_judge.encoder import fitting
 
         training = training or Training()
-        chosen = [closest(c, _listed(r)) for c, r in zip(candidates, references, strict=True)]
+        listed, candidates = as_seen(questions, references, candidates)
+        chosen = [closest(candidate, texts) for candidate, texts in zip(candidates, listed, strict=True)]
         rows = self.checkpoint.encoder.encode(questions, candidates, chosen)
         examples = fitting.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
         figures = fitting.fit(self.checkpoint, examples, training, work_folder)
         if features:
-            table = self._features(questions, [_listed(r) for r in references], candidates)
+            table = self._features(questions, listed, candidates)
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
@@ -198,7 +203,7 @@ class BERTJudge:
         """
         from bert_judge.encoder import metrics
 
-        listed = _checked(questions, references, candidates)
+        listed, candidates = as_seen(questions, references, candidates)
         logits = self.engine.read(questions, listed, candidates, exact=True).logits
         card = self.checkpoint.card
         card.temperature, card.stack = calibration.fit_temperature(logits, labels), {}
@@ -255,24 +260,3 @@ class BERTJudge:
     def _features(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         shown = questions if self.checkpoint.card.input.question else [""] * len(questions)
         return feature_table(shown, references, candidates)
-
-
-def _checked(questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> list[Sequence[str]]:
-    """The references as lists.
-
-    Raises:
-        InputError: the lists differ in length, or a row has no reference.
-    """
-    if not len(questions) == len(references) == len(candidates):
-        raise InputError(
-            f"predict needs lists of one length; got {len(questions)} questions, {len(references)} references, "
-            f"{len(candidates)} candidates"
-        )
-    listed = [_listed(r) for r in references]
-    if empty := [i for i, r in enumerate(listed) if not r]:
-        raise InputError(f"row {empty[0]} has no reference; a judge without references is another kind")
-    return listed
-
-
-def _listed(references: str | Sequence[str]) -> Sequence[str]:
-    return [references] if isinstance(references, str) else list(references)

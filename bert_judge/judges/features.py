@@ -10,13 +10,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from typing import TypeVar
 
 import numpy as np
 
 from bert_judge.judges import choices, extraction
 from bert_judge.judges.normalization import words
 
-# What stands further back in a long answer decides seldom, and a feature must not cost more than the encoder.
+# The beginning and the end of a long answer decide, as for the encoder, and a feature must not cost more than it does.
 MOST_CHARACTERS, MOST_WORDS = 4_000, 500
 
 FUNCTION_WORDS = frozenset(
@@ -32,6 +33,15 @@ HEDGES = frozenset(
         "specific information available context"
     )
 )
+# What makes an answer one of several, and what takes it back.
+ALTERNATIVES = frozenset(words("or either versus vs alternatively perhaps maybe possibly"))
+RETRACTIONS = frozenset(
+    words(
+        "not no never isn't wasn't wrong incorrect false mistake mistaken error actually wait sorry rather instead correction "
+        "scratch forget disregard untrue exclude excluded myth fact turns"
+    )
+)
+NEAR = 5
 _SUFFIXES = ("ing", "ies", "ers", "ed", "es", "er", "ly", "s")
 _SENTENCE = re.compile(r"(?<=[.!?。！？\n])\s+")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
@@ -47,7 +57,7 @@ def features(question: str, references: Sequence[str], candidate: str) -> list[f
     for reference in references:
         text = _Text(reference)
         found = {name: compute(text, answer, asked) for name, compute in _OVERLAP.items()}
-        rows.append(found | _rules(question, options, reference, references, answer))
+        rows.append(found | _around(text, answer) | _rules(question, options, reference, references, answer))
     best = max(rows, key=lambda row: (row["choice"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]))
     return [*best.values(), math.log(len(references))]
 
@@ -58,12 +68,15 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
     return np.array(rows, dtype=float).reshape(len(rows), len(NAMES))
 
 
+T = TypeVar("T", str, list[str])
+
+
 class _Text:
     """A text in the forms that the features look at, each made when it is first looked at."""
 
     def __init__(self, text: str) -> None:
-        self.text = text[-MOST_CHARACTERS:]
-        self.words = words(self.text)[-MOST_WORDS:]
+        self.text = _ends(text, MOST_CHARACTERS)
+        self.words = _ends(words(self.text), MOST_WORDS)
         self.set = frozenset(self.words)
 
     @cached_property
@@ -88,6 +101,11 @@ class _Text:
         found = [sentence for sentence in _SENTENCE.split(self.text.strip()) if sentence.strip()] or [""]
         first = _Text(found[0])
         return first, _Text(found[-1]) if len(found) > 1 else first
+
+
+def _ends(long: T, most: int) -> T:
+    """The first quarter and the end of what is longer than that."""
+    return long if len(long) <= most else long[: most // 4] + long[len(long) - (most - most // 4) :]
 
 
 def _share_found(wanted: Sequence[str], text: _Text) -> float:
@@ -160,6 +178,27 @@ def _other_names(reference: _Text, answer: _Text, asked: frozenset[str]) -> floa
     return math.log1p(len(names - asked - reference.set))
 
 
+def _around(reference: _Text, answer: _Text) -> dict[str, float]:
+    """What stands before and behind the place where the reference's words are: an alternative, a denial, another answer."""
+    wanted = frozenset(reference.content)
+    places = [place for place, word in enumerate(answer.words) if word in wanted]
+    if not places:
+        return dict.fromkeys(AROUND, 0.0)
+    before, behind = answer.words[: places[0]], answer.words[places[-1] + 1 :]
+    inside = answer.words[places[0] : places[-1]]
+    near = before[-NEAR:] + behind[:NEAR]
+    values = (
+        float(any(word in ALTERNATIVES for word in near)),
+        float(any(word in RETRACTIONS for word in before[-NEAR:])),
+        float(any(word in RETRACTIONS for word in behind[:NEAR])),
+        min(3.0, sum(word in RETRACTIONS for word in before)),
+        min(3.0, sum(word in RETRACTIONS for word in [*inside, *behind])),
+        math.log1p(len(before)),
+        math.log1p(len(behind)),
+    )
+    return dict(zip(AROUND, values, strict=True))
+
+
 def _in_sentence(which: int) -> Callable[[_Text, _Text, frozenset[str]], float]:
     return lambda reference, answer, asked: _share_found(reference.content, answer.ends[which])
 
@@ -210,8 +249,13 @@ def _sign(right: bool) -> float:
     return 1.0 if right else -1.0
 
 
+AROUND = (
+    *("alternative_near", "denied_before", "denied_behind"),
+    *("retractions_before", "retractions_behind", "words_before", "words_behind"),
+)
 NAMES = (
     *_OVERLAP,
+    *AROUND,
     *("final_answer", "final_contains", "last_number", "choice", "options_mentioned", "has_options", "numeric"),
     "references",
 )

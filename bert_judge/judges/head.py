@@ -55,10 +55,11 @@ def fit_trees(features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed:
 
 
 def tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
-    """log-odds of being right, shape (n,)."""
+    """log-odds of being right, shape (n,); of the features those that the trees were grown with."""
     if not len(features):
         return np.zeros(0)
-    return np.asarray(trees.predict(features, raw_score=True, num_threads=1), float)
+    known = [NAMES.index(name) for name in trees.feature_name()]
+    return np.asarray(trees.predict(features[:, known], raw_score=True, num_threads=1), float)
 
 
 def fit_stack(encoder: np.ndarray, trees: np.ndarray, labels: Sequence[float]) -> dict[str, float]:
@@ -92,12 +93,12 @@ def load_trees(folder: Path) -> lightgbm.Booster:
     """The trees of a judge's folder.
 
     Raises:
-        InputError: they are missing, broken, or use other features.
+        InputError: they are missing, broken, or use features that are no longer computed.
     """
     try:
         trees = lightgbm.Booster(model_str=(folder / FILE).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, lightgbm.basic.LightGBMError) as error:
         raise InputError(f"{folder / FILE}: not readable: {' '.join(str(error).split())[:200]}; train the judge anew") from error
-    if tuple(trees.feature_name()) != NAMES:
+    if not set(trees.feature_name()) <= set(NAMES):
         raise InputError(f"{folder / FILE}: made with other features than this version computes; train the judge anew")
     return trees

@@ -15,6 +15,9 @@ from bert_judge.training.augmentation import KINDS, augment
 from bert_judge.training.augmentation.rows import Made, Others, Row, contains
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
+RIGHT = {"restated", "reformatted", "settled", "surrounded", "mistyped"}
+# Wrong ones that hold the reference, and say that it is not the answer.
+QUOTING = {"denied", "undecided", "taken_back"}
 OTHERS = Others([["Lyon"], ["Angela Merkel"], ["1912"], ["12 May 1900"], ["Bodensee"]])
 
 
@@ -40,11 +43,11 @@ def made(kind: str, row: Row, seeds: int = 40) -> set[Made]:
 )
 def test_right_is_right_and_wrong_has_no_reference(kind: str, row: Row) -> None:
     for result in made(kind, row):
-        assert result.right == (kind in {"restated", "reformatted"})
+        assert result.right == (kind in RIGHT)
         assert result.references
         if kind == "restated":
             assert contains(result.candidate, row.references) or result.candidate.casefold() in map(str.casefold, row.references)
-        elif kind not in {"reformatted", "denied"} and not row.options:
+        elif kind not in RIGHT | QUOTING and not row.options:
             assert not contains(result.candidate, [text for text in result.references if text])
 
 
@@ -67,6 +70,10 @@ def test_right_is_right_and_wrong_has_no_reference(kind: str, row: Row) -> None:
         ("cut_short", Row("?", ("Public",), "It is publicly traded. So it is public.", True), set()),
         ("cut_short", Row("?", ("42",), "We compute. So 42.", True), {"We compute."}),
         ("cut_short", Row("?", ("Paris",), "It is Rome. Paris is far.", False), {"It is Rome."}),
+        ("undecided", Row(CHOICE, ("B", "apple"), "", True), set()),
+        ("undecided", Row("Is it?", ("Yes",), "", True), set()),
+        ("taken_back", Row("Is it?", ("no",), "", True), set()),
+        ("mistyped", Row("Where?", ("Paris",), "", True), set()),
         ("no_answer", Row("Is it so?", ("See above",), "", True), None),
     ],
 )
@@ -79,6 +86,50 @@ def test_what_is_made(kind: str, row: Row, expected: set[str] | None) -> None:
         assert expected <= bare and all(any(text in candidate for text in expected) for candidate in bare)
     else:
         assert not bare
+
+
+NAMED = Row("Who wrote it?", ("Emily Bronte",), "It was Emily Bronte.", True)
+
+
+def test_the_order_of_a_right_and_a_wrong_answer_makes_the_label() -> None:
+    """The same frame says both, so that no word of it gives the label away."""
+    for kind, last in (("taken_back", False), ("settled", True)):
+        texts = {result.candidate for result in made(kind, NAMED, 300) if "I'd say " in result.candidate}
+        assert texts
+        assert all(text.startswith("I'd say Emily") != last for text in texts)
+        assert all(text.rstrip(".").endswith("Bronte") == last for text in texts)
+
+
+def test_talk_is_the_same_around_a_right_and_a_wrong_answer_and_around_none() -> None:
+    right, wrong = made("surrounded", NAMED, 300), made("talk", NAMED, 300)
+    assert max(len(result.candidate) for result in right) > 1500
+    assert max(len(result.candidate) for result in wrong) > 1500
+    assert any("Full marks" in result.candidate for result in right)
+    assert any("Full marks" in result.candidate for result in wrong)
+    assert all("Bronte" in result.candidate for result in right)
+
+
+def test_a_slip_changes_one_letter() -> None:
+    for result in made("mistyped", Row("Where?", ("Constantinople",), "", True)):
+        assert abs(len(result.candidate) - len("Constantinople")) == 1
+        assert result.candidate[0] == "C"
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("12 May 1900", "12 March 1900"),
+        ("$5 million", "$5 billion"),
+        ("42", "-42"),
+        ("42", "420"),
+        ("-3", "3"),
+        ("$1.5", "$15"),
+        ("7%", "-7%"),
+    ],
+)
+def test_a_near_miss_of_a_value(reference: str, expected: str) -> None:
+    candidates = {result.candidate for result in made("near_miss", Row("?", (reference,), "", True), 300)}
+    assert any(expected in candidate for candidate in candidates)
 
 
 def test_a_near_miss_takes_the_place_of_the_answer() -> None:

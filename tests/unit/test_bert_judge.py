@@ -142,3 +142,18 @@ def test_bad_calls_give_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="never trained"):
         BERTJudge(tiny_models.encoder(tmp_path / "raw")).predict(["q"], ["r"], ["c"])
     assert judge.predict([], [], []).shape == (0,)
+
+
+def test_what_nobody_sees_does_not_count(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    scores = judge.predict(
+        ["Capital?"] * 3, ["Paris"] * 3, ["It is Paris.", "It is P\u200baris.", "It is Rome\b\b\b\bParis<!-- Rome -->."]
+    )
+    assert scores.max() - scores.min() < 1e-6
+    texts = ("", " \u200b", "…", "\u2800", "?")
+    assert (judge.predict(["Capital?"] * 5, ["Paris"] * 5, texts) == 0).all()
+    labels = judge.judge([Row(str(i), 0, "m", "Capital?", ("Paris",), text) for i, text in enumerate(texts)])
+    assert {(label.verdict, label.reason) for label in labels} == {("incorrect", "empty answer")}
+    # Where a mark is asked for, a mark is judged.
+    [mark] = judge.judge([Row("0", 0, "m", "Which mark?", ("?",), "?")])
+    assert mark.reason is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_judge.errors import InputError
 from bert_judge.judges import head
-from bert_judge.judges.features import NAMES, feature_table, features
+from bert_judge.judges.features import AROUND, NAMES, feature_table, features
 
 CHOICE = "Which planet is the largest?\n(A) Mars\n(B) Jupiter\n(C) Venus"
 
@@ -44,6 +44,15 @@ def seen(question: str, references: list[str], candidate: str) -> dict[str, floa
         ("Capital?", ["Paris"], "It is not Paris, perhaps.", "negations", 1),
         ("Capital?", ["Paris"], "It is not Paris, perhaps.", "hedges", 1),
         ("Capital?", ["Paris", "City of Light"], "x", "references", pytest.approx(np.log(2))),
+        ("Capital?", ["Paris"], "Paris or Rome", "alternative_near", 1),
+        ("Capital?", ["Paris"], "Paris it is", "alternative_near", 0),
+        ("Capital?", ["Paris"], "It is not Paris", "denied_before", 1),
+        ("Capital?", ["Paris"], "Paris? That is wrong.", "denied_behind", 1),
+        ("Capital?", ["Paris"], "Paris. No, sorry, it is Rome.", "retractions_behind", 2),
+        ("Capital?", ["Paris"], "Rome? No, that is wrong. Paris.", "retractions_before", 2),
+        ("Capital?", ["Paris"], "Rome", "words_before", 0),
+        ("Capital?", ["Paris"], "It is surely Paris", "words_before", pytest.approx(np.log(4))),
+        ("Capital?", ["Paris"], "Paris" + " and so on" * 600, "contained", 1),
         ("首都は?", ["東京"], "答えは東京です", "contained", 1),
         ("Capital?", ["Paris"], "<think>Paris</think>Lyon", "contained", 0),
     ],
@@ -79,6 +88,21 @@ def test_trees_learn_save_and_load(tmp_path: Path) -> None:
     head.save_trees(trees, tmp_path)
     np.testing.assert_array_equal(head.tree_logits(head.load_trees(tmp_path), table), logits)
     np.testing.assert_array_equal(head.tree_logits(head.fit_trees(table, labels, np.ones(400), seed=0), table), logits)
+
+
+def test_trees_of_fewer_features_are_still_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, labels = rows(400)
+    known = [name for name in NAMES if name not in AROUND]
+    monkeypatch.setattr(head, "NAMES", tuple(known))
+    older = table[:, [NAMES.index(name) for name in known]]
+    trees = head.fit_trees(older, labels, np.ones(400), seed=0)
+    logits = head.tree_logits(trees, older)
+    head.save_trees(trees, tmp_path)
+    monkeypatch.setattr(head, "NAMES", NAMES)
+    np.testing.assert_array_equal(head.tree_logits(head.load_trees(tmp_path), table), logits)
+    monkeypatch.setattr(head, "NAMES", NAMES[1:])
+    with pytest.raises(InputError, match="made with other features than this version computes"):
+        head.load_trees(tmp_path)
 
 
 def test_broken_trees_are_one_line(tmp_path: Path) -> None:

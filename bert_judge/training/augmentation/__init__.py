@@ -12,8 +12,10 @@ from typing import Any
 import pandas as pd
 
 from bert_judge.draws import Dice
+from bert_judge.training.augmentation.contested import settled, taken_back, undecided
 from bert_judge.training.augmentation.rows import Made, Others, Row
 from bert_judge.training.augmentation.silent import cut_short, no_answer
+from bert_judge.training.augmentation.talk import mistyped, surrounded, talk
 from bert_judge.training.augmentation.true import reformatted, restated
 from bert_judge.training.augmentation.untrue import denied, near_miss, other_answer, swapped_reference
 
@@ -28,6 +30,12 @@ KINDS: Mapping[str, Kind] = {
     "denied": denied,
     "no_answer": no_answer,
     "cut_short": cut_short,
+    "undecided": undecided,
+    "taken_back": taken_back,
+    "settled": settled,
+    "surrounded": surrounded,
+    "talk": talk,
+    "mistyped": mistyped,
 }
 
 

@@ -6,6 +6,7 @@ import re
 
 from bert_judge.draws import Dice
 from bert_judge.training.augmentation.rows import Made, Others, Row, contains, said, shares_words
+from bert_judge.training.augmentation.true import MONTHS
 
 _DIGITS = re.compile(r"\d+")
 _DENIALS = (
@@ -15,7 +16,15 @@ _DENIALS = (
     "Many people believe that it is {}, but that is wrong.",
     "I used to think that it was {}, but it is not.",
     "{}? No, that is a common mistake.",
+    "No, {} is incorrect.",
+    "{} can be ruled out.",
+    "It never was {}.",
 )
+_MONTH = re.compile(rf"\b({'|'.join(MONTHS)})\b")
+_VALUE = re.compile(r"(?P<sign>[-−]?)(?P<before>[$€£]?)(?P<number>\d[\d,]*(?:\.\d+)?)(?P<behind>%?)")
+# Another scale is another amount.
+_SCALES = {"million": "billion", "billion": "million", "thousand": "million", "hundred": "thousand"}
+_SCALE = re.compile(rf"(?<=\d )({'|'.join(_SCALES)})\b")
 # In a longer phrase one word may matter little.
 MOST_WORDS_OF_A_NAME = 4
 YEARS_BESIDE = (-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 20)
@@ -45,7 +54,8 @@ def near_miss(row: Row, dice: Dice, others: Others) -> Made | None:
     if row.options or not row.short_references:
         return None
     reference = dice.choose(row.short_references, "reference")
-    changed = _other_number(reference, dice) if _DIGITS.search(reference) else _other_word(reference, dice, others)
+    changed = _other_value(reference, dice) if dice.happens(0.35, "value") else None
+    changed = changed or (_other_number(reference, dice) if _DIGITS.search(reference) else _other_word(reference, dice, others))
     if not changed or contains(changed, row.references):
         return None
     in_place = row.candidate.replace(reference, changed)
@@ -70,6 +80,23 @@ def denied(row: Row, dice: Dice, others: Others) -> Made | None:
         return None
     reference = dice.choose(row.short_references, "reference")
     return Made(row.references, dice.choose(_DENIALS, "denial").format(reference), False)
+
+
+def _other_value(reference: str, dice: Dice) -> str | None:
+    """Another month, another scale, or a bare number with the other sign or ten times as large; None where none of these fits."""
+    if month := _MONTH.search(reference):
+        other = dice.choose([name for name in MONTHS if name != month[1]], "month")
+        return reference[: month.start()] + other + reference[month.end() :]
+    if scale := _SCALE.search(reference):
+        return reference[: scale.start()] + _SCALES[scale[1]] + reference[scale.end() :]
+    if not (value := _VALUE.fullmatch(reference.strip())) or not value["number"].strip("0.,"):
+        return None
+    sign, number = value["sign"], value["number"]
+    if dice.happens(0.5, "sign"):
+        sign = "" if sign else "-"
+    else:
+        number = f"{number}0" if "." not in number else number.replace(".", "")
+    return f"{sign}{value['before']}{number}{value['behind']}"
 
 
 def _other_number(reference: str, dice: Dice) -> str:
