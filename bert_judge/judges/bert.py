@@ -19,6 +19,7 @@ from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.features import feature_table
 from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees, tree_logits
+from bert_judge.judges.metric import AsMetric
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.seen import as_seen, says_nothing, seen
 from bert_judge.prepare import load_manifest
@@ -43,7 +44,7 @@ class Prediction:
     tokens: np.ndarray
 
 
-class BERTJudge:
+class BERTJudge(AsMetric):
     """Scores candidates against references with an encoder.
 
         judge = BERTJudge("results/judges/judge")

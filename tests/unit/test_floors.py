@@ -23,6 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("encoder",),
     ("judges",),
     ("labels", "cascades", "scoring"),
+    ("loops",),
     ("parts",),
     ("training",),
     ("evaluation",),

@@ -1,0 +1,1 @@
+"""Judges inside other programs' loops: a metric of lm-evaluation-harness, a scorer of inspect_ai, a reward for TRL."""

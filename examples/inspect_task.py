@@ -1,0 +1,21 @@
+"""A task of inspect_ai whose answers a judge scores.
+
+inspect eval examples/inspect_task.py --model openai/gpt-4o-mini -T judge=results/judges/judge
+"""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.solver import generate
+
+from bert_judge.loops.inspect_scorer import bert_judge
+
+
+@task
+def capitals(judge: str | None = None) -> Task:
+    samples = [
+        Sample("What is the capital of France?", target="Paris"),
+        Sample("Hauptstadt von Österreich?", target=["Wien", "Vienna"]),
+    ]
+    return Task(MemoryDataset(samples), solver=generate(), scorer=bert_judge(judge))

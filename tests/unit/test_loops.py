@@ -1,0 +1,141 @@
+"""Judges inside other programs' loops; with the program itself where it is installed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models
+
+from bert_judge.config import Training
+from bert_judge.errors import InputError
+from bert_judge.judges.bert import BERTJudge
+from bert_judge.loops import judging, lm_eval_metric
+from bert_judge.loops.reward import JudgeReward
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trained judges are looked for in the current folder, and none is kept from another test."""
+    monkeypatch.chdir(tmp_path)
+    judging.named.cache_clear()
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> BERTJudge:
+    judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
+    judge.fit(
+        ["q", "q"], ["a", "a"], ["a", "b"], [1.0, 0.0], training=Training(epochs=1), features=False, work_folder=tmp_path / "w"
+    )
+    judge.save(tmp_path / "judge")
+    return judge
+
+
+# --- as a metric and a classifier ---
+
+
+def test_probabilities_of_wrong_and_right(judge: BERTJudge) -> None:
+    rows = ["q"] * 3, [["a"], "b", ["c", "d"]], ["a", "b", "e"]
+    found = judge.predict_proba(*rows)
+    assert found.shape == (3, 2) and (found >= 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(found[:, 1], judge.predict(*rows))
+
+
+def test_compute_is_the_share_above_the_threshold(judge: BERTJudge) -> None:
+    said, right = ["a", "b", "ü"], ["a", ["b", "c"], "d"]
+    scores = judge.predict(["", "", ""], right, said)
+    judge.threshold = float(np.sort(scores)[1])
+    found = judge.compute(predictions=said, references=right)
+    assert found["accuracy"] == pytest.approx(2 / 3) and found["mean_score"] == pytest.approx(scores.mean())
+    np.testing.assert_allclose(found["scores"], scores)
+    np.testing.assert_allclose(judge.compute(said, right, ["q"] * 3)["scores"], judge.predict(["q"] * 3, right, said))
+    nothing = judge.compute([], [])
+    assert math.isnan(nothing["accuracy"]) and nothing["scores"] == []
+    with pytest.raises(InputError, match="one length"):
+        judge.compute(["a"], [])
+
+
+def test_the_example_of_a_metric_runs(judge: BERTJudge, tmp_path: Path) -> None:
+    done = run(ROOT / "examples" / "as_metric.py", tmp_path / "judge")
+    assert done.stdout.startswith("{'accuracy': ") and done.stdout.count("[") >= 3
+
+
+def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    settings = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)} | variables
+    done = subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, env=settings, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+# --- labels, rewards, the harness' metric ---
+
+
+def test_labels_of_plain_texts() -> None:
+    said = ["Paris!", "<think>Lyon</think> Rome", "<think>Paris"]
+    found = judging.labels(judging.named("contains"), ["q"] * 3, ["Paris", ["Rome", "Roma"], "Paris"], said)
+    assert [label.verdict for label in found] == ["correct", "correct", "invalid"]
+    assert judging.named() is judging.named() and judging.named().name == "contains"
+
+
+def test_rewards_of_texts_and_of_conversations() -> None:
+    reward = JudgeReward("contains")
+    assert reward.__name__ == "bert_judge"
+    assert reward(["q"] * 3, ["Paris", "Lyon", "<think>"], references=["Paris"] * 3, step=1) == [1.0, 0.0, None]
+    talk = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "Which?\n(A) Paris\n(B) Rome"}]
+    answers = [[{"role": "assistant", "content": "b"}], [{"role": "assistant", "content": "(A)"}]]
+    assert reward([talk, talk], answers, references=[["B"], ["B"]]) == [1.0, 0.0]
+    named = JudgeReward("contains", references="gold", question="asked")
+    assert named(["x"], ["ü"], gold=["ü"], asked=["q"]) == [1.0]
+
+
+def test_the_metric_of_the_harness_judges_all_documents_at_once() -> None:
+    items = [
+        lm_eval_metric.kept("q", "Paris", [["It is Paris", "Rome"]])[lm_eval_metric.METRIC],
+        lm_eval_metric.kept("q", ["Rome"], ["Lyon"])[lm_eval_metric.METRIC],
+        lm_eval_metric.kept("q", "x", ["<think>"])[lm_eval_metric.METRIC],
+    ]
+    assert items[0] == ("q", ["Paris"], "It is Paris")
+    assert lm_eval_metric.accuracy(items, "contains") == 0.5
+    assert math.isnan(lm_eval_metric.accuracy([], "contains")) and math.isnan(lm_eval_metric.accuracy(items[2:], "contains"))
+
+
+# --- the programs themselves ---
+
+
+def test_the_harness_scores_with_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lm_eval")
+    monkeypatch.chdir(ROOT)
+    command = ["-m", "lm_eval", "run", "--model", "dummy", "--tasks", "judged_sums", "--include_path", "examples/lm_eval"]
+    run(*command, "--output_path", tmp_path / "out", HF_HOME=str(tmp_path / "home"), BERT_JUDGE="contains")
+    [path] = (tmp_path / "out").rglob("results_*.json")
+    # Its model without weights says "lol" to everything, which is right once.
+    assert json.loads(path.read_text("utf-8"))["results"]["judged_sums"]["bert_judge,none"] == 0.5
+
+
+def test_inspect_scores_with_a_judge(tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai")
+    code = (
+        "import sys\nsys.path[:0] = sys.argv[1:3]\nimport capitals as told\n"
+        "from inspect_task import capitals\nfrom inspect_ai import eval\n"
+        "[log] = eval(capitals('contains'), model='told/answers', log_dir=sys.argv[3], display='none')\n"
+        "print(log.status, log.results.scores[0].name, log.results.scores[0].metrics['accuracy'].value)"
+    )
+    fixtures = ROOT / "tests" / "fixtures" / "frameworks" / "inspect"
+    done = run("-c", code, ROOT / "examples", fixtures, tmp_path / "logs")
+    assert done.stdout.strip().splitlines()[-1] == "success bert_judge 0.5"
+
+
+def test_trl_trains_on_a_judges_scores(tmp_path: Path) -> None:
+    pytest.importorskip("trl")
+    model = tiny_models.causal_lm(tmp_path / "model")
+    done = run(ROOT / "examples" / "trl_reward.py", model, "token_f1")
+    assert 0 <= float(done.stdout.strip().splitlines()[-1].removeprefix("mean reward: ")) <= 1
