@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bert_judge import plan, tables
+from bert_judge.evaluation.standings import MADE
 
 PROJECT = Path(__file__).parents[1]
 WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")
@@ -112,7 +113,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
         ]
 
     score_tables = [scores.format(m, t) for m, t in made.scored]
-    standings = {name: f"results/{name}.parquet" for name in ("standings", "agreement", "comparisons")}
+    standings = {name: f"results/{name}.parquet" for name in MADE}
     return {
         "build_task": [
             job("build_task", {"source": str(made.source_file(t))}, questions.format(t), made.task_spec(t)) for t in made.tasks
@@ -136,7 +137,8 @@ def stages(folder: Path) -> dict[str, list[Job]]:
         "build_report": [
             job(
                 "build_report",
-                {**standings, "scores": score_tables, "audit": [], "judges": []},
+                {"standings": list(standings.values()), "scores": score_tables}
+                | dict.fromkeys(("audit", "attacks", "cascades", "fitted", "judges"), []),
                 "results/report.html",
                 made.report_spec(),
             )

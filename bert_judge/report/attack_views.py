@@ -11,8 +11,8 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.attacks import FAMILIES
-from bert_judge.report.disagreements import shown
 from bert_judge.report.sections import records
+from bert_judge.report.texts import shown
 from bert_judge.report.words import percent, span
 
 EXAMPLES = 40

@@ -20,7 +20,7 @@ from bert_judge.evaluation import standings
 from bert_judge.evaluation.audit import draw
 from bert_judge.evaluation.audit.labels import VERDICTS
 from bert_judge.report import pages
-from bert_judge.report.disagreements import shown
+from bert_judge.report.texts import shown
 
 # Most of a cell that spreadsheet programs hold (32,767 characters), and more than most people read.
 HEAD, TAIL = 16_000, 12_000

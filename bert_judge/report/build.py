@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 
@@ -19,9 +20,12 @@ from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import MADE, load_verdicts
-from bert_judge.report import attack_views, cascade_views, disagreements, pages, sections, words
+from bert_judge.report import answer, attack_views, cascade_views, charts, pages, sections, words
+from bert_judge.report.rows import ordered, pack
 
-DISAGREEMENTS = 60
+# In the order in which they run: libraries first.
+LIBRARIES = ("vendor/plotly-basic.min.js", "vendor/tabulator.min.js")
+SCRIPTS = (*LIBRARIES, "report.js", "charts.js", "rows.js")
 log = logging.getLogger(__name__)
 
 
@@ -50,51 +54,94 @@ def build_report(
     Raises:
         InputError: a file is missing or not what it should be.
     """
-    views = sections.judge_views(spec)
-    lead = sections.lead_judge(views)
-    names = [view.name for view in views]
-    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in MADE.items()}
-    ranked, agreed = found["standings"], found["agreement"]
-    verdicts = load_verdicts(scores, names)
-    chosen = disagreements.choose(verdicts, names, spec["gold"], sections.shown_trained(spec), DISAGREEMENTS)
+    names = [view.name for view in sections.judge_views(spec)]
+    verdicts = load_verdicts(scores, names, traits=True)
     files = {score_tables.origin(path): Path(path) for path in scores}
-    best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]
-    errors = sections.errors(agreed)
+    rows = pack(ordered(verdicts, names, spec["gold"], sections.shown_trained(spec)), names, files)
     page = (
         _environment()
         .get_template("report.html.jinja")
         .render(
-            simulated=spec["simulated"],
-            gold=spec["gold"],
-            judges=views,
-            lead=lead,
-            trained=sections.shown_trained(spec),
-            headline=[*words.headline(best, lead, sections.duel(verdicts, lead, best)), *words.trust(errors, lead, spec["gold"])],
-            panels=sections.panels(ranked, views, lead),
+            **_told(spec, folder, verdicts),
             audit=spec.get("audit"),
             corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
             attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,
             cascades=cascade_views.view(*cascades) if cascades else [],
-            errors=errors,
-            agreement=sections.agreement_views(agreed, found["comparisons"], spec),
             validation=sections.validation(judges),
-            disagreements=disagreements.load(chosen, names, files),
+            rows=rows,
             provenance=_provenance(folder / "standings.parquet"),
-            style=Markup(pages.resource("report.css")),
-            script=Markup(pages.resource("report.js")),
-            script_hash=pages.script_hash(pages.resource("report.js")),
+            **_dress(),
         )
     )
     with tables.atomic(output) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    log.info("%s: %d score tables, %d disagreements, %.1f MB", output, len(scores), len(chosen), len(page) / 1e6)
+    log.info("%s: %d score tables, %d of %d answers, %.1f MB", output, len(scores), rows.shown, rows.total, len(page) / 1e6)
+
+
+def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame) -> dict[str, Any]:
+    """What the tables of the standings stage say, by the names that the template knows."""
+    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in MADE.items()}
+    ranked, agreed, moves = found["standings"], found["agreement"], found["moves"]
+    views = sections.judge_views(spec)
+    lead, names = sections.lead_judge(views), [view.name for view in views]
+    best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]
+    errors = sections.errors(agreed)
+    reference = next(iter(moves["reference"]), None)
+    moved_judges, moved = answer.moves(moves, names)
+    drawn = _charts(found, views)
+    if reference is not None and moved:
+        drawn["places"] = charts.places(moved_judges, moved, reference)
+    return {
+        "simulated": spec["simulated"],
+        "gold": spec["gold"],
+        "judges": views,
+        "lead": lead,
+        "trained": sections.shown_trained(spec),
+        "headline": [
+            *words.headline(best, lead, sections.duel(verdicts, lead, best)),
+            *words.trust(errors, lead, spec["gold"]),
+        ],
+        "answers": answer.answers(ranked, found["model_pairs"], lead),
+        "panels": sections.panels(ranked, views, lead),
+        "errors": errors,
+        "reference": reference,
+        "moved_judges": moved_judges,
+        "moved": moved,
+        "agreement": sections.agreement_views(agreed, found["comparisons"], spec),
+        "breakdown": sections.breakdown(agreed, names),
+        "charts": drawn,
+        "charts_json": charts.embedded(drawn),
+    }
+
+
+def _dress() -> dict[str, Any]:
+    """The page's own style and scripts, and by what its policy knows them."""
+    scripts = [pages.resource(name) for name in SCRIPTS]
+    return {
+        "table_style": Markup(pages.resource("vendor/tabulator_simple.min.css")),
+        "style": Markup(pages.resource("report.css")),
+        "scripts": [Markup(script) for script in scripts],
+        "script_hashes": Markup(" ".join(f"'{pages.script_hash(script)}'" for script in scripts)),
+    }
+
+
+def _charts(found: Mapping[str, pd.DataFrame], views: Sequence[sections.JudgeView]) -> dict[str, charts.Chart]:
+    """Of the scores, where a judge has more than yes and no."""
+    scored = found["reliability"].groupby("judge").size()
+    shown = list(scored[scored > 2].index)
+    if not shown:
+        return {}
+    return {
+        "reliability": charts.reliability(found["reliability"], views, shown),
+        "thresholds": charts.thresholds(found["thresholds"], views, shown),
+    }
 
 
 def _environment() -> Environment:
     environment = pages.environment()
     tools = (
         words.percent, words.bare_percent, words.span, words.points, words.points_span, words.decimal, words.p_value,
-        words.count, words.error_sentence, words.axis, words.known,
+        words.places_span, words.count, words.error_sentence, words.axis, words.known, answer.difference, answer.sure,
     )  # fmt: skip
     environment.globals |= {tool.__name__: tool for tool in tools}
     return environment

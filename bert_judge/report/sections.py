@@ -19,6 +19,7 @@ from bert_judge.report import words
 # Colours that repeat when there are more judges; shapes and names tell them apart too.
 COLOURS = 8
 LEVEL_TITLES = {"all": "All tasks", "family": "Family", "task": "Task"}
+TRAIT_TITLES = {"model": "Model", "length": "Characters of the answer", "style": "Style", "status": "Status"}
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,29 @@ def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Ma
         if level == "family":
             title = f"{title.replace('_', ' ')} ({', '.join(members[group])})"
         found.append(AgreementView(title, level, int(part["n"].iloc[0]), int(part["questions"].iloc[0]), rows))
+    return found
+
+
+@dataclass(frozen=True)
+class BreakdownView:
+    """Agreement with gold by one trait of the answers; `rows` holds (group, answers, row of the agreement table per judge)."""
+
+    title: str
+    judges: list[str]
+    rows: list[tuple[str, int, list[dict[str, Any]]]]
+
+
+def breakdown(agreement: pd.DataFrame, judges: Sequence[str]) -> list[BreakdownView]:
+    """Model, length, style, status, those that divide the answers; judges in this order."""
+    found = []
+    for level, title in TRAIT_TITLES.items():
+        part = agreement[agreement["level"] == level]
+        cells = {(row["group"], row["judge"]): row for row in records(part)}
+        shown = [judge for judge in judges if judge in set(part["judge"])]
+        groups = list(dict.fromkeys(part["group"]))
+        if groups and shown:
+            rows = [(group, int(cells[group, shown[0]]["n"]), [cells[group, judge] for judge in shown]) for group in groups]
+            found.append(BreakdownView(title, shown, rows))
     return found
 
 

@@ -62,6 +62,11 @@ def points_span(low: Any, high: Any) -> str:
     return f"{points(low)} to {points(high)}" if known(low) and known(high) else NOTHING
 
 
+def places_span(low: Any, high: Any) -> str:
+    """An interval of places moved as `−2 to +1`."""
+    return f"{int(low):+d} to {int(high):+d}".replace("-", "−").replace("+0", "0") if known(low) and known(high) else ""
+
+
 def decimal(value: Any) -> str:
     """A coefficient as `0.873`."""
     return f"{value:.3f}".replace("-", "−") if known(value) else NOTHING

@@ -1,0 +1,110 @@
+"""Charts as Plotly draws them in the browser: each a list of traces and a layout, plain JSON without colours.
+
+A trace says with `slot` which of the page's colours it has; so one chart serves light and dark pages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from bert_judge.report.sections import JudgeView
+from bert_judge.report.words import percent
+
+Chart = dict[str, Any]
+DASHES = ("solid", "dot", "dash", "longdash", "dashdot")
+
+
+def embedded(charts: Mapping[str, Chart]) -> Markup:
+    """JSON that can stand within a script element: no text in it can close the element."""
+    return Markup(json.dumps(charts, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c"))
+
+
+def reliability(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> Chart:
+    """Share of right answers over the mean score of each tenth of the scale."""
+    traces: list[Chart] = [
+        {
+            "x": [0, 1],
+            "y": [0, 1],
+            "mode": "lines",
+            "slot": "line",
+            "line": {"dash": "dot"},
+            "showlegend": False,
+            "hoverinfo": "skip",
+        }
+    ]
+    for view, rows in _each(table, views, shown):
+        traces.append(
+            {
+                "x": rows["score"].round(4).tolist(),
+                "y": rows["right"].round(4).tolist(),
+                "error_y": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": (rows["high"] - rows["right"]).round(4).tolist(),
+                    "arrayminus": (rows["right"] - rows["low"]).round(4).tolist(),
+                    "thickness": 1,
+                    "width": 3,
+                },
+                "text": [f"{n:,} answers" for n in rows["n"]],
+                "hovertemplate": "score %{x:.2f}: %{y:.1%} right<br>%{text}",
+                **_line(view, "lines+markers"),
+            }
+        )
+    return {"data": traces, "layout": {"xaxis": _axis("mean score"), "yaxis": _axis("share that is right", percent_=True)}}
+
+
+def thresholds(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> Chart:
+    """Agreement with gold over the threshold."""
+    traces = [
+        {
+            "x": rows["threshold"].tolist(),
+            "y": rows["agreement"].round(4).tolist(),
+            "text": [percent(called) for called in rows["called"]],
+            "hovertemplate": "threshold %{x}: %{y:.1%} agree<br>%{text} called correct",
+            **_line(view, "lines"),
+        }
+        for view, rows in _each(table, views, shown)
+    ]
+    return {"data": traces, "layout": {"xaxis": _axis("threshold"), "yaxis": {"title": {"text": "agreement"}, "tickformat": ".0%"}}}
+
+
+def places(judges: Sequence[str], rows: Sequence[Mapping[str, Any]], reference: str) -> Chart:
+    """Each model's place under the reference and under every judge: a line that falls or climbs."""
+    traces = []
+    for number, row in enumerate(rows):
+        y = [row["rank"], *(cell["rank"] if cell else None for cell in row["moves"])]
+        traces.append(
+            {
+                "x": [reference, *judges],
+                "y": y,
+                "mode": "lines+markers",
+                "name": row["model"],
+                "slot": f"c{number % 8}",
+                "line": {"width": 2, "dash": DASHES[number // 8 % len(DASHES)]},
+                "marker": {"size": 9},
+                "hovertemplate": "%{fullData.name}: place %{y} under %{x}<extra></extra>",
+            }
+        )
+    last = max((row["rank"] for row in rows), default=1)
+    axis = {"title": {"text": "place"}, "range": [last + 0.5, 0.5], "dtick": 1 if last <= 20 else 5, "tick0": 1}
+    return {"data": traces, "layout": {"xaxis": {"type": "category"}, "yaxis": axis, "height": 260 + 18 * len(rows)}}
+
+
+def _each(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> list[tuple[JudgeView, pd.DataFrame]]:
+    """Judges with rows, out of those to show."""
+    found = [(view, table[table["judge"] == view.name]) for view in views]
+    return [(view, rows) for view, rows in found if len(rows) and view.name in shown]
+
+
+def _line(view: JudgeView, mode: str) -> Chart:
+    return {"mode": mode, "name": view.name, "slot": f"c{view.colour}", "line": {"width": 2}, "marker": {"size": 6}}
+
+
+def _axis(title: str, percent_: bool = False) -> Chart:
+    axis: Chart = {"title": {"text": title}, "range": [-0.02, 1.02]}
+    return {**axis, "tickformat": ".0%"} if percent_ else axis

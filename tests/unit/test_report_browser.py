@@ -1,0 +1,131 @@
+"""The report in a real browser: charts are drawn, rows are filtered and sorted, nothing is complained of and nothing loaded."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from score_files import write_scores
+from test_report import ATTACK, HEBREW, run
+
+CHROMIUM = os.environ.get("BERT_JUDGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: install chromium, or name one in BERT_JUDGE_CHROMIUM")
+MODELS = {
+    "ada": {"gold": "ccci" * 20, "strict": "icxi" * 20, "bert": "cccc" * 20},
+    "bob": {"gold": "ciii" * 20, "strict": "ciix" * 20, "bert": "ciii" * 20},
+    "cyd": {"gold": "cici" * 20, "strict": "xxxx" * 20, "bert": "cici" * 20},
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    files = []
+    for model, verdicts in MODELS.items():
+        texts = [ATTACK, HEBREW, *(f"{model} says {i}" for i in range(78))]
+        files.append(write_scores(folder, model, "sums", verdicts, candidates=texts))
+        files.append(write_scores(folder, model, "proofs", verdicts, status="truncated"))
+    return run(folder, files, metrics={"accuracy": 0.9})
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+def opened(browser: Browser, report: Path, address: str = "", width: int = 1200, scheme: str = "light") -> tuple[Page, list[str]]:
+    """The page, and a list that gathers whatever is complained of and every request that leaves the file."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.set_default_timeout(60_000)
+    faults: list[str] = []
+    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else faults.append(request.url))
+    page.goto(f"{report.as_uri()}{address}")
+    page.wait_for_selector("html[data-rows=ready]", state="attached")
+    return page, faults
+
+
+def said(page: Page) -> str:
+    return page.locator("#count").inner_text()
+
+
+def column(page: Page, field: str) -> list[str]:
+    return page.locator(f".tabulator-row [tabulator-field={field}]").all_inner_texts()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (420, "light")])
+def test_charts_are_drawn_and_nothing_is_wider_than_the_screen(browser: Browser, report: Path, width: int, scheme: str) -> None:
+    page, faults = opened(browser, report, width=width, scheme=scheme)
+    assert page.locator("#chart-places .trace").count() == 3
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    # The lines of a chart have the colours of the day, or of the night.
+    ink = page.evaluate("getComputedStyle(document.querySelector('#chart-places .trace path.js-line')).stroke")
+    assert (ink == "rgb(27, 31, 36)") == (scheme == "light")
+    assert faults == []
+    page.close()
+
+
+def test_rows_are_searched_filtered_and_sorted_and_the_address_keeps_it(browser: Browser, report: Path) -> None:
+    page, faults = opened(browser, report)
+    assert said(page) == "480"
+    page.select_option("[name=task]", "sums")
+    page.select_option("[name=show]", "errs")
+    expect(page.locator("#count")).to_have_text("20")
+    assert set(column(page, "model")) == {"ada"}
+    page.select_option("[name=show]", "")
+    page.fill("[name=q]", "SAYS 1")
+    expect(page.locator("#count")).to_have_text("33")
+    page.locator("[tabulator-field=model].tabulator-col").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("sort=model"))
+    assert column(page, "model") == sorted(column(page, "model"))
+    address = page.evaluate("location.hash")
+    assert "q=SAYS+1" in address and "task=sums" in address
+    again, more = opened(browser, report, address)
+    assert said(again) == "33"
+    assert column(again, "model") == column(page, "model")
+    assert again.input_value("[name=q]") == "SAYS 1"
+    assert faults == more == []
+    page.close()
+    again.close()
+
+
+def test_a_row_is_read_whole_by_keyboard_and_is_text(browser: Browser, report: Path) -> None:
+    page, faults = opened(browser, report)
+    page.fill("[name=q]", "alert('x')")
+    expect(page.locator("#count")).to_have_text("3")
+    page.locator(".tabulator-row").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#answer-text").inner_text() == ATTACK
+    assert page.locator("#answer-question").inner_text() == "question 0 of sums"
+    assert page.locator("#answer-verdicts li").count() == 3
+    first = page.locator("#answer-where").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#answer-where").inner_text() != first
+    assert "row=" in page.evaluate("location.hash")
+    page.keyboard.press("Escape")
+    assert not page.locator("#answer").is_visible()
+    assert faults == []
+    page.close()
+
+
+def test_a_run_without_answers_opens_too(browser: Browser, tmp_path: Path) -> None:
+    report = run(tmp_path, [write_scores(tmp_path, "ada", "sums", dict.fromkeys(("gold", "strict", "bert"), ""))])
+    page = browser.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(report.as_uri())
+    assert "There is no answer yet" in page.inner_text("#rows")
+    assert faults == []
+    page.close()
