@@ -72,7 +72,8 @@ def finding(rates: pd.DataFrame, judge: str) -> str:
         part = rates[rates["kind"] == kind]
         families = records(part[part["level"] == "family"])
         for row in records(part[part["level"] == "kind"]):
-            worst = max(families, key=lambda family: family["fooled"])
+            # By the lower end of the interval: one of one is no finding.
+            worst = max(families, key=lambda family: family["low"])
             most = f", most of {_words(worst['group'])}: {percent(worst['fooled'])}" if worst["fooled"] > 0 else ""
             said.append(f"{percent(row['fooled'])} ({span(row['low'], row['high'])}) of the {what}{most}")
     return f"{judge}: {'; '.join(said)}."
