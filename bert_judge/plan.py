@@ -299,7 +299,8 @@ class Plan:
     def judge_spec(self, judge: str) -> Spec:
         entry = self.config.judges[judge]
         assert isinstance(entry, BertJudge)
-        return {"judge": judge, **_dump(entry, without=(READING - {"kind"}) | entry.run_time)}
+        spec = {"judge": judge, **_dump(entry, without=(READING - {"kind"}) | entry.run_time)}
+        return {**spec, "training": _dump(entry.training, without={*entry.training.run_time})}
 
     def cascade_spec(self, judge: str) -> Spec:
         """What a cascade is fitted to."""

@@ -11,13 +11,15 @@ with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
     from bert_judge.training.train import train_judge
 
-    folder = Path(snakemake.output.judge).parent
+    folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
+    settings = snakemake.config["judges"][spec["judge"]].get("training", {})
     train_judge(
-        json.loads(snakemake.params.spec),
+        spec,
         snakemake.input.train,
         snakemake.input.validation,
         snakemake.input.summary,
         snakemake.input.backbone,
         folder,
         work_folder(folder),
+        settings.get("rows_at_once"),
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bert_judge.config.blocks import Block, Share
 
@@ -25,6 +25,8 @@ class Input(Block):
 class Training(Block):
     """How the encoder is fitted."""
 
+    run_time: ClassVar[frozenset[str]] = frozenset({"rows_at_once"})
+
     epochs: float = Field(2.0, gt=0)
     """passes over the training rows"""
     learning_rate: float = Field(8e-5, gt=0)
@@ -35,6 +37,8 @@ class Training(Block):
     """share of the steps in which the learning rate rises"""
     batch_size: int = Field(16, gt=0)
     """rows per step"""
+    rows_at_once: Annotated[int, Field(gt=0)] | None = None
+    """rows of a step that are in memory together, a divisor of `batch_size`: less memory, same judge; left out: all"""
     weight_decay: float = Field(0.01, ge=0)
     """AdamW's weight decay"""
     dropout: Share = 0.0
@@ -45,3 +49,9 @@ class Training(Block):
     """leave the word embeddings as they are; never with the format `tags`, whose tokens are new"""
     seed: int = 0
     """seed of the new layers and of the row order"""
+
+    @model_validator(mode="after")
+    def _whole_parts(self) -> Training:
+        if self.rows_at_once is not None and self.batch_size % self.rows_at_once:
+            raise ValueError(f"batch_size {self.batch_size} must be a multiple of rows_at_once")
+        return self

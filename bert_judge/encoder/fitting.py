@@ -159,6 +159,8 @@ class _WeightedTrainer(Trainer):
     def __init__(self, settings: Training, **options: Any) -> None:
         self.settings = settings
         super().__init__(**options)
+        # `compute_loss` gives the mean over its rows, so the Trainer divides it by the parts of a step.
+        self.model_accepts_loss_kwargs = False
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         if self.optimizer is None:
@@ -181,7 +183,8 @@ def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArgument
         output_dir=str(folder),
         num_train_epochs=1,  # the order of the rows holds the epochs
         train_sampling_strategy="sequential",
-        per_device_train_batch_size=settings.batch_size,
+        per_device_train_batch_size=settings.rows_at_once or settings.batch_size,
+        gradient_accumulation_steps=settings.batch_size // (settings.rows_at_once or settings.batch_size),
         learning_rate=settings.learning_rate,
         warmup_steps=round(settings.warmup * steps),
         lr_scheduler_type="linear",

@@ -29,6 +29,7 @@ def train_judge(
     backbone: str | Path,
     folder: str | Path,
     work_folder: str | Path,
+    rows_at_once: int | None = None,
 ) -> None:
     """Train, calibrate and describe a judge.
 
@@ -39,13 +40,14 @@ def train_judge(
         backbone: manifest of the prepared backbone.
         folder: gets weights, tokenizer, metrics.json, README.md (the model card) with its picture and, last, judge.json.
         work_folder: keeps the training's checkpoints until the judge is whole.
+        rows_at_once: see `config.Training`; it changes no result.
     """
     folder, manifest = Path(folder), load_manifest(backbone)
     judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
     rows, held_out = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
     # Other rows or another spec must not go on from this run's checkpoints.
     progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
-    training = Training.model_validate(spec["training"])
+    training = Training.model_validate({**spec["training"], "rows_at_once": rows_at_once})
     figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, spec["features"], progress)
     metrics, scores = judge.calibrate(*_texts(held_out), held_out["label"].tolist())
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})

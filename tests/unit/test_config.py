@@ -175,6 +175,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"models/big": {**SERVED, "extra": {"n": 2}}},
         "models.big: extra: n is set by the program; remove it there",
     ),
+    "step that parts do not make up": (
+        {"judges/bert/training": {"batch_size": 16, "rows_at_once": 5}},
+        "judges.bert.training: batch_size 16 must be a multiple of rows_at_once",
+    ),
     "dataset and checkpoint": (
         {"judges/bert/checkpoint": "owner/name"},
         "judges.bert: give either a dataset to train on or a checkpoint",

@@ -59,6 +59,19 @@ def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
     assert not loaded.model.training
 
 
+def test_a_step_in_parts_is_the_same_step(tmp_path: Path) -> None:
+    """Also the last step of all, which has fewer parts."""
+    backbone = tiny_models.encoder(tmp_path / "backbone")
+    ends = []
+    for rows_at_once in (None, 2):
+        loaded, examples = problem(backbone, rows=21)
+        settings = SETTINGS.model_copy(update={"epochs": 2, "rows_at_once": rows_at_once})
+        assert fitting.fit(loaded, examples, settings, tmp_path / str(rows_at_once))["steps"] == 11
+        ends.append(loaded.model.state_dict())
+    for name, tensor in ends[0].items():
+        torch.testing.assert_close(ends[1][name], tensor, rtol=0, atol=1e-4, msg=name)
+
+
 def test_rows_without_weight_teach_nothing(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"), rows=8)
     loaded.trained = True  # so that its head is kept
