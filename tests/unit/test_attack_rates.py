@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import tiny_models
 import yaml
 from score_files import write_scores
 from statsmodels.stats.proportion import proportion_confint
@@ -15,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from bert_judge import plan, tables
 from bert_judge.cli import app
+from bert_judge.config import Training
 from bert_judge.config.default_run import DEFAULT_RUN
 from bert_judge.errors import ConfigError, InputError
 from bert_judge.evaluation.attacks import FAMILIES, rates, runner
@@ -147,6 +149,21 @@ def test_the_program_tries_a_judge_of_the_configuration(task: Path, tmp_path: Pa
     ):
         assert text in done.output
     assert (tmp_path / "results/attacks/trials/regex_lenient/people/rates.parquet").is_file()
+
+
+def test_the_program_tries_the_folder_of_a_trained_judge(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bert_judge.judges.bert import BERTJudge
+
+    judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
+    texts = (["Who?"] * 4, [["Ann"]] * 4, ["Ann", "Bob", "It is Ann.", "It is Bob."])
+    judge.fit(*texts, [1.0, 0.0, 1.0, 0.0], training=Training(epochs=1), features=False, work_folder=tmp_path / "work")
+    judge.save(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
+    done = run("--judge", tmp_path / "mine", "--task", task, "--rows", 1, "--output", "out")
+    assert done.exit_code == 0, done.output
+    rates_table = tables.read(tmp_path / "out/rates.parquet", tables.ATTACK_RATES)
+    assert set(rates_table["judge"]) == {"mine"}
+    assert rate(rates_table, "white_space")["fooled"] == 0
 
 
 @pytest.mark.parametrize(
