@@ -44,6 +44,7 @@ app.command()(exchange.score)
 app.command()(exchange.predict)
 app.command("import")(exchange.import_)
 app.command()(exchange.export)
+app.command()(exchange.push)
 
 tasks_app = typer.Typer(cls=_Group, help="The tasks that a configuration may name.", no_args_is_help=True)
 app.add_typer(tasks_app, name="tasks")

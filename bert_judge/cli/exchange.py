@@ -111,3 +111,15 @@ def export(
     from bert_judge.cli.export_files import export as export_it
 
     export_it(Request(file, to, output, judge, dataset or [], teacher, force))
+
+
+def push(
+    judge: Annotated[str, typer.Argument(help="A trained judge of results/judges, or its folder.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; results/hub/JUDGE when left out.")] = None,
+    to: Annotated[str | None, typer.Option(help="Repository on the hub, OWNER/NAME; nothing is uploaded without one.")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Make the repository a private one.")] = False,
+) -> None:
+    """A judge as a folder for the hub, which transformers and sentence-transformers load with the same scores."""
+    from bert_judge.cli.push import push as push_it
+
+    push_it(judge, output, to, private)

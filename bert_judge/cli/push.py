@@ -1,0 +1,52 @@
+"""`bert-judge push`: a trained judge as a folder that a hub takes, and on the hub when that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from bert_judge.errors import InputError
+from bert_judge.logs import quiet_libraries
+from bert_judge.scoring.which_judge import JUDGES
+
+
+def push(judge: str, output: Path | None = None, to: str | None = None, private: bool = False) -> None:
+    """Write the folder, and upload it.
+
+    Args:
+        judge: a folder, or the name of a trained judge of this run.
+        output: the folder to write; `results/hub/NAME` when left out.
+        to: repository on the hub, `owner/name`; nothing is uploaded without one.
+        private: of a repository that is made.
+
+    Raises:
+        InputError: no such judge, a folder that is there already, or the hub refuses.
+    """
+    if to is not None and to.count("/") != 1:
+        raise InputError(f"--to {to}: give OWNER/NAME")
+    source = JUDGES / judge if (JUDGES / judge).is_dir() else Path(judge).expanduser()
+    folder = output or Path("results/hub") / source.resolve().name
+    quiet_libraries()
+    # Only now: it loads torch.
+    from bert_judge.exporters import hub_folder
+
+    difference = hub_folder.write(source, folder, to)
+    typer.echo(f"{folder}: {sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 1e6:.1f} MB")
+    typer.echo(f"transformers alone gives the judge's raw scores (largest difference {difference:.1e})")
+    if to is not None:
+        typer.echo(_upload(folder, to, private))
+
+
+def _upload(folder: Path, to: str, private: bool) -> str:
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    from bert_judge import hub
+
+    api = huggingface_hub.HfApi()
+    try:
+        api.create_repo(to, private=private, exist_ok=True)
+        return str(api.upload_folder(repo_id=to, folder_path=folder, commit_message="A judge of answers, by bert-judge"))
+    except (OSError, errors.HTTPError, errors.HFValidationError) as error:
+        raise InputError(f"{hub.fault(error, to, None)}; {folder} is whole and can be uploaded by hand") from error

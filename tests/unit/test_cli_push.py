@@ -1,0 +1,151 @@
+"""`bert-judge push`: what is published gives the judge's scores without this program."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import numpy as np
+import pytest
+import tiny_models
+from huggingface_hub import errors
+from transformers import pipeline
+from typer.testing import CliRunner, Result
+
+from bert_judge.cli import app
+from bert_judge.config import Input, Training
+from bert_judge.exporters import hub_folder
+from bert_judge.judges.bert import BERTJudge
+
+ROWS = (["Capital of France?", "Größe?", "q"], ["Paris", "東京", "b"], ["It is Paris.", "naïve Ω", "a fox"])
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def trained(folder: Path, architecture: str = "bert", features: bool = False, **settings: Any) -> BERTJudge:
+    judge = BERTJudge(tiny_models.encoder(folder / "backbone", architecture), input=Input.model_validate(settings))
+    rows = [list(part) for part in ROWS]
+    judge.fit(*rows, [1.0, 0.0, 0.3], training=Training(epochs=1), features=features, work_folder=folder / "work")
+    judge.calibrate(*rows, [1.0, 0.0, 0.0])
+    judge.save(folder / "judge")
+    return judge
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize(
+    "settings", [{"format": "pair"}, {"format": "pair", "question": False}, {"format": "tags"}], ids=["pair", "without", "tags"]
+)
+def test_transformers_alone_gives_the_raw_scores(tmp_path: Path, architecture: str, settings: dict[str, Any]) -> None:
+    judge = trained(tmp_path, architecture, **settings)
+    result = run("push", "judge", "-o", "published")
+    assert result.exit_code == 0, result.output
+    shown = [hub_folder.texts(judge, *row) for row in zip(*ROWS, strict=True)]
+    found = hub_folder.plain_scores(tmp_path / "published", shown)
+    expected = BERTJudge(tmp_path / "judge").explain(*map(list, ROWS)).raw
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(
+        BERTJudge(tmp_path / "published").predict(*map(list, ROWS)), judge.predict(*map(list, ROWS)), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("architecture", ["bert", "eurobert"])
+def test_a_cross_encoder_gives_the_raw_scores(tmp_path: Path, architecture: str) -> None:
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    judge = trained(tmp_path, architecture, features=True)
+    assert run("push", "judge", "-o", "published").exit_code == 0
+    pairs = [hub_folder.texts(judge, *row) for row in zip(*ROWS, strict=True)]
+    encoder = sentence_transformers.CrossEncoder(str(tmp_path / "published"), device="cpu")
+    found = encoder.predict(pairs, apply_softmax=True, show_progress_bar=False)[:, 1]
+    np.testing.assert_allclose(found, judge.explain(*map(list, ROWS)).raw, atol=1e-5)
+
+
+def test_the_code_in_the_card_runs(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    assert run("push", "judge", "-o", "published").exit_code == 0
+    card = (tmp_path / "published" / "README.md").read_text("utf-8")
+    code = next(block for block in card.split("```python\n")[1:] if "AutoTokenizer" in block).split("```")[0]
+    names: dict[str, Any] = {"q": "Capital?", "r": "Paris", "c": "It is Paris."}
+    exec(code, names)
+    assert math.isclose(names["score"].item(), judge.explain(["Capital?"], ["Paris"], ["It is Paris."]).raw[0], abs_tol=1e-5)
+    classify = pipeline("text-classification", str(tmp_path / "published"), device="cpu")
+    assert classify({"text": "Paris", "text_pair": "It is Paris.[SEP]Capital?"})["label"] in ("correct", "incorrect")
+
+
+def test_a_judge_of_this_run_is_known_by_its_name(tmp_path: Path) -> None:
+    trained(tmp_path)
+    (tmp_path / "results" / "judges").mkdir(parents=True)
+    (tmp_path / "judge").rename(tmp_path / "results" / "judges" / "mine")
+    (tmp_path / "results" / "judges" / "mine" / "README.md").write_text('# mine\n\nBERTJudge("path/to/this/folder")\n', "utf-8")
+    result = run("push", "mine")
+    assert result.exit_code == 0 and "results/hub/mine: " in result.stdout and "largest difference" in result.stdout
+    folder = tmp_path / "results" / "hub" / "mine"
+    card = (folder / "README.md").read_text("utf-8")
+    assert card.startswith('# mine\n\nBERTJudge("mine")') and "CrossEncoder" in card
+    assert {"config.json", "model.safetensors", "tokenizer.json", "judge.json", "features.txt"} <= {
+        p.name for p in folder.iterdir()
+    }
+    assert json.loads((folder / "config.json").read_text("utf-8"))["id2label"] == {"0": "incorrect", "1": "correct"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none"], "none: no judge.json in it; name the folder of a judge that was trained here"),
+        (["backbone"], "backbone: no judge.json in it"),
+        (["judge", "-o", "work"], "work: is there already; remove it, or name another with -o"),
+        (["judge", "--to", "name"], "--to name: give OWNER/NAME"),
+    ],
+)
+def test_what_push_refuses_is_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+    trained(tmp_path)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    result = run("push", *arguments)
+    assert result.exit_code == 1 and result.stderr.splitlines()[-1].startswith(f"error: {says}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_folder_that_scores_otherwise_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained(tmp_path)
+    monkeypatch.setattr(hub_folder, "plain_scores", lambda folder, shown: np.full(len(shown), 0.123))
+    result = run("push", "judge", "-o", "published")
+    assert result.exit_code == 1 and "transformers alone gives other scores" in result.stderr
+    assert not list(tmp_path.glob("*published*"))
+
+
+class Hub:
+    """Stands in for the hub's client."""
+
+    calls: tuple[Any, ...] = ()
+
+    def create_repo(self, name: str, private: bool, exist_ok: bool) -> None:
+        if name == "owner/gone":
+            raise ConnectionError("no route")
+        Hub.calls = (name, private)
+
+    def upload_folder(self, repo_id: str, folder_path: Path, commit_message: str) -> str:
+        if repo_id == "owner/refused":
+            raise errors.HFValidationError("no")
+        return f"https://hub/{repo_id} from {folder_path.name}"
+
+
+def test_it_is_uploaded_when_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained(tmp_path)
+    monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
+    result = run("push", "judge", "-o", "a", "--to", "owner/name", "--private")
+    assert result.stdout.splitlines()[-1] == "https://hub/owner/name from a" and Hub.calls == ("owner/name", True)
+    assert 'from_pretrained("owner/name")' in (tmp_path / "a" / "README.md").read_text("utf-8")
+    for name, says in (("gone", "the hub cannot be reached"), ("refused", "neither a folder nor a hub id")):
+        result = run("push", "judge", "-o", name, "--to", f"owner/{name}")
+        assert result.exit_code == 1 and says in result.stderr and f"{name} is whole" in result.stderr
+        assert (tmp_path / name / "config.json").is_file()
