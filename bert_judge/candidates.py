@@ -6,20 +6,20 @@ import logging
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
-from pydantic import TypeAdapter
 
-from bert_judge import shards, stopping, tables, targets
-from bert_judge.config import Model
+from bert_judge import shards, stopping, tables
 from bert_judge.errors import InputError
 from bert_judge.generators.protocol import Completion, Generator, Request
 from bert_judge.importers import task_rows
-from bert_judge.targets import Batch
 from bert_judge.tasks import Sample
 from bert_judge.tasks.build import build_task
 from bert_judge.tasks.prompts import prompt
+
+if TYPE_CHECKING:
+    from bert_judge.targets import Batch
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +103,9 @@ def fill_store(
         output: the note that says what was answered.
         folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
     """
+    # It brings the configuration's classes: a third of a second that light jobs need not pay.
+    from bert_judge import targets
+
     requests: list[Request] = []
     keys: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -178,6 +181,10 @@ def with_run_time(settings: Mapping[str, Any], entry: Mapping[str, Any]) -> dict
     Args:
         entry: the model's block in the configuration.
     """
+    from pydantic import TypeAdapter
+
+    from bert_judge.config import Model
+
     block: Any = TypeAdapter(Model).validate_python(entry, by_alias=True, by_name=False)
     return {**settings, **block.model_dump(mode="json", include=set(block.run_time))}
 

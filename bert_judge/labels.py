@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bert_judge import shards, tables, targets
+from bert_judge import shards, tables
 from bert_judge.judges.protocol import Judge, Label, Row, invalid
-from bert_judge.targets import Batch
+
+if TYPE_CHECKING:
+    from bert_judge.targets import Batch
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +83,9 @@ def fill_store(batch: Batch, output: str | Path, judge: Judge) -> None:
         batch: the tables; its inputs are the answers.
         output: the note that says what was judged.
     """
+    # It brings the configuration's classes: a third of a second that light jobs need not pay.
+    from bert_judge import targets
+
     with tempfile.TemporaryDirectory() as scratch:
         for task, part in batch.parts.items():
             label_table(part["verdicts"], batch.inputs[f"answers {task}"], Path(scratch, f"{task}.parquet"), judge)

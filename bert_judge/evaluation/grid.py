@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 MODEL = "(model)"
 TASK = "(task)"
@@ -50,6 +53,9 @@ class Grid:
 
     @cached_property
     def _collect(self) -> sparse.csr_array:
+        # Only here: score tables take no more of this file than names.
+        from scipy import sparse
+
         lines = np.arange(len(self.question))
         return sparse.csr_array((np.ones(len(lines)), (self.question, lines)), shape=(self.questions, len(lines)))
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bert_judge.config import Columns, Import
 from bert_judge.errors import InputError
 from bert_judge.importers import formats, values
 
 if TYPE_CHECKING:
     # Imported models are listed whenever a workflow is read, which must not wait for pandas.
     import pandas as pd
+
+    from bert_judge.config import Import
 
 Where = Mapping[str, Any]
 EVERY_MODEL = "*"
@@ -111,7 +112,8 @@ def _open(
 
 def _read(path: Path, spec: Mapping[str, Any], names: set[str]) -> formats.Columns:
     """The columns of a plain file, or of one that a framework wrote: told by the format, or known by what is in it."""
-    # Only here: most files are plain.
+    # Only here: most files are plain, and most jobs read none.
+    from bert_judge.config import Columns
     from bert_judge.importers import frameworks
 
     format = spec["format"]

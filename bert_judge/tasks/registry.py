@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bert_judge.config import Family
 from bert_judge.errors import InputError
+
+if TYPE_CHECKING:
+    from bert_judge.config import Family
 
 # Modules of this package that define tasks; imported on first use.
 BUILT_IN = ("bert_judge.tasks.demo",)

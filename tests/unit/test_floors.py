@@ -172,6 +172,16 @@ def test_torch_stays_out_of_a_lexical_job() -> None:
     assert {name.split(".")[0] for name in done.stdout.split()} & HEAVY == set()
 
 
+@pytest.mark.parametrize(
+    "modules",
+    ["evaluation.scores", "candidates, bert_judge.generators.simulated", "labels, bert_judge.judges.simulated"],
+)
+def test_jobs_that_read_no_configuration_do_not_load_its_classes(modules: str) -> None:
+    code = f"import sys, bert_judge.{modules}; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"pydantic", "bert_judge.config", "scipy"} & set(done.stdout.split()) == set()
+
+
 def test_the_program_answers_without_pandas() -> None:
     code = "import sys, bert_judge.cli; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
