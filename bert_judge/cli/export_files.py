@@ -72,8 +72,7 @@ def _lines(request: Request) -> Iterator[str]:
     rows = results.scored_rows(request.file, request.judge)
     if request.form == "inspect":
         return inspect_scores.lines(rows, str(request.file))
-    moment = every_eval_ever.now()
-    return every_eval_ever.lines(rows, request.judge or "judge", moment)
+    return every_eval_ever.lines(rows, request.judge or "judge", every_eval_ever.moment_of(request.file))
 
 
 def _write_lines(output: Path, lines: Iterable[str]) -> int:
@@ -95,11 +94,13 @@ def _documents(request: Request, found: Sequence[Result]) -> dict[Path, str]:
     by_model: dict[str, list[Result]] = {}
     for result in found:
         by_model.setdefault(result.model, []).append(result)
-    return {request.output / path: text for path, text in _per_model(request.form, by_model, datasets)}
+    moment = every_eval_ever.moment_of(request.file)
+    return {request.output / path: text for path, text in _per_model(request.form, by_model, datasets, moment)}
 
 
-def _per_model(form: str, by_model: Mapping[str, Sequence[Result]], datasets: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    moment = every_eval_ever.now()
+def _per_model(
+    form: str, by_model: Mapping[str, Sequence[Result]], datasets: Mapping[str, str], moment: str
+) -> Iterator[tuple[Path, str]]:
     for model, part in by_model.items():
         folder = Path(model.replace("/", "__"))
         match form:

@@ -69,15 +69,15 @@ def score(request: Request) -> None:
 
 def _imported(request: Request, framework: str, output: Path) -> RowFile:
     """A document's answers as rows of a file beside the output, which goes with the rest of the work when that is done."""
-    rows = work_folder(output) / "imported.jsonl"
-    there = rows.parent.exists()
+    work = work_folder(output)
+    there, rows = work.exists(), work / "source" / "rows.jsonl"
+    check_output(RowFile(rows, "jsonl", []), output, request.force)
     try:
         import_files.imported(request.file, framework, rows)
         source = open_rows(rows)
-        check_output(source, output, request.force)
     except InputError:
         if not there:
-            shards.clear(rows.parent)
+            shards.clear(work)
         raise
     return source
 

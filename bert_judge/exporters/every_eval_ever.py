@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from bert_judge import __version__
@@ -19,9 +19,10 @@ def evaluation_id(model: str, moment: str) -> str:
     return f"bert-judge/{model}/{moment}"
 
 
-def now() -> str:
-    """Seconds since 1970, as the schema wants times."""
-    return f"{time.time():.0f}"
+def moment_of(source: Path) -> str:
+    """When the source was written, in seconds since 1970, as the schema wants times. It is part of the key that joins a document
+    and its lines, so both exports of one file must have the same."""
+    return f"{source.stat().st_mtime:.0f}"
 
 
 def document(results: Sequence[Result], datasets: Mapping[str, str], moment: str) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def document(results: Sequence[Result], datasets: Mapping[str, str], moment: str
 
     Args:
         datasets: task → data set on the hub.
-        moment: see `now`.
+        moment: see `moment_of`.
     """
     model = results[0].model
     return {

@@ -20,7 +20,7 @@ from bert_judge.judges import extraction
 from bert_judge.judges.protocol import Label, Row, invalid
 from bert_judge.scoring.tally import Tally
 from bert_judge.scoring.which_judge import Chosen
-from bert_judge.scoring.writers import writer
+from bert_judge.scoring.writers import check_new, writer
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
@@ -57,16 +57,21 @@ def score_file(
     store = work_folder(output)
     tally = Tally([chosen.name for chosen in judges])
     new = [prefix + name for name in new_columns(judges)]
-    with tables.atomic(output) as temporary, writer(source, temporary, new) as written:
+    check_new(source, new)
+    # Not beside the output: what a kill leaves of it goes with the rest of the work.
+    whole = store / "whole" / output.name
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    with writer(source, whole, new) as written:
         for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
             rows = [_row(reader, record) for record in chunk.records]
             labels = [
-                _labels(chosen, rows, store / chosen.name / f"{number:06d}", lambda n: tell(n, chunk.read))  # noqa: B023
+                _labels(chosen, rows, store / "verdicts" / chosen.name / f"{number:06d}", lambda n: tell(n, chunk.read))  # noqa: B023
                 for chosen in judges
             ]
             written.write(chunk, dict(zip(new, _columns(labels), strict=True)))
             _count(tally, rows, labels)
             tell(0, chunk.read)
+    whole.replace(output)
     shards.clear(store)
     return tally
 

@@ -31,16 +31,21 @@ def writer(source: RowFile, path: Path, new: Sequence[str]) -> Writer:
     """A writer of the source's rows in the source's format.
 
     Args:
-        new: names of the columns that are added.
+        new: names of the columns that are added; see `check_new`.
+    """
+    kinds: Mapping[str, Callable[[RowFile, Path, list[str]], Writer]] = {"csv": _CSV, "jsonl": _JSONL, "parquet": _Parquet}
+    return kinds[source.format](source, path, list(new))
+
+
+def check_new(source: RowFile, new: Sequence[str]) -> None:
+    """Refuse names of new columns that the source has already.
 
     Raises:
-        InputError: the source has one of them already.
+        InputError: names the first of them.
     """
     for name in new:
         if name in source.columns:
             raise taken(source.path, name)
-    kinds: Mapping[str, Callable[[RowFile, Path, list[str]], Writer]] = {"csv": _CSV, "jsonl": _JSONL, "parquet": _Parquet}
-    return kinds[source.format](source, path, list(new))
 
 
 def taken(path: Path, name: str) -> InputError:

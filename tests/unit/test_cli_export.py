@@ -148,6 +148,7 @@ def test_every_eval_ever_has_what_its_schema_requires(tmp_path: Path, scored: Pa
     ]
     assert all(set(line) >= {*INSTANCE, "answer_attribution", "evaluation"} for line in lines)
     assert lines[0]["evaluation_result_id"] == result["evaluation_result_id"]
+    assert lines[0]["evaluation_id"] == document["evaluation_id"]
     assert lines[0]["sample_hash"] == lines[1]["sample_hash"] == lines[2]["sample_hash"]
 
 

@@ -109,7 +109,11 @@ def test_score_writes_a_documents_answers_as_rows(tmp_path: Path) -> None:
     path = helm(tmp_path / "capitals,model=x" / "scenario_state.json", [helm_state(), helm_state(result=None)])
     result = run("score", path, "--judge", "contains")
     assert result.exit_code == 0, result.output
-    [row] = [json.loads(line) for line in path.with_name("scenario_state.scored.jsonl").read_text("utf-8").splitlines()]
+    output = path.with_name("scenario_state.scored.jsonl")
+    [row] = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
+    # Whatever the output is called.
+    assert run("score", path, "--judge", "contains", "-o", "rows.jsonl").exit_code == 0
+    assert (tmp_path / "rows.jsonl").read_text("utf-8") == output.read_text("utf-8")
     assert (row["candidate"], row["references"], row["verdict"]) == (" It is Paris.", ["Paris"], "correct")
     assert sorted(file.name for file in path.parent.iterdir()) == ["scenario_state.json", "scenario_state.scored.jsonl"]
     refused = run("score", path, "-o", "x.json")
