@@ -328,7 +328,34 @@ class Plan:
             "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], BertJudge | CascadeJudge)],
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
             "styles": self.styles(),
+            "cost": self.cost_spec(),
             "tables": [[m, t] for m, t in self.scored],
+        }
+
+    def cost_spec(self) -> Spec:
+        """Whose tokens and times are counted, and what they cost."""
+        judges = self.config.judges
+        prompted = {name: judge for name, judge in judges.items() if isinstance(judge, LLMJudge)}
+        trained = {n: j.dataset for n in self.config.score_with if isinstance(j := judges[n], BertJudge) and j.dataset}
+        sets = {name: self.config.datasets[name] for name in sorted(set(trained.values()))}
+        models = {n: m for n, m in self.models.items() if isinstance(m, LocalModel)}
+        asked = {n: j.model for n, j in prompted.items() if isinstance(j.model, LocalModel)}
+        gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in models.items()}
+        judging = dict.fromkeys(self.judges("bert"), 1) | {n: getattr(m, "tensor_parallel_size", 1) for n, m in asked.items()}
+        taught: dict[str, list[list[str]]] = {}
+        for name, entry in sets.items():
+            taught.setdefault(entry.teacher, []).extend([m, t] for m, t in self.labelled(name))
+        return {
+            "tables": [[m, t] for m, t in self.scored],
+            "trained_on": [[m, t] for m, t in sorted({pair for name in sets for pair in self.labelled(name)})],
+            "answered_in_batches": sorted(self.generated_by("vllm")),
+            "judges": self.config.score_with,
+            "taught": taught,
+            "trained": trained,
+            "prompted": sorted(prompted),
+            "prices": {name: _dump(judge.price) for name, judge in prompted.items() if judge.price},
+            "assumed_price": _dump(self.config.assumed_price),
+            "gpus": {"models": gpus, "judges": judging},
         }
 
     def styles(self) -> dict[str, str]:

@@ -25,6 +25,7 @@ STANDINGS_FILES = [
     "results/moves.parquet",
     "results/reliability.parquet",
     "results/thresholds.parquet",
+    "results/cost.parquet",
 ]
 STARTED = time.time()
 

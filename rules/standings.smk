@@ -9,6 +9,7 @@ rule build_standings:
         moves=update("results/moves.parquet"),
         reliability=update("results/reliability.parquet"),
         thresholds=update("results/thresholds.parquet"),
+        cost=update("results/cost.parquet"),
         standings=update("results/standings.parquet"),
     log:
         "<logs>/standings.log",

@@ -13,7 +13,7 @@ from bert_judge.config.audit import Audit
 from bert_judge.config.blocks import Block, ModelKey, Name
 from bert_judge.config.datasets import Dataset
 from bert_judge.config.imports import Import
-from bert_judge.config.judges import Judge
+from bert_judge.config.judges import Judge, Price
 from bert_judge.config.models import Model
 from bert_judge.config.tasks import Tasks
 from bert_judge.errors import ConfigError
@@ -42,6 +42,8 @@ class Config(Block):
     """judges whose columns the score tables carry"""
     gold: str | None = None
     """the judge that counts as the truth: agreement is measured against it"""
+    assumed_price: Price = Price(prompt=2.5, completion=10.0)
+    """what the tokens of an LLM judge would cost that the run does not have: the report compares with it"""
     audit: Audit | None = None
     """a sample of the answers that people label, so that a judge's accuracies can be corrected"""
     attacks: Attacks | None = None

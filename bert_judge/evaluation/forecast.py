@@ -106,29 +106,29 @@ def measured(root: Path, part: str, answered: bool = False) -> Rates:
     frames = [pq.read_table(path, columns=TOKENS).to_pandas() for path in tables]
     means = pd.concat(frames, ignore_index=True).astype("Float64").mean()
     prompt, completion = (None if pd.isna(means[name]) else float(means[name]) for name in TOKENS)
-    timed = _of_batches(root, part.split("/")[1]) if answered else _of_tables(root, tables)
+    timed = of_batches(root, part.split("/")[1]) if answered else of_tables(root, tables)
     rows = sum(count for _, count in timed)
     return Rates(prompt, completion, sum(seconds for seconds, _ in timed) / rows if rows else None)
 
 
-def _of_tables(root: Path, tables: Iterable[Path]) -> list[tuple[float, int]]:
+def of_tables(root: Path, tables: Iterable[Path]) -> list[tuple[float, int]]:
     """Seconds and rows of the tables whose job was measured."""
     files = [(path, root / "benchmarks" / path.relative_to(root).with_suffix(".tsv")) for path in tables]
-    return [(seconds, _count(path)) for path, file in files if (seconds := _seconds(file)) is not None]
+    return [(seconds, _count(path)) for path, file in files if (seconds := seconds_of(file)) is not None]
 
 
-def _of_batches(root: Path, model: str) -> list[tuple[float, int]]:
+def of_batches(root: Path, model: str) -> list[tuple[float, int]]:
     """Seconds and rows of the jobs that answered for several tables at once."""
     found = []
     for note in sorted((root / "answered" / model).glob("*.json")):
-        seconds = _seconds(root / "benchmarks" / "answered" / model / f"{note.stem}.tsv")
+        seconds = seconds_of(root / "benchmarks" / "answered" / model / f"{note.stem}.tsv")
         paths = [root / "candidates" / model / f"{task}.parquet" for task in json.loads(note.read_text("utf-8"))["parts"]]
         if seconds is not None and all(path.exists() for path in paths):
             found.append((seconds, sum(map(_count, paths))))
     return found
 
 
-def _seconds(file: Path) -> float | None:
+def seconds_of(file: Path) -> float | None:
     """Of a benchmark file of Snakemake; None when there is none, or it holds no time."""
     try:
         frame = pd.read_csv(file, sep="\t")

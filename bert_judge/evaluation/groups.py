@@ -13,6 +13,8 @@ from bert_judge.evaluation.grid import MODEL, TASK
 # Columns of a frame of verdicts that say what an answer is like.
 STATUS = "(status)"
 LENGTH = "(characters)"
+# Of question, references and answer together.
+CHARACTERS = "(all characters)"
 Group = tuple[tuple[str, str], pd.DataFrame]
 # Longest answer of each class of lengths, in characters; the same in every run, so that runs can be compared.
 LENGTHS = (20, 100, 500, 2000)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bert_judge import tables
 from bert_judge.candidates import endings
 from bert_judge.errors import InputError
-from bert_judge.evaluation.groups import LENGTH, STATUS
+from bert_judge.evaluation.groups import CHARACTERS, LENGTH, STATUS
 
 KEY = ["sample_id", "attempt"]
 # Answers can be long; few at a time keep memory small.
@@ -57,14 +57,15 @@ def read_verdicts(path: Path, judges: Sequence[str]) -> pd.DataFrame:
 
 
 def read_traits(path: Path) -> dict[str, NDArray[Any]]:
-    """(status) and (characters) of each answer of a score table, in its order; few texts are in memory at a time."""
-    schema = tables.scores_schema([])
-    schema = replace(schema, columns=tuple(c for c in schema.columns if c.name in ("candidate", "status")))
-    parts = [(batch["status"], batch["candidate"].str.len()) for batch in tables.read_batches(path, schema, ROWS_AT_ONCE)]
-    if not parts:
-        return {STATUS: np.array([], dtype=object), LENGTH: np.array([], dtype=np.int64)}
-    status, length = (np.concatenate([np.asarray(part) for part in column]) for column in zip(*parts, strict=True))
-    return {STATUS: status, LENGTH: length.astype(np.int64)}
+    """(status), (characters) and (all characters) of each answer of a score table, in its order; few texts at a time."""
+    parts: dict[str, list[NDArray[Any]]] = {STATUS: [np.array([], dtype=object)], LENGTH: [], CHARACTERS: []}
+    for batch in tables.read_batches(path, tables.scores_schema([]), ROWS_AT_ONCE):
+        parts[STATUS].append(batch["status"].to_numpy(dtype=object))
+        parts[LENGTH].append(batch["candidate"].str.len().to_numpy(dtype=np.int64))
+        references = batch["references"].map(lambda texts: sum(map(len, texts))).to_numpy(dtype=np.int64)
+        parts[CHARACTERS].append(parts[LENGTH][-1] + batch["question"].str.len().to_numpy(dtype=np.int64) + references)
+    empty = [np.array([], dtype=np.int64)]
+    return {name: np.concatenate(found or empty) for name, found in parts.items()}
 
 
 def read_texts(path: Path, wanted: Collection[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:

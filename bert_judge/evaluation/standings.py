@@ -13,7 +13,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation import agreement as agreeing
-from bert_judge.evaluation import groups, model_pairs, places, reliability, statistics
+from bert_judge.evaluation import groups, model_pairs, places, reliability, run_cost, statistics
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.grid import MODEL, TASK
 
@@ -28,6 +28,7 @@ MADE = {
         tables.MOVES,
         tables.RELIABILITY,
         tables.THRESHOLDS,
+        tables.COST,
         tables.STANDINGS,
     )
 }
@@ -58,6 +59,8 @@ def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Pat
         **_against_gold(frame, spec, trained),
         "standings": _standings(frame, judges),
     }
+    if "cost" in spec:
+        made["cost"] = run_cost.cost_table(spec["cost"], folder, float(frame[groups.CHARACTERS].sum()))
     for name, schema in MADE.items():
         made_of = revisions(scores) if name == "standings" else None
         tables.write(made.get(name, tables.empty(schema)), folder / f"{name}.parquet", schema, spec, made_of)
@@ -98,7 +101,7 @@ def load_verdicts(scores: Sequence[Path], judges: Sequence[str], traits: bool = 
         frames.append(frame.assign(**{MODEL: model, TASK: task}))
     if not frames:
         columns = [MODEL, TASK, *score_tables.KEY, *(n for j in judges for n in (j, f"{j}_verdict"))]
-        return pd.DataFrame(columns=[*columns, *([groups.STATUS, groups.LENGTH] if traits else [])])
+        return pd.DataFrame(columns=[*columns, *([groups.STATUS, groups.LENGTH, groups.CHARACTERS] if traits else [])])
     return pd.concat(frames, ignore_index=True).sort_values([TASK, MODEL, *score_tables.KEY], ignore_index=True)
 
 

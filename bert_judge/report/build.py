@@ -20,7 +20,7 @@ from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import MADE, load_verdicts
-from bert_judge.report import answer, attack_views, cascade_views, charts, pages, sections, words
+from bert_judge.report import answer, attack_views, cascade_views, charts, cost_views, pages, sections, words
 from bert_judge.report.rows import ordered, pack
 
 # In the order in which they run: libraries first.
@@ -109,6 +109,7 @@ def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame) -> dict
         "moved": moved,
         "agreement": sections.agreement_views(agreed, found["comparisons"], spec),
         "breakdown": sections.breakdown(agreed, names),
+        "cost": cost_views.view(found["cost"], lead, spec.get("cost", {}).get("assumed_price")),
         "charts": drawn,
         "charts_json": charts.embedded(drawn),
     }

@@ -1,0 +1,118 @@
+"""What a run cost: counted from small tables by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bert_judge import plan, tables
+from bert_judge.config.default_run import DEFAULT_RUN
+from bert_judge.evaluation.run_cost import INSTRUCTIONS, WRITTEN, cost_table
+from bert_judge.report import cost_views
+
+SPEC: dict[str, Any] = {
+    "tables": [["ada", "sums"], ["bob", "sums"]],
+    "trained_on": [["ada", "old"]],
+    "answered_in_batches": [],
+    "judges": ["bert"],
+    "taught": {"teacher": [["ada", "old"]]},
+    "trained": {"bert": "mix"},
+    "prompted": ["teacher"],
+    "prices": {"teacher": {"prompt": 2.0, "completion": 8.0}},
+    "assumed_price": {"prompt": 1.0, "completion": 4.0},
+    "gpus": {"models": {"ada": 2}, "judges": {"bert": 1}},
+}
+
+
+def timed(folder: Path, name: str, seconds: float | str) -> None:
+    path = folder / "benchmarks" / f"{name}.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
+
+
+def write(folder: Path, name: str, tokens: tuple[int, int] | None, seconds: float | None, rows: int = 4) -> None:
+    """A table of answers or labels: every row has these tokens."""
+    schema = tables.LABELS if name.startswith("labels") else tables.CANDIDATES
+    read, wrote = tokens or (None, None)
+    frame = pd.DataFrame({"sample_id": [f"s{i}" for i in range(rows)]}).assign(
+        attempt=0, question="q", model="m", candidate="a", reasoning=None, status="ok", reason=None, judge="j", verdict="correct"
+    )
+    frame = frame.assign(
+        references=[["r"]] * rows, score=1.0, raw=None, truncated=False, prompt_tokens=read, completion_tokens=wrote
+    )
+    tables.write(frame.astype({"prompt_tokens": "Int32", "completion_tokens": "Int32"}), folder / f"{name}.parquet", schema, {})
+    if seconds is not None:
+        timed(folder, name, seconds)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    write(tmp_path, "candidates/ada/sums", (100, 10), 3600.0)
+    write(tmp_path, "candidates/bob/sums", None, None)
+    write(tmp_path, "candidates/ada/old", (50, 5), 36.0)
+    for model in ("ada", "bob"):
+        write(tmp_path, f"labels/bert/{model}/sums", (30, 0), 9.0)
+    write(tmp_path, "labels/teacher/ada/old", (1000, 100), None)
+    write(tmp_path, "datasets/mix/train", None, None, rows=3)
+    timed(tmp_path, "judges/bert", 7182.0)
+    return tmp_path
+
+
+def found(results: Path, **changed: Any) -> pd.DataFrame:
+    made = cost_table({**SPEC, **changed}, results, 8000.0)
+    tables.write(made, results / "cost.parquet", tables.COST, {})
+    return tables.read(results / "cost.parquet", tables.COST).set_index(["stage", "who", "use"])
+
+
+def test_tokens_time_and_money_are_added_up(results: Path) -> None:
+    cost = found(results)
+    ada = cost.loc["answers", "ada", "test"]
+    assert ada[["rows", "prompt_tokens", "completion_tokens", "timed", "seconds", "gpu_hours"]].tolist() == [4, 400, 40, 4, 3600, 2]
+    assert pd.isna(ada["money"])
+    assert cost.loc["answers", "ada", "training"]["seconds"] == 36
+    assert cost.loc["verdicts", "bert", "test"][["rows", "prompt_tokens", "seconds", "timed"]].tolist() == [8, 240, 18, 8]
+    teacher = cost.loc["verdicts", "teacher", "training"]
+    assert teacher["money"] == pytest.approx((4000 * 2 + 400 * 8) / 1e6)
+    assert cost.loc["training", "bert", "training"][["rows", "seconds"]].tolist() == [3, 7182]
+
+
+def test_what_was_not_measured_is_unknown(results: Path) -> None:
+    bob = found(results).loc["answers", "bob", "test"]
+    assert bob[["prompt_tokens", "completion_tokens", "seconds", "gpu_hours", "money"]].isna().all() and bob["timed"] == 0
+
+
+def test_an_llm_on_all_answers_costs_what_one_of_this_run_took(results: Path) -> None:
+    row = found(results).loc["llm_on_all", "teacher", "test"]
+    assert (row["rows"], row["prompt_tokens"], row["completion_tokens"]) == (8, 8000, 800)
+    assert row["money"] == pytest.approx((8000 * 2 + 800 * 8) / 1e6) and not row["assumed"]
+    assert found(results, prices={}).loc["llm_on_all", "teacher", "test"]["assumed"]
+
+
+def test_without_an_llm_judge_its_tokens_are_assumed_and_said_to_be(results: Path) -> None:
+    row = found(results, prompted=[], prices={}).loc["llm_on_all", "an LLM judge", "test"]
+    assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTIONS + 2000, 8 * WRITTEN)
+    assert row["money"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["assumed"]
+
+
+def test_the_report_says_when_the_judge_is_cheaper(results: Path) -> None:
+    shown = cost_views.view(found(results).reset_index(), "bert", SPEC["assumed_price"])
+    assert shown.findings[0] == "teacher on all 8 answers would read 8,000 tokens and write 800: at its price that is 0.02."
+    # 18 s of verdicts and 7182 s of training.
+    assert "bert took 2.00 hours of this machine, its training included" in shown.findings[1]
+    assert shown.findings[1].endswith("less than 0.01.")
+    assert ["Verdicts of teacher for training", "4", "1,000,000", "100,000", "–", "–", "–", "0.01"] in shown.rows
+    assert cost_views.view(tables.empty(tables.COST), "bert", None) == cost_views.CostView([], [])
+
+
+def test_no_tables_no_cost(tmp_path: Path) -> None:
+    assert cost_table(SPEC, tmp_path, 0.0).empty
+
+
+def test_the_plan_names_whose_cost_is_counted() -> None:
+    spec = plan.make(DEFAULT_RUN).cost_spec()
+    assert spec["trained"] == {"judge": "demo"} and list(spec["taught"]) == ["teacher"]
+    assert spec["assumed_price"] == {"prompt": 2.5, "completion": 10.0}
+    assert len(spec["tables"]) == 21 and len(spec["trained_on"]) == 15
