@@ -93,6 +93,7 @@ rule attacks:
 rule report:
     input:
         "results/report.html",
+        EXPORTS,
 
 
 rule all:

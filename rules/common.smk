@@ -27,6 +27,8 @@ STANDINGS_FILES = [
     "results/thresholds.parquet",
     "results/cost.parquet",
 ]
+# The standings for other programs.
+EXPORTS = [f"results/standings.{ending}" for ending in ("csv", "md", "tex", "svg")]
 STARTED = time.time()
 
 # The jobs of a large grid are millions of objects that stay; looking through them for garbage takes a third of the planning time.

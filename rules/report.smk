@@ -8,7 +8,12 @@ rule build_report:
         fitted=expand("results/judges/{judge}/cascade.json", judge=PLAN.measured_cascades),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
     output:
-        report(update("results/report.html"), caption="../report/report.rst", category="Standings"),
+        report(
+            update("results/report.html"),
+            caption="../report/report.rst",
+            category="Standings",
+            labels={"what": "the whole report", "form": "page"},
+        ),
     log:
         "<logs>/report.log",
     benchmark:
@@ -25,3 +30,38 @@ rule build_report:
         "Report"
     script:
         "../workflow_scripts/build_report.py"
+
+
+rule export_standings:
+    input:
+        STANDINGS,
+    output:
+        csv=report(
+            update("results/standings.csv"),
+            caption="../report/standings.rst",
+            category="Standings",
+            labels={"what": "every number", "form": "table"},
+        ),
+        markdown=update("results/standings.md"),
+        latex=update("results/standings.tex"),
+        picture=report(
+            update("results/standings.svg"),
+            caption="../report/picture.rst",
+            category="Standings",
+            labels={"what": "accuracy per model and judge", "form": "picture"},
+        ),
+    log:
+        "<logs>/exports.log",
+    benchmark:
+        "<benchmarks>/exports.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(1000),
+        runtime=grown(10),
+    params:
+        stage_version=plan.STAGE_VERSIONS["report"],
+    message:
+        "Standings as CSV, Markdown, LaTeX and a picture"
+    script:
+        "../workflow_scripts/export_standings.py"

@@ -87,12 +87,17 @@ def standings(
     file: Annotated[Path, typer.Argument(help="The standings of a run.")] = Path("results/standings.parquet"),
     task: Annotated[str | None, typer.Option("--task", "-t", help="Only the accuracies on this task.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw them into this .png, .svg or .pdf instead.")] = None,
+    form: Annotated[str | None, typer.Option("--format", "-f", help="Print them as markdown, csv or latex instead.")] = None,
 ) -> None:
     """Accuracy per model under each judge, and how far each judge agrees with the gold labels."""
     if plot is not None:
         from bert_judge.report.plot import save_standings_plot
 
         save_standings_plot(file, plot)
+    elif form is not None:
+        from bert_judge.report.exports import exported
+
+        typer.echo(exported(file, form, task), nl=False)
     else:
         from bert_judge.cli.show_standings import show as print_it
 

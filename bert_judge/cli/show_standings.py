@@ -39,6 +39,8 @@ def show(path: str | Path, task: str | None = None, screen: Console | None = Non
         screen.print(f"{path}: no answers were scored")
     for name, part in _chosen(standings, path, task):
         _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(part, gold))
+    if (beside := path.parent / "audit" / "corrected.parquet").is_file():
+        _show_corrected(screen, beside)
     if gold is not None and (beside := path.with_name("agreement.parquet")).is_file():
         _show_agreement(screen, tables.read(beside, tables.AGREEMENT), gold)
     if (beside := path.with_name("comparisons.parquet")).is_file():
@@ -78,6 +80,29 @@ def _accuracy_cell(row: Row | None) -> str:
     text = "all invalid" if math.isnan(row["accuracy"]) else f"{_percent(row['accuracy'])} {_interval(row)}"
     invalid = row["invalid"] if not math.isnan(row["invalid"]) else 0.0
     return f"{text}, {_percent(invalid)} invalid" if 0 < invalid < 1 else text
+
+
+def _show_corrected(screen: Console, path: Path) -> None:
+    """Under the audited judge: each model, the best first, then all together."""
+    judge = json.loads(tables.provenance(path).get("spec", "{}")).get("judge")
+    table = tables.read(path, tables.CORRECTED)
+    cells = {(row["level"], row["model"], row["method"]): row for row in table[table["judge"] == judge].to_dict("records")}
+    models = [(level, model) for level, model, method in cells if method == "ppi"]
+    models.sort(key=lambda key: (key[0] == "all", -cells[*key, "ppi"]["accuracy"]))
+    methods = {"judge": f"{judge}, as it is", "ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "people": "labels alone"}
+    rows = [
+        [
+            "all models" if level == "all" else model,
+            str(cells[level, model, "ppi"]["labels"]),
+            *(
+                f"{_percent(cells[level, model, method]['accuracy'])} {_interval(cells[level, model, method])}"
+                for method in methods
+            ),
+        ]
+        for level, model in models
+    ]
+    if rows:
+        _print(screen, "Corrected by labels on a sample: accuracy in %", ["model", "labels", *methods.values()], rows)
 
 
 def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None:

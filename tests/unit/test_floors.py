@@ -41,6 +41,7 @@ LIGHT_SCRIPTS = (
     "check_overlap",
     "correct_accuracies",
     "draw_audit",
+    "export_standings",
     "fit_cascade",
     "held_out_answers",
     "import_candidates",

@@ -15,7 +15,8 @@ from bert_judge.evaluation.standings import MADE
 
 pytestmark = pytest.mark.workflow
 
-SUMMARIES = {*(f"results/{name}.parquet" for name in MADE), "results/report.html"}
+EXPORTS = {f"results/standings.{ending}" for ending in ("csv", "md", "tex", "svg")}
+SUMMARIES = {*(f"results/{name}.parquet" for name in MADE), *EXPORTS, "results/report.html"}
 
 
 def shuffled(value: Any, draw: random.Random) -> Any:

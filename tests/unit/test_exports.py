@@ -1,0 +1,91 @@
+"""The standings for other programs, and the corrected accuracies in a terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from score_files import write_scores
+from typer.testing import CliRunner
+
+from bert_judge import tables
+from bert_judge.cli import app
+from bert_judge.evaluation.audit.table import build_corrected
+from bert_judge.evaluation.standings import build_standings
+from bert_judge.report.exports import write_exports
+
+SPEC = {
+    "judges": ["bert", "gold"],
+    "gold": "gold",
+    "trained": ["bert"],
+    "families": {"sums": "math", "proofs": "math"},
+    "tables": [],
+}
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> list[Path]:
+    return [
+        write_scores(tmp_path, "ada_1|ü", "sums", {"gold": "ccci" * 10, "bert": "cccx" * 10}),
+        write_scores(tmp_path, "bob", "sums", {"gold": "ciii" * 10, "bert": "ccii" * 10}),
+        write_scores(tmp_path, "bob", "proofs", {"gold": "cc", "bert": "xx"}),
+    ]
+
+
+@pytest.fixture
+def standings(scores: list[Path], tmp_path: Path) -> Path:
+    build_standings(SPEC, scores, tmp_path)
+    return tmp_path / "standings.parquet"
+
+
+def printed(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["standings", *map(str, arguments)])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def test_csv_has_every_number(standings: Path) -> None:
+    made = pd.read_csv(io.StringIO(printed(standings, "--format", "csv")))
+    expected = tables.read(standings, tables.STANDINGS)
+    assert list(made.columns) == list(expected.columns)
+    pd.testing.assert_frame_equal(made, expected, check_dtype=False)
+
+
+def test_markdown_has_a_row_per_model_gold_first(standings: Path) -> None:
+    lines = printed(standings, "--format", "markdown", "--task", "sums").splitlines()
+    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == ["model", "gold", "bert"]
+    assert "75.0 [59.8, 85.8]" in lines[2] and "25.0% invalid" in lines[2]
+    assert "–" in printed(standings, "--format", "markdown", "--task", "proofs")
+
+
+def test_latex_is_escaped(standings: Path) -> None:
+    made = printed(standings, "--format", "latex")
+    assert made.startswith("\\begin{tabular}") and r"ada\_1|ü" in made and r"25.0\% invalid" in made
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"), [(["--format", "xml"], "there are markdown"), (["-f", "csv", "-t", "no"], "no task 'no'")]
+)
+def test_a_wrong_wish_is_one_line(standings: Path, arguments: list[str], fault: str) -> None:
+    result = CliRunner().invoke(app, ["standings", str(standings), *arguments])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert fault in result.stderr
+
+
+def test_files_of_a_run_and_of_one_without_answers(standings: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.parquet"
+    tables.write(tables.empty(tables.STANDINGS), empty, tables.STANDINGS, {})
+    for source, texts in ((standings, ("bob", "bob", "bob", "<svg")), (empty, ("level", "model", "tabular", "<svg"))):
+        paths = [tmp_path / source.stem / f"standings.{ending}" for ending in ("csv", "md", "tex", "svg")]
+        write_exports(source, *paths)
+        assert all(text in path.read_text("utf-8") for text, path in zip(texts, paths, strict=True))
+
+
+def test_corrected_accuracies_are_printed_with_the_standings(standings: Path, scores: list[Path]) -> None:
+    assert "Corrected" not in printed(standings)
+    spec = {"judge": "bert", "size": 10, "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
+    build_corrected(spec, scores, None, standings.parent / "audit" / "corrected.parquet")
+    made = printed(standings)
+    assert "Corrected by labels on a sample" in made and "PPI++" in made and "all models" in made
