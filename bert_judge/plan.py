@@ -335,20 +335,23 @@ class Plan:
     def cost_spec(self) -> Spec:
         """Whose tokens and times are counted, and what they cost."""
         judges = self.config.judges
-        prompted = {name: judge for name, judge in judges.items() if isinstance(judge, LLMJudge)}
         trained = {n: j.dataset for n in self.config.score_with if isinstance(j := judges[n], BertJudge) and j.dataset}
-        sets = {name: self.config.datasets[name] for name in sorted(set(trained.values()))}
-        models = {n: m for n, m in self.models.items() if isinstance(m, LocalModel)}
-        asked = {n: j.model for n, j in prompted.items() if isinstance(j.model, LocalModel)}
-        gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in models.items()}
-        judging = dict.fromkeys(self.judges("bert"), 1) | {n: getattr(m, "tensor_parallel_size", 1) for n, m in asked.items()}
         taught: dict[str, list[list[str]]] = {}
-        for name, entry in sets.items():
-            taught.setdefault(entry.teacher, []).extend([m, t] for m, t in self.labelled(name))
+        for name in sorted(set(trained.values())):
+            taught.setdefault(self.config.datasets[name].teacher, []).extend([m, t] for m, t in self.labelled(name))
+        trained_on = sorted({(m, t) for pairs in taught.values() for m, t in pairs})
+        # Only what takes part: another judge in the configuration makes nothing stale.
+        at_work = sorted({*self.config.score_with, *taught})
+        prompted = {name: judge for name in at_work if isinstance(judge := judges[name], LLMJudge)}
+        asked = {n: j.model for n, j in prompted.items() if isinstance(j.model, LocalModel)}
+        models = {m: self.models[m] for m, _ in [*self.scored, *trained_on]}
+        gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in sorted(models.items()) if isinstance(m, LocalModel)}
+        judging = {n: 1 for n in at_work if isinstance(judges[n], BertJudge)}
+        judging |= {n: getattr(m, "tensor_parallel_size", 1) for n, m in asked.items()}
         return {
             "tables": [[m, t] for m, t in self.scored],
-            "trained_on": [[m, t] for m, t in sorted({pair for name in sets for pair in self.labelled(name)})],
-            "answered_in_batches": sorted(self.generated_by("vllm")),
+            "trained_on": [[m, t] for m, t in trained_on],
+            "answered_in_batches": [name for name in sorted(models) if models[name].generator == "vllm"],
             "judges": self.config.score_with,
             "taught": taught,
             "trained": trained,
