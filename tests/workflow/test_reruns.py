@@ -15,6 +15,7 @@ from bert_judge.evaluation.standings import MADE
 
 pytestmark = pytest.mark.workflow
 
+SUMMARY_JOBS = {"Standings", "Standings as CSV, Markdown, LaTeX and a picture", "Report"}
 EXPORTS = {f"results/standings.{ending}" for ending in ("csv", "md", "tex", "svg")}
 SUMMARIES = {*(f"results/{name}.parquet" for name in MADE), *EXPORTS, "results/report.html"}
 
@@ -74,7 +75,7 @@ def test_a_new_model_adds_its_own_tables_and_the_summaries(run: Workspace) -> No
         "results/scores/middling/mini_test.parquet",
     }
     assert run.changed_since(before) == own | SUMMARIES
-    assert len(result.jobs) == len(own) + 2
+    assert len(result.jobs) == len(own) + len(SUMMARY_JOBS)
 
 
 def test_a_new_model_retrains_a_judge_whose_dataset_lists_it(run: Workspace) -> None:
@@ -106,7 +107,7 @@ def test_a_changed_setting_of_the_training_trains_again(run: Workspace) -> None:
     run.configure(config)
     verdicts = {f"Verdicts of encoder on {model}, mini_test" for model in ("solid", "weak")}
     scores = {f"Scores of {model} on mini_test" for model in ("solid", "weak")}
-    assert run.planned() == {"Train encoder", *verdicts, *scores, "Standings", "Report"}
+    assert run.planned() == {"Train encoder", *verdicts, *scores, *SUMMARY_JOBS}
 
 
 def test_comments_and_the_order_of_keys_do_not_count(run: Workspace) -> None:
@@ -157,7 +158,7 @@ def test_the_configuration_of_the_command_line_replaces_the_default(run: Workspa
     (run.folder / "other.yaml").write_text(yaml.safe_dump(config))
     result = run.done("--dry-run", "--configfile", "other.yaml")
     # With the default laid under it, the judge would still be there and the scores up to date.
-    assert result.jobs == {"Scores of solid on mini_test", "Scores of weak on mini_test", "Standings", "Report"}
+    assert result.jobs == {"Scores of solid on mini_test", "Scores of weak on mini_test", *SUMMARY_JOBS}
 
 
 def test_a_single_key_of_the_command_line_goes_over_the_default(run: Workspace) -> None:
