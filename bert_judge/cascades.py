@@ -17,7 +17,7 @@ from bert_judge.judges.protocol import Label
 
 log = logging.getLogger(__name__)
 
-KEY = ["sample_id", "attempt"]
+KEY = list(tables.CANDIDATES.key)
 LABEL_FIELDS = [field.name for field in fields(Label)]
 # (sample_id, attempt) of an answer.
 Key = tuple[str, int]

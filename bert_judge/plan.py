@@ -306,7 +306,7 @@ class Plan:
         """What a cascade is fitted to."""
         entry = self.cascade(judge)
         teacher = self.config.datasets[entry.dataset].teacher
-        return {"judge": judge, "teacher": teacher, **_dump(entry, without={"kind"})}
+        return {"judge": judge, "teacher": teacher, "learners": self.learners(judge), **_dump(entry, without={"kind"})}
 
     @property
     def measured_cascades(self) -> dict[str, list[str]]:

@@ -59,7 +59,7 @@ rule leave_rows:
     benchmark:
         "<benchmarks>/cascades/{cascade}/{judge}/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of([*PLAN.models, plan.ATTACKS]),
+        model=one_of(PLAN.answering),
         cascade=one_of(PLAN.judges("cascade")),
     conda:
         "../envs/core.yaml"
@@ -88,7 +88,7 @@ rule label_cascade:
         "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
     wildcard_constraints:
         judge=one_of(PLAN.judges("cascade")),
-        model=one_of([*PLAN.models, plan.ATTACKS]),
+        model=one_of(PLAN.answering),
     conda:
         "../envs/core.yaml"
     resources:

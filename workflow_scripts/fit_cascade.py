@@ -7,6 +7,5 @@ from bert_judge.training.fit_cascade import fit_cascade
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
-    learners = [judge for judge in spec["judges"] if judge != spec["teacher"]]
-    labels = dict(zip(learners, snakemake.input.labels, strict=True))
+    labels = dict(zip(spec["learners"], snakemake.input.labels, strict=True))
     fit_cascade(spec, snakemake.input.validation, labels, snakemake.output.cascade, snakemake.output.picture)

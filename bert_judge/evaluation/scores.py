@@ -18,7 +18,7 @@ from bert_judge.candidates import endings
 from bert_judge.errors import InputError
 from bert_judge.evaluation.groups import CHARACTERS, LENGTH, STATUS
 
-KEY = ["sample_id", "attempt"]
+KEY = list(tables.CANDIDATES.key)
 # Answers can be long; few at a time keep memory small.
 ROWS_AT_ONCE = 256
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from bert_judge.errors import InputError
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.attacks import FAMILIES
 
-KEY = ["sample_id", "attempt"]
+KEY = list(tables.CANDIDATES.key)
 TEXTS = ["question", "references", "candidate"]
 EXAMPLES = 3
 # Without a verdict of its own a judge is not fooled: an invalid verdict is counted apart.
