@@ -24,6 +24,7 @@ from bert_judge.config import (
 from bert_judge.config.faults import entries, listed_tasks, texts
 from bert_judge.errors import InputError
 from bert_judge.importers import files
+from bert_judge.plan.names import from_data, import_path
 from bert_judge.prepare import local_folder
 from bert_judge.tasks.sources import published
 
@@ -273,17 +274,6 @@ def _verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[st
                 f"to judges.{name}.from"
             ]
     return []
-
-
-def import_path(entry: Import, data: Path | None) -> Path:
-    """Where an imported file lies: relative paths start in the data folder."""
-    return from_data(entry.path, data)
-
-
-def from_data(told: str, data: Path | None) -> Path:
-    """A path of the configuration: a relative one starts in the data folder, when there is one."""
-    path = Path(told).expanduser()
-    return path if path.is_absolute() or data is None else data / path
 
 
 def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
