@@ -15,6 +15,7 @@ from bert_judge.tables.files import (
     write_parts,
 )
 from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
+from bert_judge.tables.pair_schemas import ORDER_VERDICTS, PAIR_VERDICTS, PAIRS, PREFERENCES, PREFERRED, pair_id
 from bert_judge.tables.schemas import (
     AGREEMENT,
     ANSWER_KINDS,
@@ -55,6 +56,11 @@ __all__ = [
     "LABELS",
     "MODEL_PAIRS",
     "MOVES",
+    "ORDER_VERDICTS",
+    "PAIRS",
+    "PAIR_VERDICTS",
+    "PREFERENCES",
+    "PREFERRED",
     "RELIABILITY",
     "STANDINGS",
     "STATUSES",
@@ -68,6 +74,7 @@ __all__ = [
     "count",
     "empty",
     "fingerprint",
+    "pair_id",
     "provenance",
     "question_key",
     "question_point",
