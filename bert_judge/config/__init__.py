@@ -10,7 +10,7 @@ from bert_judge.config.blocks import Block
 from bert_judge.config.datasets import Dataset, Mix
 from bert_judge.config.encoder import Input, Training
 from bert_judge.config.imports import Columns, Import
-from bert_judge.config.judges import BertJudge, CascadeJudge, ImportedJudge, Judge, LexicalJudge, LLMJudge, Price, SimulatedJudge
+from bert_judge.config.judges import BertJudge, CascadeJudge, ImportedJudge, Judge, LexicalJudge, LLMJudge, SimulatedJudge
 from bert_judge.config.models import (
     HFModel,
     ImportedModel,
@@ -18,6 +18,7 @@ from bert_judge.config.models import (
     LocalModel,
     Model,
     OpenAIModel,
+    Price,
     SimulatedModel,
     Style,
     VLLMModel,

@@ -91,19 +91,8 @@ class BertJudge(Block):
         return self
 
 
-class Price(Block):
-    """What a model's tokens cost, in a currency of your choice."""
-
-    prompt: float = Field(ge=0)
-    """price of a million tokens read"""
-    completion: float = Field(ge=0)
-    """price of a million tokens written"""
-
-
 class LLMJudge(Block):
     """A prompted language model that compares the answer with the references."""
-
-    run_time: ClassVar[frozenset[str]] = frozenset({"price"})
 
     kind: Literal["llm"]
     model: Annotated[LanguageModel, Field(discriminator="generator")]
@@ -116,8 +105,6 @@ class LLMJudge(Block):
     """another seed, another fence around the answers"""
     max_candidate_chars: int = Field(20_000, ge=200)
     """longest answer that is shown whole, in characters; of a longer one the middle is left out"""
-    price: Price | None = None
-    """what the model's tokens cost, for `bert-judge cost`"""
 
     @model_validator(mode="after")
     def _asks_once(self) -> LLMJudge:

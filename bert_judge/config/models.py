@@ -34,8 +34,19 @@ class ImportedModel(Block):
     """the model's name in the file, when it differs from the key; `*` takes the answers of all its models together"""
 
 
+class Price(Block):
+    """What a model's tokens cost, in a currency of your choice."""
+
+    prompt: float = Field(ge=0)
+    """price of a million tokens read"""
+    completion: float = Field(ge=0)
+    """price of a million tokens written"""
+
+
 class Generated(Block):
     """Settings of every model that is asked here."""
+
+    run_time: ClassVar[frozenset[str]] = frozenset({"price"})
 
     generator: str
     model: str
@@ -56,6 +67,8 @@ class Generated(Block):
     """switch of the chat template; left out: the template's default"""
     reasoning_end: str = "</think>"
     """what closes a reasoning block"""
+    price: Price | None = None
+    """what the model's tokens cost, for `bert-judge cost` and the report"""
 
 
 class LocalModel(Generated):
@@ -84,7 +97,7 @@ class HFModel(LocalModel):
 class VLLMModel(LocalModel):
     """Answers generated here with vLLM, which has an environment of its own."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"tensor_parallel_size", "gpu_memory_utilization", "enforce_eager"})
+    run_time: ClassVar[frozenset[str]] = LocalModel.run_time | {"tensor_parallel_size", "gpu_memory_utilization", "enforce_eager"}
 
     generator: Literal["vllm"]
     quantization: str | None = None
@@ -102,9 +115,15 @@ class VLLMModel(LocalModel):
 class OpenAIModel(Generated):
     """Answers of a server that speaks OpenAI's protocol: a vendor, or a vLLM server of your own."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset(
-        {"base_url", "api_key_env", "concurrency", "requests_per_minute", "timeout", "retries", "budget_tokens"}
-    )
+    run_time: ClassVar[frozenset[str]] = Generated.run_time | {
+        "base_url",
+        "api_key_env",
+        "concurrency",
+        "requests_per_minute",
+        "timeout",
+        "retries",
+        "budget_tokens",
+    }
 
     generator: Literal["openai"]
     model: str

@@ -13,8 +13,8 @@ from bert_judge.config.audit import Audit
 from bert_judge.config.blocks import Block, ModelKey, Name
 from bert_judge.config.datasets import Dataset
 from bert_judge.config.imports import Import
-from bert_judge.config.judges import Judge, Price
-from bert_judge.config.models import Model
+from bert_judge.config.judges import Judge
+from bert_judge.config.models import Model, Price
 from bert_judge.config.tasks import Tasks
 from bert_judge.errors import ConfigError
 

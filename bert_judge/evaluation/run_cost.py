@@ -46,7 +46,7 @@ def cost_table(spec: Mapping[str, Any], folder: Path, characters: float) -> pd.D
         rows.append(_training(folder, judge, dataset, gpus["judges"].get(judge, 0)))
     made = [row for row in rows if row["rows"]]
     for row in made:
-        row["money"] = _money(row, spec["prices"].get(row["who"]) if row["stage"] == "verdicts" else None)
+        row["money"] = _money(row, spec["prices"].get(row["stage"], {}).get(row["who"]))
     answers = sum(row["rows"] for row in made if row["stage"] == "answers" and row["use"] == "test")
     if answers:
         made.append(_llm_on_all(made, spec, answers, characters))
@@ -103,7 +103,7 @@ def _llm_on_all(rows: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], answ
         tokens = {name: measured[name] * answers / measured["rows"] for name in TOKENS}
     else:
         tokens = {"prompt_tokens": INSTRUCTIONS * answers + characters / CHARACTERS, "completion_tokens": float(WRITTEN * answers)}
-    own = spec["prices"].get(measured["who"]) if measured is not None else None
+    own = spec["prices"]["verdicts"].get(measured["who"]) if measured is not None else None
     made: dict[str, Any] = {"stage": "llm_on_all", "who": measured["who"] if measured else "an LLM judge", "use": "test"}
     made |= {"rows": answers, **tokens, "timed": 0, "seconds": None, "gpu_hours": None, "assumed": own is None}
     return {**made, "money": _money(made, own or spec["assumed_price"])}

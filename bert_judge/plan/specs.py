@@ -152,7 +152,10 @@ class Specs(Names):
             "taught": taught,
             "trained": trained,
             "prompted": sorted(prompted),
-            "prices": {name: dump(judge.price) for name, judge in prompted.items() if judge.price},
+            "prices": {
+                "answers": {n: dump(p) for n, m in sorted(models.items()) if (p := getattr(m, "price", None))},
+                "verdicts": {n: dump(p) for n, judge in prompted.items() if (p := judge.model.price)},
+            },
             "assumed_price": dump(self.config.assumed_price),
             "gpus": {"models": gpus, "judges": judging},
         }

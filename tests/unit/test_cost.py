@@ -89,7 +89,7 @@ def with_price(path: Path) -> Path:
     raw = {
         "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
         "tasks": {"test": ["facts_test"]},
-        "judges": {"teacher": {"kind": "llm", "model": model, "price": {"prompt": 1, "completion": 2}}},
+        "judges": {"teacher": {"kind": "llm", "model": {**model, "price": {"prompt": 1, "completion": 2}}}},
         "score_with": ["teacher"],
     }
     path.write_text(yaml.safe_dump(raw))
@@ -115,7 +115,7 @@ def test_bad_input_of_the_command(tmp_path: Path) -> None:
         ([tmp_path / "empty"], "holds no label tables"),
         ([tmp_path / "missing.parquet"], "no such file"),
         ([tmp_path / "no.parquet"], "not a readable parquet file"),
-        ([good, "--config", bad_config], "judges.teacher.price.prompt: needs number at least 0; got -1"),
+        ([good, "--config", bad_config], "judges.teacher.model.price.prompt: needs number at least 0; got -1"),
         ([good, "--config", tmp_path / "missing.yaml"], "missing.yaml"),
     ]:
         result = run(*arguments)

@@ -47,9 +47,15 @@ def with_judge(**changes: Any) -> dict[str, Any]:
         ({"model": {**HF, "model": "./none"}}, "judges.teacher.model.model: './none': no such folder; mend the path"),
         ({"model": {**HF, "trust_remote_code": True}}, "judges.teacher.model: trust_remote_code needs a revision"),
         ({"model": {**SERVED, "api_key_env": "sk-0123"}}, "judges.teacher.model: api_key_env needs the name of"),
-        ({"price": {"prompt": -1, "completion": 2}}, "judges.teacher.price.prompt: needs number at least 0; got -1"),
-        ({"price": {"prompt": 1}}, "judges.teacher.price.completion: is missing; it says: price of a million tokens written"),
-        ({"price": 3}, "judges.teacher.price: needs block of keys or nothing; got 3"),
+        (
+            {"model": {**HF, "price": {"prompt": -1, "completion": 2}}},
+            "judges.teacher.model.price.prompt: needs number at least 0; got -1",
+        ),
+        (
+            {"model": {**HF, "price": {"prompt": 1}}},
+            "judges.teacher.model.price.completion: is missing; it says: price of a million tokens written",
+        ),
+        ({"model": {**HF, "price": 3}}, "judges.teacher.model.price: needs block of keys or nothing; got 3"),
         ({"max_candidate_chars": 10}, "judges.teacher.max_candidate_chars: needs whole number at least 200; got 10"),
         ({"threshold": 2}, "judges.teacher.threshold: needs number from 0 to 1; got 2"),
         ({"resoning": True}, "judges.teacher.resoning: unknown key; did you mean 'reasoning'?"),
@@ -69,7 +75,7 @@ def spec(**changes: Any) -> str:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"price": {"prompt": 1, "completion": 2}},
+        {"model": {**HF, "price": {"prompt": 1, "completion": 2}}},
         {"model": {"model": "owner/judge", "generator": "hf"}},
         {"reasoning": True},
     ],

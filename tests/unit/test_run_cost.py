@@ -21,7 +21,7 @@ SPEC: dict[str, Any] = {
     "taught": {"teacher": [["ada", "old"]]},
     "trained": {"bert": "mix"},
     "prompted": ["teacher"],
-    "prices": {"teacher": {"prompt": 2.0, "completion": 8.0}},
+    "prices": {"answers": {"ada": {"prompt": 2.0, "completion": 8.0}}, "verdicts": {"teacher": {"prompt": 2.0, "completion": 8.0}}},
     "assumed_price": {"prompt": 1.0, "completion": 4.0},
     "gpus": {"models": {"ada": 2}, "judges": {"bert": 1}},
 }
@@ -71,7 +71,8 @@ def test_tokens_time_and_money_are_added_up(results: Path) -> None:
     cost = found(results)
     ada = cost.loc["answers", "ada", "test"]
     assert ada[["rows", "prompt_tokens", "completion_tokens", "timed", "seconds", "gpu_hours"]].tolist() == [4, 400, 40, 4, 3600, 2]
-    assert pd.isna(ada["money"])
+    assert ada["money"] == pytest.approx((400 * 2 + 40 * 8) / 1e6)
+    assert pd.isna(cost.loc["answers", "bob", "test"]["money"])
     assert cost.loc["answers", "ada", "training"]["seconds"] == 36
     assert cost.loc["verdicts", "bert", "test"][["rows", "prompt_tokens", "seconds", "timed"]].tolist() == [8, 240, 18, 8]
     teacher = cost.loc["verdicts", "teacher", "training"]
@@ -88,11 +89,11 @@ def test_an_llm_on_all_answers_costs_what_one_of_this_run_took(results: Path) ->
     row = found(results).loc["llm_on_all", "teacher", "test"]
     assert (row["rows"], row["prompt_tokens"], row["completion_tokens"]) == (8, 8000, 800)
     assert row["money"] == pytest.approx((8000 * 2 + 800 * 8) / 1e6) and not row["assumed"]
-    assert found(results, prices={}).loc["llm_on_all", "teacher", "test"]["assumed"]
+    assert found(results, prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "teacher", "test"]["assumed"]
 
 
 def test_without_an_llm_judge_its_tokens_are_assumed_and_said_to_be(results: Path) -> None:
-    row = found(results, prompted=[], prices={}).loc["llm_on_all", "an LLM judge", "test"]
+    row = found(results, prompted=[], prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "an LLM judge", "test"]
     assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTIONS + 2000, 8 * WRITTEN)
     assert row["money"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["assumed"]
 
