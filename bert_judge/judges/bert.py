@@ -194,8 +194,13 @@ class BERTJudge(AsMetric):
         references: Sequence[str | Sequence[str]],
         candidates: Sequence[str],
         labels: Sequence[float],
+        made_up: tuple[list[str], list[list[str]], list[str], list[float]] | None = None,
     ) -> tuple[dict[str, float], np.ndarray]:
         """Fit temperature and weights of the head on labelled rows that were not trained on.
+
+        Args:
+            questions, references, candidates, labels: rows as in `predict`, labels in [0, 1].
+            made_up: the same of made-up rows, which only help to weigh encoder and trees against each other.
 
         Returns:
             Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
@@ -212,10 +217,26 @@ class BERTJudge(AsMetric):
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
         trees = self._tree_logits(questions, listed, candidates)
         if trees is not None:
-            card.stack = fit_stack(logits, trees, labels)
+            card.stack = self._weighed(logits, trees, labels, made_up)
             parts["accuracy_features"] = metrics.classification(labels, calibration.scores(trees))["accuracy"]
         scores = calibration.scores(self._whole(logits, trees))
         return {**metrics.classification(labels, scores, self.threshold), **parts}, scores
+
+    def _weighed(
+        self,
+        logits: np.ndarray,
+        trees: np.ndarray,
+        labels: Sequence[float],
+        made_up: tuple[list[str], list[list[str]], list[str], list[float]] | None,
+    ) -> dict[str, float]:
+        """What encoder and trees are worth, by rows with these logits and by made-up ones."""
+        if made_up is None or not made_up[0]:
+            return fit_stack(logits, trees, labels)
+        questions, _, _, more = made_up
+        listed, candidates = as_seen(*made_up[:3])
+        encoder = np.concatenate([logits, self.engine.read(questions, listed, candidates, exact=True).logits])
+        features = np.concatenate([trees, tree_logits(self.trees, self._features(questions, listed, candidates))])
+        return fit_stack(encoder, features, [*labels, *more], real=len(logits))
 
     def save(self, folder: str | Path) -> None:
         """Write weights, trees, tokenizer and judge.json, the last of them last."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from bert_judge.judges import choices, extraction
+from bert_judge.judges import choices, extraction, standing
 from bert_judge.judges.normalization import words
 
 # The beginning and the end of a long answer decide, as for the encoder, and a feature must not cost more than it does.
@@ -33,15 +33,6 @@ HEDGES = frozenset(
         "specific information available context"
     )
 )
-# What makes an answer one of several, and what takes it back.
-ALTERNATIVES = frozenset(words("or either versus vs alternatively perhaps maybe possibly"))
-RETRACTIONS = frozenset(
-    words(
-        "not no never isn't wasn't wrong incorrect false mistake mistaken error actually wait sorry rather instead correction "
-        "scratch forget disregard untrue exclude excluded myth fact turns"
-    )
-)
-NEAR = 5
 _SUFFIXES = ("ing", "ies", "ers", "ed", "es", "er", "ly", "s")
 _SENTENCE = re.compile(r"(?<=[.!?。！？\n])\s+")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
@@ -179,24 +170,7 @@ def _other_names(reference: _Text, answer: _Text, asked: frozenset[str]) -> floa
 
 
 def _around(reference: _Text, answer: _Text) -> dict[str, float]:
-    """What stands before and behind the place where the reference's words are: an alternative, a denial, another answer."""
-    wanted = frozenset(reference.content)
-    places = [place for place, word in enumerate(answer.words) if word in wanted]
-    if not places:
-        return dict.fromkeys(AROUND, 0.0)
-    before, behind = answer.words[: places[0]], answer.words[places[-1] + 1 :]
-    inside = answer.words[places[0] : places[-1]]
-    near = before[-NEAR:] + behind[:NEAR]
-    values = (
-        float(any(word in ALTERNATIVES for word in near)),
-        float(any(word in RETRACTIONS for word in before[-NEAR:])),
-        float(any(word in RETRACTIONS for word in behind[:NEAR])),
-        min(3.0, sum(word in RETRACTIONS for word in before)),
-        min(3.0, sum(word in RETRACTIONS for word in [*inside, *behind])),
-        math.log1p(len(before)),
-        math.log1p(len(behind)),
-    )
-    return dict(zip(AROUND, values, strict=True))
+    return dict(zip(standing.NAMES, standing.standing(frozenset(reference.content), answer.words, answer.text), strict=True))
 
 
 def _in_sentence(which: int) -> Callable[[_Text, _Text, frozenset[str]], float]:
@@ -249,13 +223,9 @@ def _sign(right: bool) -> float:
     return 1.0 if right else -1.0
 
 
-AROUND = (
-    *("alternative_near", "denied_before", "denied_behind"),
-    *("retractions_before", "retractions_behind", "words_before", "words_behind"),
-)
 NAMES = (
     *_OVERLAP,
-    *AROUND,
+    *standing.NAMES,
     *("final_answer", "final_contains", "last_number", "choice", "options_mentioned", "has_options", "numeric"),
     "references",
 )

@@ -1,7 +1,8 @@
 """The head of a trained judge: the encoder's logit, and beside it what gradient-boosted trees make of lexical features.
 
 The trees learn from the rows that the encoder learns from. How much each of the two is worth is then fitted on rows that neither
-has seen, and the sum is calibrated by the same fit: logit = encoder · z₁ + features · z₂ + bias (stacking: Wolpert, 1992).
+has seen, real ones and made-up ones, and the sum is calibrated on the real ones alone: logit = encoder · z₁ + features · z₂ + bias
+(stacking: Wolpert, 1992; calibration: Platt, 1999).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 FILE = "features.txt"
 # Trees learn their fill from this many rows; more would only cost time.
 MOST_ROWS = 100_000
-ROUNDS = 300
+ROUNDS = 500
 PARAMETERS: Mapping[str, Any] = {
     "objective": "cross_entropy",  # takes soft labels
     "num_leaves": 15,
@@ -62,26 +63,33 @@ def tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
     return np.asarray(trees.predict(features[:, known], raw_score=True, num_threads=1), float)
 
 
-def fit_stack(encoder: np.ndarray, trees: np.ndarray, labels: Sequence[float]) -> dict[str, float]:
+def fit_stack(encoder: np.ndarray, trees: np.ndarray, labels: Sequence[float], real: int | None = None) -> dict[str, float]:
     """What the encoder's logit, the trees' logit and a constant are worth.
 
     Args:
         encoder, trees: logits of rows that neither was trained on, shape (n,).
         labels: in [0, 1], shape (n,).
+        real: how many of the rows, the first ones, calibrate the sum; all when left out. Made-up rows behind them say which of
+            the two to listen to where they differ, and nothing about how often answers are right.
 
     Returns:
         `encoder`, `features` and `bias`. Rows of one class only say nothing of the two: then both count half.
     """
     y = np.asarray(labels, float)
-    if y.min() >= 0.5 or y.max() < 0.5:
+    if y[:real].min() >= 0.5 or y[:real].max() < 0.5:
         log.warning("validation rows of one class only: encoder and features are not weighed against each other")
         return {"encoder": 0.5, "features": 0.5, "bias": 0.0}
-    z = np.column_stack([encoder, trees])
-    # A soft label is a right and a wrong row, each with its share of the weight.
-    model = LogisticRegression(C=1.0).fit(
-        np.concatenate([z, z]), np.repeat([1, 0], len(y)), sample_weight=np.concatenate([y, 1 - y])
-    )
-    return {"encoder": float(model.coef_[0][0]), "features": float(model.coef_[0][1]), "bias": float(model.intercept_[0])}
+    worth = _regression(np.column_stack([encoder, trees]), y).coef_[0]
+    together = worth[0] * encoder + worth[1] * trees
+    scale = _regression(together[:real, None], y[:real])
+    slope = float(scale.coef_[0][0])
+    return {"encoder": slope * float(worth[0]), "features": slope * float(worth[1]), "bias": float(scale.intercept_[0])}
+
+
+def _regression(values: np.ndarray, labels: np.ndarray) -> LogisticRegression:
+    """On soft labels: each row is a right and a wrong one, with its share of the weight."""
+    weights = np.concatenate([labels, 1 - labels])
+    return LogisticRegression(C=1.0).fit(np.concatenate([values, values]), np.repeat([1, 0], len(labels)), sample_weight=weights)
 
 
 def save_trees(trees: lightgbm.Booster | None, folder: Path) -> None:

@@ -15,6 +15,7 @@ from bert_judge.config import Input, Training
 from bert_judge.encoder.checkpoint import CARD
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.prepare import load_manifest
+from bert_judge.training.augmentation import augment
 from bert_judge.training.curves import draw_curves
 from bert_judge.training.model_card import CURVES, write_model_card
 
@@ -49,7 +50,9 @@ def train_judge(
     progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
     training = Training.model_validate({**spec["training"], "rows_at_once": rows_at_once})
     figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, spec["features"], progress)
-    metrics, scores = judge.calibrate(*_texts(held_out), held_out["label"].tolist())
+    dataset = json.loads(tables.provenance(train)["spec"])
+    made_up = augment(held_out.drop(columns="weight"), dataset["augment"], dataset["seed"])
+    metrics, scores = judge.calibrate(*_texts(held_out), held_out["label"].tolist(), (*_texts(made_up), made_up["label"].tolist()))
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
     card = judge.checkpoint.card
     card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
@@ -58,8 +61,7 @@ def train_judge(
     (folder / CARD).unlink(missing_ok=True)
     _write_json(folder / "metrics.json", {"validation": metrics, "training": figures})
     draw_curves(scores, held_out["label"], judge.threshold, folder / CURVES)
-    dataset = tables.provenance(train)["spec"]
-    write_model_card(folder, spec["judge"], card, metrics, json.loads(dataset), json.loads(Path(summary).read_text()))
+    write_model_card(folder, spec["judge"], card, metrics, dataset, json.loads(Path(summary).read_text()))
     judge.save(folder)
     shards.clear(work_folder)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.errors import InputError
-from bert_judge.judges import head
-from bert_judge.judges.features import AROUND, NAMES, feature_table, features
+from bert_judge.judges import head, standing
+from bert_judge.judges.features import NAMES, feature_table, features
 
 CHOICE = "Which planet is the largest?\n(A) Mars\n(B) Jupiter\n(C) Venus"
 
@@ -52,6 +52,17 @@ def seen(question: str, references: list[str], candidate: str) -> dict[str, floa
         ("Capital?", ["Paris"], "Rome? No, that is wrong. Paris.", "retractions_before", 2),
         ("Capital?", ["Paris"], "Rome", "words_before", 0),
         ("Capital?", ["Paris"], "It is surely Paris", "words_before", pytest.approx(np.log(4))),
+        ("Capital?", ["Paris"], "Paris, not Rome", "rejected_behind", 1),
+        ("Capital?", ["Paris"], "Paris. In Rome there is not one.", "rejected_behind", 0),
+        ("Capital?", ["Paris"], "Paris – no, sorry, Rome", "corrected_behind", 2),
+        ("Capital?", ["Paris"], "Some say Paris, others Rome", "divided", 2),
+        ("Capital?", ["Paris"], "Rome, Oslo, Paris or Bonn", "parts_beside", 3),
+        ("Capital?", ["Paris"], "Rome/Paris", "parts_beside", 1),
+        ("Capital?", ["Paris"], "Paris", "parts_beside", 0),
+        ("Capital?", ["Paris"], "Paris\n" + "Rome\n" * 40, "parts_beside", 6),
+        ("Capital?", ["Paris"], "Let us see whether Paris is the", "unfinished", 1),
+        ("Capital?", ["Paris"], "I see that it is Paris.", "unfinished", 0),
+        ("Capital?", ["Paris"], "Rome, Oslo, or the", "unfinished", 0),
         ("Capital?", ["Paris"], "Paris" + " and so on" * 600, "contained", 1),
         ("首都は?", ["東京"], "答えは東京です", "contained", 1),
         ("Capital?", ["Paris"], "<think>Paris</think>Lyon", "contained", 0),
@@ -92,7 +103,7 @@ def test_trees_learn_save_and_load(tmp_path: Path) -> None:
 
 def test_trees_of_fewer_features_are_still_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, labels = rows(400)
-    known = [name for name in NAMES if name not in AROUND]
+    known = [name for name in NAMES if name not in standing.NAMES]
     monkeypatch.setattr(head, "NAMES", tuple(known))
     older = table[:, [NAMES.index(name) for name in known]]
     trees = head.fit_trees(older, labels, np.ones(400), seed=0)
@@ -118,6 +129,19 @@ def test_the_stack_trusts_what_is_right() -> None:
     good, noise = np.where(labels, 2.0, -2.0) + random.normal(0, 1, 2000), random.normal(0, 2, 2000)
     stack = head.fit_stack(noise, good, labels.astype(float).tolist())
     assert stack["features"] > 1 and abs(stack["encoder"]) < 0.2
+
+
+def test_made_up_rows_weigh_and_do_not_calibrate() -> None:
+    random = np.random.default_rng(0)
+    labels = (random.random(3000) < 0.8).astype(float)
+    both = np.where(labels > 0.5, 1.0, -1.0) + random.normal(0, 1, 3000)
+    # On the made-up rows, all wrong, the second is blind.
+    encoder, trees = np.append(both, np.full(1000, -2.0)), np.append(both, np.full(1000, 2.0))
+    stack = head.fit_stack(encoder, trees, [*labels, *np.zeros(1000)], real=3000)
+    alone = head.fit_stack(both, both, labels.tolist())
+    assert stack["encoder"] > 2 * abs(stack["features"])
+    assert stack["encoder"] + stack["features"] == pytest.approx(alone["encoder"] + alone["features"], rel=0.05)
+    assert stack["bias"] == pytest.approx(alone["bias"], abs=0.05)
 
 
 def test_soft_labels_calibrate_the_stack() -> None:

@@ -125,10 +125,12 @@ def mistyped(row: Row, dice: Dice, others: Others) -> Made | None:
 
 
 def _echo(question: str, dice: Dice) -> str:
-    """The question as it is, framed, without its first words, or without some of its words."""
+    """The question as it is, framed, backwards, without its first words, or without some of its words."""
     words = question.split()
     if dice.happens(0.3, "some words"):
         return " ".join(word for place, word in enumerate(words) if dice.happens(0.7, f"keep {place}"))
+    if dice.happens(0.2, "backwards"):
+        return " ".join(reversed(words))
     if dice.happens(0.3, "its end"):
         return " ".join(words[len(words) // 2 :])
     return dice.choose((*ECHOES, "{}", "{}"), "frame").format(question)
