@@ -235,8 +235,9 @@ class BERTJudge(AsMetric):
         questions, _, _, more = made_up
         listed, candidates = as_seen(*made_up[:3])
         encoder = np.concatenate([logits, self.engine.read(questions, listed, candidates, exact=True).logits])
-        features = np.concatenate([trees, tree_logits(self.trees, self._features(questions, listed, candidates))])
-        return fit_stack(encoder, features, [*labels, *more], real=len(logits))
+        made_up_trees = self._tree_logits(questions, listed, candidates)
+        assert made_up_trees is not None
+        return fit_stack(encoder, np.concatenate([trees, made_up_trees]), [*labels, *more], real=len(logits))
 
     def save(self, folder: str | Path) -> None:
         """Write weights, trees, tokenizer and judge.json, the last of them last."""
