@@ -123,7 +123,7 @@ def _revisions(paths: Iterable[str | Path]) -> dict[str, str]:
 
 def _label(row: Mapping[Any, Any]) -> Label:
     """The label of a row of a table."""
-    values: dict[str, Any] = {name: None if pd.isna(row[name]) else row[name] for name in LABEL_FIELDS}
+    values: dict[str, Any] = {name: None if name != "aspects" and pd.isna(row[name]) else row[name] for name in LABEL_FIELDS}
     for name in ("prompt_tokens", "completion_tokens"):
         values[name] = None if values[name] is None else int(values[name])
     return Label(**values)

@@ -6,14 +6,14 @@ import logging
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bert_judge import shards, tables
-from bert_judge.judges.protocol import Judge, Label, Row, invalid
+from bert_judge.judges.protocol import Judge, Label, Row, invalid, restored
 
 if TYPE_CHECKING:
     from bert_judge.targets import Batch
@@ -102,7 +102,7 @@ def _labelled(spec: Mapping[str, Any], batch: pd.DataFrame, judge: Judge, folder
     ]
 
     def work(some: Sequence[Row]) -> list[dict[str, Any]]:
-        return [_plain(label) for label in _checked(judge.judge(some), some, spec["judge"])]
+        return [label.kept() for label in _checked(judge.judge(some), some, spec["judge"])]
 
     if folder is None:
         results: Sequence[Mapping[str, Any]] = work(rows) if rows else []
@@ -110,9 +110,9 @@ def _labelled(spec: Mapping[str, Any], batch: pd.DataFrame, judge: Judge, folder
         origin = tables.canonical({"spec": spec, "revisions": judge.revisions})
         keys = [shards.content_key(origin, row) for row in rows]
         results = shards.run(rows, keys, work, folder, shard_rows, what="verdicts")
-    remaining = iter(results)
-    labels = [_plain(invalid("generation failed")) if has_failed else next(remaining) for has_failed in failed]
-    verdicts = pd.DataFrame(labels, columns=[field.name for field in fields(Label)])
+    remaining = map(restored, results)
+    labels = [invalid("generation failed") if has_failed else next(remaining) for has_failed in failed]
+    verdicts = pd.DataFrame([vars(label) for label in labels], columns=[field.name for field in fields(Label)])
     return pd.concat([batch[["sample_id", "attempt", "model"]].assign(judge=spec["judge"]), verdicts], axis=1)
 
 
@@ -123,8 +123,3 @@ def _checked(labels: Sequence[Label], rows: Sequence[Row], judge: str) -> Sequen
         if (label.verdict == "invalid") != (label.score is None):
             raise ValueError(f"judge {judge}: answer {row.sample_id}: verdict {label.verdict} with score {label.score}")
     return labels
-
-
-def _plain(label: Label) -> dict[str, Any]:
-    """A label as values that a shard can hold."""
-    return asdict(label) | {"reason": tables.storable(label.reason), "raw": tables.storable(label.raw)}

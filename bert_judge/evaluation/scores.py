@@ -90,7 +90,7 @@ def origin(path: Path) -> tuple[str, str]:
 
 def _read_labels(path: Path, model: str, judge: str, frame: pd.DataFrame, candidates: Path) -> pd.DataFrame:
     """Score and verdict of one judge for every candidate of `frame`, with their key."""
-    found = _read(path, tables.LABELS, without=("reason", "raw", "truncated", "prompt_tokens", "completion_tokens"))
+    found = _read(path, tables.LABELS, without=("reason", "raw", "truncated", "prompt_tokens", "completion_tokens", "aspects"))
     _check_single(found, "model", model, path)
     _check_single(found, "judge", judge, path)
     if (repeated := found.duplicated(KEY)).any():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from bert_judge import tables
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Label:
         reason: why a verdict is invalid, or what decided it.
         raw: the judge's own words or uncalibrated score.
         truncated: the judge did not see the whole row.
+        aspects: aspect → value on its own scale, of a judge of aspects; one that it could not tell is left out.
     """
 
     verdict: str
@@ -43,6 +46,18 @@ class Label:
     truncated: bool = False
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    aspects: Mapping[str, float] | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """The label as values that a shard can hold."""
+        aspects = None if self.aspects is None else [{"aspect": name, "value": value} for name, value in self.aspects.items()]
+        return asdict(self) | {"reason": tables.storable(self.reason), "raw": tables.storable(self.raw), "aspects": aspects}
+
+
+def restored(kept: Mapping[str, Any]) -> Label:
+    """The label that `Label.kept` made these values of; a shard of an older program has no aspects."""
+    aspects = kept.get("aspects")
+    return Label(**{**kept, "aspects": None if aspects is None else {pair["aspect"]: pair["value"] for pair in aspects}})
 
 
 def invalid(reason: str, raw: str | None = None) -> Label:

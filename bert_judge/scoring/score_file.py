@@ -7,7 +7,6 @@ verdict whose judge and answer are the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from bert_judge.importers import values
 from bert_judge.importers.answers import Answer, Reader, Skipped
 from bert_judge.importers.streams import RowFile
 from bert_judge.judges import extraction
-from bert_judge.judges.protocol import Label, Row, invalid
+from bert_judge.judges.protocol import Label, Row, invalid, restored
 from bert_judge.scoring.tally import Tally
 from bert_judge.scoring.which_judge import Chosen
 from bert_judge.scoring.writers import check_new, writer
@@ -145,7 +144,7 @@ def _labels(chosen: Chosen, rows: Sequence[_Known | Label | None], folder: Path,
     open_rows = [row for row in plain if isinstance(row, Row)]
 
     def work(some: Sequence[Row]) -> list[dict[str, Any]]:
-        labels = [_kept(label) for label in chosen.judge.judge(some)]
+        labels = [label.kept() for label in chosen.judge.judge(some)]
         tell(len(some))
         return labels
 
@@ -153,11 +152,7 @@ def _labels(chosen: Chosen, rows: Sequence[_Known | Label | None], folder: Path,
     found: Iterator[Mapping[str, Any]] = iter(
         shards.run(open_rows, keys, work, folder, SHARD_ROWS, "verdicts") if open_rows else []
     )
-    return [Label(**next(found)) if isinstance(row, Row) else row for row in plain]
-
-
-def _kept(label: Label) -> dict[str, Any]:
-    return asdict(label) | {"reason": tables.storable(label.reason), "raw": tables.storable(label.raw)}
+    return [restored(next(found)) if isinstance(row, Row) else row for row in plain]
 
 
 def _columns(labels: Sequence[Sequence[Label | None]]) -> list[list[Any]]:

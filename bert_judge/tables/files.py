@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from bert_judge import __version__
 from bert_judge.errors import InputError
-from bert_judge.tables.schemas import TEXTS, Schema
+from bert_judge.tables.schemas import NUMBERS, TEXTS, Schema
 
 METADATA_KEY = b"bert_judge"
 # A reader of batches holds a group at least; without a bound a group has a million rows.
@@ -84,6 +84,7 @@ def write_parts(
     with atomic(path) as temporary, pq.ParquetWriter(temporary, columns, compression="zstd") as writer:
         for frame in frames:
             _check_columns(frame.columns, schema, path)
+            frame = _with_late_columns(frame, schema)
             _check_values(frame, schema, path)
             if not frame.empty:
                 keys.append(pd.util.hash_pandas_object(frame[list(schema.key)], index=False).to_numpy())
@@ -115,14 +116,14 @@ def _repeated(keys: np.ndarray) -> int:
 
 
 def read(path: str | Path, schema: Schema) -> pd.DataFrame:
-    """Read and check a table; list columns come as Python lists.
+    """Read and check a table; list columns come as Python lists, columns of named numbers as dicts.
 
     Raises:
         InputError: no such file, no parquet, a damaged one, or a missing column.
     """
     file = _open(path, schema)
     with _damage_told(path):
-        frame = file.read(columns=schema.names).to_pandas()
+        frame = _with_late_columns(file.read(columns=schema.names).to_pandas(), schema)
     for column in schema.columns:
         if column.type == TEXTS:
             frame[column.name] = frame[column.name].map(lambda value: None if value is None else list(value)).astype(object)
@@ -138,7 +139,7 @@ def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.Dat
     file = _open(path, schema)
     with _damage_told(path):
         for batch in file.iter_batches(batch_size=rows, columns=schema.names):
-            yield batch.to_pandas()
+            yield _with_late_columns(batch.to_pandas(), schema)
 
 
 def count(path: str | Path) -> int:
@@ -213,9 +214,26 @@ def _open(path: str | Path, schema: Schema) -> pq.ParquetFile:
 
 
 def _check_columns(present: Iterable[str], schema: Schema, path: Path) -> None:
-    missing = [name for name in schema.names if name not in set(present)]
+    missing = [column.name for column in schema.columns if not column.late and column.name not in set(present)]
     if missing:
         raise InputError(f"{path}: a {schema.name} table needs the column {', '.join(map(repr, missing))}")
+
+
+def _with_late_columns(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """The schema's columns: those that an older file lacks as nulls, named numbers as dicts or None."""
+    frame = frame.assign(**{column.name: None for column in schema.columns if column.late and column.name not in frame})
+    for column in schema.columns:
+        if column.type == NUMBERS:
+            frame[column.name] = pd.Series([_numbers(value) for value in frame[column.name]], frame.index, dtype=object)
+    return frame
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, Mapping | list | np.ndarray):
+        # Arrow gives pairs.
+        return dict(value)
+    # A frame that was joined to one without the column has NaN; what is of no use at all is Arrow's to refuse.
+    return None if value is None or (isinstance(value, float) and np.isnan(value)) else value
 
 
 def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:

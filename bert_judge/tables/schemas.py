@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 TEXTS = pa.list_(pa.string())
+NUMBERS = pa.map_(pa.string(), pa.float64())
 
 STATUSES = ("ok", "truncated", "empty", "error", "imported")
 VERDICTS = ("correct", "incorrect", "invalid")
@@ -16,7 +17,10 @@ ANSWER_KINDS = ("choice", "number", "math", "span", "text")
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, arrow type and meaning; `nullable` columns may hold nulls, `allowed` lists a closed set of values."""
+    """One column: its name, arrow type and meaning; `nullable` columns may hold nulls, `allowed` lists a closed set of values.
+
+    A `late` column came after files of its schema were written: where it is missing it is all nulls, and no old file is stale.
+    """
 
     name: str
     type: pa.DataType
@@ -24,6 +28,7 @@ class Column:
     nullable: bool = False
     allowed: tuple[str, ...] | None = None
     bounds: tuple[float, float] | None = None
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ CANDIDATES = Schema(
 
 LABELS = Schema(
     "labels",
-    1,
+    2,
     ("sample_id", "attempt"),
     (
         SAMPLE_ID,
@@ -99,6 +104,7 @@ LABELS = Schema(
         Column("truncated", pa.bool_(), "the judge did not see the whole question, candidate and reference"),
         Column("prompt_tokens", pa.int32(), "tokens the judge read", nullable=True),
         Column("completion_tokens", pa.int32(), "tokens the judge wrote", nullable=True),
+        Column("aspects", NUMBERS, "aspect → value on its own scale, of a judge of aspects", nullable=True, late=True),
     ),
 )
 

@@ -1,0 +1,78 @@
+"""Labels with aspects: written and read whole, through shards and tables, and tables from before there were any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from bert_judge import shards, tables
+from bert_judge.errors import InputError
+from bert_judge.judges.protocol import Label, decided, invalid, restored
+
+LABELS = [
+    decided(0.5, aspects={"coherence": 3.0, "kohärent": 4.5}),
+    decided(1.0, aspects={}),
+    decided(0.0),
+    invalid("no verdict", raw="\ud800"),
+]
+
+
+def label_frame(aspects: list[Any]) -> pd.DataFrame:
+    rows = [{"sample_id": f"{n}", "attempt": 0, "model": "m", "judge": "j", **vars(decided(1.0))} for n in range(len(aspects))]
+    return pd.DataFrame(rows).assign(aspects=pd.Series(aspects, dtype=object))
+
+
+def test_a_shard_holds_a_label_whole(tmp_path: Path) -> None:
+    keys = [str(n) for n in range(len(LABELS))]
+    shards.save(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
+    found = shards.run(keys, keys, pytest.fail, tmp_path, 10)
+    assert [restored(values) for values in found[:3]] == LABELS[:3]
+    assert restored(found[3]).raw == "\ufffd"
+
+
+def test_a_shard_of_an_older_program_has_no_aspects() -> None:
+    old = {name: value for name, value in decided(1.0).kept().items() if name != "aspects"}
+    assert restored(old) == decided(1.0)
+
+
+def test_aspects_are_written_and_read(tmp_path: Path) -> None:
+    path, aspects = tmp_path / "l.parquet", [{"coherence": 3.0, "Stil": 1.5}, {}, None]
+    tables.write(label_frame(aspects), path, tables.LABELS, {})
+    assert tables.read(path, tables.LABELS)["aspects"].tolist() == aspects
+    batches = list(tables.read_batches(path, tables.LABELS, 2))
+    assert [value for batch in batches for value in batch["aspects"]] == aspects
+    tables.write_parts(batches, tmp_path / "again.parquet", tables.LABELS, {}, {})
+    assert tables.read(tmp_path / "again.parquet", tables.LABELS)["aspects"].tolist() == aspects
+
+
+def test_a_table_from_before_aspects_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "l.parquet"
+    tables.write(label_frame([None, None]), path, tables.LABELS, {})
+    pq.write_table(pq.read_table(path).drop_columns(["aspects"]), path)
+    assert tables.read(path, tables.LABELS)["aspects"].tolist() == [None, None]
+    assert [batch["aspects"].tolist() for batch in tables.read_batches(path, tables.LABELS, 1)] == [[None], [None]]
+
+
+def test_a_frame_without_the_column_is_written(tmp_path: Path) -> None:
+    both = [label_frame([{"a": 1.0}]), label_frame([None]).drop(columns="aspects").assign(sample_id="other")]
+    tables.write_parts(both, tmp_path / "l.parquet", tables.LABELS, {}, {})
+    assert tables.read(tmp_path / "l.parquet", tables.LABELS)["aspects"].tolist() == [{"a": 1.0}, None]
+    tables.write(pd.concat(both).reset_index(drop=True), tmp_path / "l.parquet", tables.LABELS, {})
+    assert tables.read(tmp_path / "l.parquet", tables.LABELS)["aspects"].tolist() == [{"a": 1.0}, None]
+
+
+@pytest.mark.parametrize("aspects", ["coherence", 3.0, {"coherence": "high"}, {7: 1.0}])
+def test_what_is_no_set_of_named_numbers_is_refused(tmp_path: Path, aspects: object) -> None:
+    with pytest.raises(InputError, match="cannot be written as a labels table"):
+        tables.write(label_frame([aspects]), tmp_path / "l.parquet", tables.LABELS, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nan_is_no_aspects(tmp_path: Path) -> None:
+    tables.write(label_frame([np.nan]), tmp_path / "l.parquet", tables.LABELS, {})
+    assert tables.read(tmp_path / "l.parquet", tables.LABELS)["aspects"].tolist() == [None]
