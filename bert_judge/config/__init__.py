@@ -4,12 +4,13 @@ From these models come the commented `config.yaml` (`bert-judge config default`)
 table in `docs/`; a test fails when one of them drifts. What a configuration *asks for* (which tables, which jobs) is in `plan.py`.
 """
 
+from bert_judge.config.aspects import Aspect, ProbeAspect
 from bert_judge.config.attacks import Attacks
 from bert_judge.config.audit import Audit
 from bert_judge.config.blocks import Block
 from bert_judge.config.datasets import Dataset, Mix
 from bert_judge.config.encoder import Input, Training
-from bert_judge.config.imports import Columns, Import
+from bert_judge.config.imports import AspectColumns, Columns, Import
 from bert_judge.config.judges import BertJudge, CascadeJudge, ImportedJudge, Judge, LexicalJudge, LLMJudge, SimulatedJudge
 from bert_judge.config.models import (
     HFModel,
@@ -23,10 +24,14 @@ from bert_judge.config.models import (
     Style,
     VLLMModel,
 )
+from bert_judge.config.probes import BASIC_POOLINGS
 from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
 from bert_judge.config.whole import Config, json_schema, parse
 
 __all__ = [
+    "BASIC_POOLINGS",
+    "Aspect",
+    "AspectColumns",
     "Attacks",
     "Audit",
     "BertJudge",
@@ -51,6 +56,7 @@ __all__ = [
     "Model",
     "OpenAIModel",
     "Price",
+    "ProbeAspect",
     "SimulatedJudge",
     "SimulatedModel",
     "SourceColumns",

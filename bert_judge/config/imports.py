@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bert_judge.config.blocks import Block, Value
+from pydantic import model_validator
+
+from bert_judge.config.blocks import Block, Name, Value
 
 Format = Literal["auto", "parquet", "csv", "jsonl", "lm_eval", "lighteval", "inspect", "helm", "judgelm", "representation_judge"]
 
@@ -28,6 +30,29 @@ class Columns(Block):
     """an identifier of the row, unique in the file"""
 
 
+class AspectColumns(Block):
+    """Where a file holds what people, or a program, said of aspects; they are a verdict too: the mean of all, each from 0 to 1."""
+
+    columns: dict[Name, str] = {}
+    """aspect → column of its values, of a file with a row per answer"""
+    name: str | None = None
+    """column of an aspect's name, of a file with a row per answer and aspect …"""
+    value: str | None = None
+    """… and the column of its value"""
+    range: tuple[float, float] = (1, 5)
+    """lowest and highest value"""
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> AspectColumns:
+        if (self.name is None) != (self.value is None):
+            raise ValueError("name and value go together; give both or neither")
+        if bool(self.columns) == (self.name is not None):
+            raise ValueError("a file has a row per answer (columns) or per answer and aspect (name, value); give one of the two")
+        if self.range[0] >= self.range[1]:
+            raise ValueError(f"range {list(self.range)} is empty; the first number must be the smaller")
+        return self
+
+
 class Import(Block):
     """A file of answers, with or without verdicts, that exists already."""
 
@@ -37,5 +62,7 @@ class Import(Block):
     """`auto` goes by the file's ending, and knows the frameworks' files by their content"""
     columns: Columns = Columns()
     """the file's column names"""
+    aspects: AspectColumns | None = None
+    """where the file holds values of aspects, if it does"""
     where: dict[str, Value | list[Value]] = {}
     """keep rows whose column has this value, or one of these values"""

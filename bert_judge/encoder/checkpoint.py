@@ -127,14 +127,14 @@ def _load(kind: Any, folder: Path, **options: Any) -> Any:
             options["dtype"] = torch.float32
             if AutoConfig.from_pretrained(folder).model_type == "deberta-v2":
                 options["attn_implementation"] = "eager"
-        with _quiet():
+        with quiet():
             return kind.from_pretrained(folder, local_files_only=True, **options)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: not a readable checkpoint: {' '.join(str(error).split())[:300]}") from error
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers from reporting that a backbone has no head, which it gets here, and from drawing bars into logs."""
     before, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()

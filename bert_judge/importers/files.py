@@ -73,7 +73,7 @@ def read(
         columns = columns.keep([name == model for name in _converted(columns, spec, "model")])
     found = [name for name in dict.fromkeys([*needs, *may]) if spec["columns"][name] in columns.values]
     return pd.DataFrame(
-        {name: pd.Series(_converted(columns, spec, name), dtype=float if name == "label" else object) for name in found}
+        {name: pd.Series(_converted(columns, spec, name), dtype=object if name in TEXT_COLUMNS else float) for name in found}
     )
 
 
@@ -86,7 +86,13 @@ _CONVERTERS: dict[str, Callable[[Any, bool], Any]] = {
     "label": lambda cell, _: values.share(cell),
     "choices": lambda cell, is_csv: values.texts(cell, is_csv) or None,
     "id": lambda cell, _: values.filled_text(cell).strip(),
+    "aspect": lambda cell, _: values.filled_text(cell).strip(),
 }
+TEXT_COLUMNS = set(_CONVERTERS) - {"label"}
+
+
+def _number(cell: Any, _: bool) -> float | None:
+    return values.finite(cell)
 
 
 def _open(
@@ -141,7 +147,8 @@ def _filtered(columns: formats.Columns, where: Where) -> formats.Columns:
 def _converted(columns: formats.Columns, spec: Mapping[str, Any], name: str) -> list[Any]:
     """What the cells of a column mean."""
     column = spec["columns"][name]
-    convert, is_csv = _CONVERTERS[name], columns.format == "csv"
+    # A column that is none of these was named by the caller and holds numbers.
+    convert, is_csv = _CONVERTERS.get(name, _number), columns.format == "csv"
     meant = []
     for place, cell in zip(columns.places, columns.values[column], strict=True):
         try:

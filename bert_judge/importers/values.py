@@ -76,6 +76,20 @@ def share(value: Any) -> float | None:
     )
 
 
+def finite(value: Any) -> float | None:
+    """A number; None where there is nothing."""
+    if is_null(value) or (isinstance(value, str) and value.strip().casefold() in NO_VERDICT):
+        return None
+    number: Any = math.nan
+    if isinstance(value, str):
+        number = number_in(value)
+    elif isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+    if math.isfinite(number):
+        return float(number)
+    raise Unreadable(f"is {_shown(value)}; give a number, or nothing")
+
+
 def matches(value: Any, wanted: Any) -> bool:
     """Whether a cell has the value that a filter names; null matches null, and a text matches the number or truth it spells."""
     if is_null(value) or wanted is None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge.errors import InputError
-from bert_judge.importers import files, task_rows
+from bert_judge.importers import aspects, files, task_rows
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class ImportedJudge:
 
         Args:
             spec: `Plan.labels_spec` of an imported judge. Its `source` says where the answers come from; its `verdicts`, when
-                there, is the import of another file.
+                there, is the import of another file; its `aspects`, when there, say where the file holds aspects.
             source: the file with the verdicts.
 
         Raises:
@@ -42,14 +42,27 @@ class ImportedJudge:
         self._in_rows = "verdicts" not in spec
         answers = spec["source"]
         named = answers["settings"].get("named", spec["model"])
+        told = aspects.Told(spec["aspects"]) if "aspects" in spec else None
+        verdicts = told.needs if told else ["label"]
         if self._in_rows:
-            frame = task_rows.of_task(answers, source, ["label"], ["candidate"], named)
+            mapped = {**answers, "import": told.mapped(answers["import"]) if told else answers["import"]}
+            frame = task_rows.of_task(mapped, source, verdicts, ["candidate"], named)
         else:
-            needs = ["question", "references", "label"]
-            frame = task_rows.identified(files.read(spec["verdicts"], source, None, needs, ["candidate"], named), spec["task"])
+            mapped = told.mapped(spec["verdicts"]) if told else spec["verdicts"]
+            needs = ["question", "references", *verdicts]
+            frame = task_rows.identified(files.read(mapped, source, None, needs, ["candidate"], named), spec["task"])
         self._by_text = "candidate" in frame and not self._in_rows
         identity = ["sample_id", "candidate" if self._by_text else "attempt"]
-        self._scores: dict[Any, float] = frame.groupby(identity)["label"].mean().to_dict()
+        if told and told.long and not self._by_text:
+            raise InputError(
+                f"{source}: has a row per answer and aspect, and no answers to tell them apart by, or these rows are the answers; "
+                "name the file twice under imports, once with `where` for the answers and once with `aspects` for the judge"
+            )
+        self._aspects = told.values(frame, identity, source) if told else {}
+        if told:
+            self._scores: dict[Any, float] = {key: told.score(found) for key, found in self._aspects.items()}
+        else:
+            self._scores = frame.groupby(identity)["label"].mean().to_dict()
         self._texts: dict[Any, str] = {}
         if "candidate" in frame and self._in_rows:
             self._texts = frame.set_index(identity)["candidate"].to_dict()
@@ -70,4 +83,6 @@ class ImportedJudge:
                 f"is no longer {row.candidate!r:.80}; make the table of answers anew"
             )
         score = self._scores.get(key)
-        return invalid(NO_VERDICT) if score is None or pd.isna(score) else decided(score)
+        if score is None or pd.isna(score):
+            return invalid(NO_VERDICT)
+        return decided(score, aspects=self._aspects.get(key))

@@ -76,6 +76,8 @@ class Specs(Names):
                 verdicts = self.verdict_import(judge, task)
                 # Verdicts in the rows of the answers need no import of their own.
                 in_rows = verdicts == self.import_of(task) and isinstance(self.models[model], ImportedModel)
+                if verdicts is not None and (aspects := self.config.imports[verdicts].aspects):
+                    spec["aspects"] = dump(aspects)
                 return spec if in_rows or verdicts is None else {**spec, "verdicts": self._import(verdicts)}
             case SimulatedJudge():
                 return {**spec, "settings": dump(entry), "source": self.candidates_spec(model, task)}
@@ -191,7 +193,8 @@ class Specs(Names):
         return {**spec, "audit": self.corrected_spec() if self.corrects else self.audit_spec()} if self.config.audit else spec
 
     def _import(self, name: str) -> Spec:
-        return dump(self.config.imports[name], without={"path"})
+        # Aspects are part of a verdict, not of questions and answers.
+        return dump(self.config.imports[name], without={"path", "aspects"})
 
 
 def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:

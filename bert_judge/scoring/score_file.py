@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge import shards, tables
+from bert_judge import shards
 from bert_judge.errors import InputError
 from bert_judge.importers import values
 from bert_judge.importers.answers import Answer, Reader, Skipped

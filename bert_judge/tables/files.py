@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,6 +140,28 @@ def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.Dat
     with _damage_told(path):
         for batch in file.iter_batches(batch_size=rows, columns=schema.names):
             yield _with_late_columns(batch.to_pandas(), schema)
+
+
+def read_columns(path: str | Path, names: Sequence[str]) -> pa.Table:
+    """Some columns of a table as Arrow has them, for those too large to be Python objects.
+
+    Raises:
+        InputError: as `read`; a column is missing.
+    """
+    file = _parquet(path)
+    if missing := [name for name in names if name not in file.schema_arrow.names]:
+        raise InputError(f"{path}: the column {missing[0]!r} is missing; delete the file, and the next run makes it anew")
+    with _damage_told(path):
+        return file.read(columns=list(names))
+
+
+def names(path: str | Path) -> list[str]:
+    """The columns of a table.
+
+    Raises:
+        InputError: no such file, or no parquet.
+    """
+    return list(_parquet(path).schema_arrow.names)
 
 
 def count(path: str | Path) -> int:

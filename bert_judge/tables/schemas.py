@@ -110,7 +110,7 @@ LABELS = Schema(
 
 DATASET = Schema(
     "dataset",
-    1,
+    2,
     ("sample_id", "attempt", "model"),
     (
         SAMPLE_ID,
@@ -122,6 +122,7 @@ DATASET = Schema(
         CANDIDATE,
         Column("label", pa.float64(), "the teacher's score, 0 to 1", bounds=(0.0, 1.0)),
         Column("weight", pa.float64(), "weight of the row in the training loss"),
+        Column("aspects", NUMBERS, "the teacher's aspects, on their own scales", nullable=True, late=True),
     ),
 )
 

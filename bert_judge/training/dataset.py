@@ -76,10 +76,24 @@ def build_dataset(
 
 
 def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per distinct (task, question, references, candidate); where teachers' labels differ, their mean."""
+    """One row per distinct (task, question, references, candidate); where teachers' labels or aspects differ, their mean."""
     key = [rows["task"], rows["question"], rows["references"].map(tuple), rows["candidate"]]
-    mean = rows.groupby(key, sort=False)["label"].transform("mean")
-    return rows.assign(label=mean)[~pd.concat(key, axis=1).duplicated()]
+    groups = rows.groupby(key, sort=False)
+    rows = rows.assign(label=groups["label"].transform("mean"))
+    if rows["aspects"].notna().any():
+        number = groups.ngroup()
+        means = {group: _mean_aspects(part) for group, part in rows["aspects"].groupby(number)}
+        rows["aspects"] = pd.Series([means[group] for group in number], rows.index, dtype=object)
+    return rows[~pd.concat(key, axis=1).duplicated()]
+
+
+def _mean_aspects(labels: pd.Series) -> dict[str, float] | None:
+    """The mean of each aspect over the labels that have it; None where none has any."""
+    found: dict[str, list[float]] = {}
+    for label in labels:
+        for aspect, value in (label or {}).items():
+            found.setdefault(aspect, []).append(value)
+    return {aspect: sum(values) / len(values) for aspect, values in found.items()} or None
 
 
 def draw(rows: pd.DataFrame, mix: Mapping[str, Any], seed: int) -> pd.DataFrame:
@@ -106,7 +120,7 @@ def balanced_weights(labels: pd.Series) -> pd.Series:
 
 def _merge(task: str, candidate_path: str | Path, label_path: str | Path) -> pd.DataFrame:
     candidates = tables.read(candidate_path, tables.CANDIDATES).drop(columns="reason")
-    labels = tables.read(label_path, tables.LABELS)[["sample_id", "attempt", "verdict", "score", "reason"]]
+    labels = tables.read(label_path, tables.LABELS)[["sample_id", "attempt", "verdict", "score", "reason", "aspects"]]
     merged = candidates.merge(labels, on=["sample_id", "attempt"], how="left", validate="one_to_one")
     if (lost := merged["verdict"].isna()).any():
         raise InputError(f"{label_path}: no label for sample {merged.loc[lost, 'sample_id'].iloc[0]} of {candidate_path}")

@@ -12,7 +12,7 @@ import pytest
 
 from bert_judge import shards, tables
 from bert_judge.errors import InputError
-from bert_judge.judges.protocol import Label, decided, invalid, restored
+from bert_judge.judges.protocol import decided, invalid, restored
 
 LABELS = [
     decided(0.5, aspects={"coherence": 3.0, "kohärent": 4.5}),
@@ -32,7 +32,7 @@ def test_a_shard_holds_a_label_whole(tmp_path: Path) -> None:
     shards.save(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
     found = shards.run(keys, keys, pytest.fail, tmp_path, 10)
     assert [restored(values) for values in found[:3]] == LABELS[:3]
-    assert restored(found[3]).raw == "\ufffd"
+    assert restored(found[3]).raw == "\ufffd" * 3
 
 
 def test_a_shard_of_an_older_program_has_no_aspects() -> None:

@@ -85,7 +85,7 @@ def test_duplicates_with_different_labels_become_soft(tmp_path: Path) -> None:
             "label": [1.0, 0.0, 1.0],
         }
     )
-    assert fold_duplicates(frame)[["candidate", "label"]].values.tolist() == [["c", 0.5], ["d", 1.0]]
+    assert fold_duplicates(frame.assign(aspects=None))[["candidate", "label"]].values.tolist() == [["c", 0.5], ["d", 1.0]]
 
 
 def many(models: int = 3, per_model: int = 40) -> pd.DataFrame:

@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("plan", "model_keys", "selections", "targets", "generators"),
     ("candidates",),
     ("encoder",),
+    ("probes",),
     ("judges",),
     ("labels", "cascades", "scoring"),
     ("loops",),

@@ -1,0 +1,58 @@
+"""Aspects: what is judged apart, each on a scale of its own."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from bert_judge.config.blocks import Block
+
+
+class Aspect(Block):
+    """One thing that is judged apart, on a scale of its own."""
+
+    meaning: str | None = None
+    """what a high value says, in one sentence; it is shown where a prompt names the aspect"""
+    range: tuple[int, int] = (1, 5)
+    """lowest and highest value of the labels"""
+
+    @model_validator(mode="after")
+    def _rising(self) -> Aspect:
+        low, high = self.range
+        if high <= low:
+            raise ValueError(f"range {[low, high]} is empty; the first number must be the smaller")
+        return self
+
+
+class ProbeAspect(Aspect):
+    """An aspect, and what kind of classifier tells it."""
+
+    head: Literal["binary", "classes", "ordinal"] = "ordinal"
+    """`ordinal`: classes in an order; `classes`: without one; `binary`: good or not"""
+    good: float | None = None
+    """lowest value that counts as good, for the head `binary`; the middle of the range when left out"""
+
+    @model_validator(mode="after")
+    def _cut_inside(self) -> ProbeAspect:
+        low, high = self.range
+        if self.good is not None and self.head != "binary":
+            raise ValueError(f"good is for the head binary, and this one is {self.head}; remove it")
+        if self.good is not None and not low < self.good <= high:
+            raise ValueError(f"good {self.good:g} parts nothing; give a value above {low} and up to {high}")
+        return self
+
+
+# The five aspects in which ROSCOE grades reasoning (arXiv 2212.07919), as Representation-as-a-Judge uses them.
+ROSCOE = {
+    "semantic_consistency": "the steps follow from the question and from each other, and contradict neither",
+    "logicality": "the reasoning is valid: no step is missing, circular or a leap",
+    "informativeness": "every step brings what the answer needs, and nothing needed is left out",
+    "fluency": "the text is well formed, clear and free of repetition",
+    "factuality": "what is claimed is true, numbers and names included",
+}
+
+
+def roscoe() -> dict[str, ProbeAspect]:
+    """The default aspects, each from 1 to 5."""
+    return {name: ProbeAspect(meaning=meaning) for name, meaning in ROSCOE.items()}

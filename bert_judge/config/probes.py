@@ -1,0 +1,100 @@
+"""`kind: probe`: classifiers on the hidden states of a frozen model."""
+
+from __future__ import annotations
+
+import string
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from bert_judge.config.aspects import ProbeAspect, roscoe
+from bert_judge.config.blocks import Block, Name, Share, as_list
+
+Pooling = Literal["mean", "last", "min", "max", "concat"]
+Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]
+PoolingList = Annotated[list[Pooling], Field(min_length=1)]
+ClassifierList = Annotated[list[Classifier], Field(min_length=1)]
+
+# What is stored; `concat` is put together of all four when it is read.
+BASIC_POOLINGS = ("mean", "last", "min", "max")
+PROMPT = "Question: {question}\nAnswer: {candidate}\nHow good is this answer?"
+FIELDS = ("question", "candidate", "aspect")
+
+
+class ProbeJudge(Block):
+    """Classifiers on a frozen model's hidden states: it needs no reference, and reads each answer once for all its aspects."""
+
+    # What a table of hidden states depends on; probes that agree in it share the table.
+    reads: ClassVar[frozenset[str]] = frozenset(
+        {"backbone", "revision", "prompt", "pooling", "max_length", "precision", "stored_as"}
+    )
+
+    kind: Literal["probe"]
+    dataset: str
+    """train on this dataset, whose teacher gives the aspects; its validation rows are the test part, which training never sees"""
+    aspects: Annotated[dict[Name, ProbeAspect], Field(min_length=1)] | None = None
+    """name → what is judged apart; left out: ROSCOE's five. `correctness` is the verdict where the teacher names no such aspect"""
+    backbone: str = "minilm"
+    """`minilm` (offline), a hub id or a local folder of an encoder or a language model"""
+    revision: str | None = None
+    """commit of the hub repository of the backbone"""
+    prompt: str = PROMPT
+    """what the backbone reads; with {aspect} in it each aspect has a pass of its own over the answers"""
+    pooling: Annotated[PoolingList, BeforeValidator(as_list, json_schema_input_type=Pooling | PoolingList)] = [
+        "mean",
+        "last",
+        "min",
+        "max",
+        "concat",
+    ]
+    """how the tokens of a layer become one vector; `concat`: mean, last, min and max side by side"""
+    max_length: int = Field(512, ge=16)
+    """longest prompt in tokens; the backbone's window when that is shorter"""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """number format in which the backbone computes"""
+    stored_as: Literal["float32", "float16"] = "float32"
+    """number format of the stored hidden states; float16 halves the tables"""
+    classifiers: Annotated[ClassifierList, BeforeValidator(as_list, json_schema_input_type=Classifier | ClassifierList)] = [
+        "logistic",
+        "linear_svm",
+        "rbf_svm",
+        "forest",
+        "mlp",
+    ]
+    """classifiers that the grid search tries"""
+    components: int = Field(50, ge=1)
+    """principal components that a classifier sees"""
+    concatenate: int = Field(5, ge=1, le=5)
+    """most (layer, pooling) pairs side by side; one more is kept only if it is better"""
+    folds: int = Field(5, ge=2)
+    """folds of the cross-validation, by question"""
+    seed: int = 0
+    """seed of the folds and classifiers"""
+    threshold: Share = 0.5
+    """lowest score that counts as correct; the score is the mean of the aspects, each from 0 to 1"""
+
+    @property
+    def told(self) -> dict[str, ProbeAspect]:
+        """The aspects by name."""
+        return roscoe() if self.aspects is None else self.aspects
+
+    @property
+    def stored(self) -> list[str]:
+        """The poolings that must be stored for these."""
+        return [name for name in BASIC_POOLINGS if name in self.pooling or "concat" in self.pooling]
+
+    @field_validator("prompt")
+    @classmethod
+    def _known_fields(cls, prompt: str) -> str:
+        try:
+            fields = [name for _, name, _, _ in string.Formatter().parse(prompt) if name is not None]
+        except ValueError as error:
+            raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from error
+        for name in fields:
+            if name not in FIELDS:
+                raise ValueError(f"prompt: unknown field {{{name}}}; there are {{question}}, {{candidate}} and {{aspect}}")
+            if fields.count(name) > 1:
+                raise ValueError(f"prompt: {{{name}}} is there twice; keep one")
+        if "candidate" not in fields:
+            raise ValueError("prompt: {candidate} is missing; without it every answer reads the same")
+        return prompt
