@@ -49,10 +49,11 @@ def measure_intervals(
         "ece": _ece(score[known], truth[known], code[known], weights),
         "auroc": _auroc(score[known], truth[known], code[known], weights),
     }
-    return {name: _interval(values) for name, values in measures.items()}
+    return {name: of_lines(values) for name, values in measures.items()}
 
 
-def _interval(values: Sums) -> Interval:
+def of_lines(values: Sums) -> Interval:
+    """Percentile interval of a measure, shape (1 + resamples,): line 0 is what was observed; NaN where the measure is undefined."""
     if np.isnan(values).all():
         return Interval(np.nan, np.nan, np.nan)
     tail = (1 - CONFIDENCE) / 2
@@ -69,7 +70,7 @@ def _confusion(verdicts: Verdicts, truth: NDArray[np.bool_], code: NDArray[np.in
 
 
 def _macro_f1(cells: Sums) -> Sums:
-    f1 = [_share(2 * cells[:, i, i], cells[:, i, :].sum(axis=1) + cells[:, :, i].sum(axis=1)) for i in (0, 1)]
+    f1 = [share(2 * cells[:, i, i], cells[:, i, :].sum(axis=1) + cells[:, :, i].sum(axis=1)) for i in (0, 1)]
     return np.nan_to_num(f1).mean(axis=0)
 
 
@@ -77,7 +78,7 @@ def _kappa(cells: Sums) -> Sums:
     n = cells.sum(axis=(1, 2))
     observed = (cells[:, 0, 0] + cells[:, 1, 1]) / n
     expected = (cells.sum(axis=2)[:, :2] * cells.sum(axis=1)).sum(axis=1) / n**2
-    return _share(observed - expected, 1 - expected)
+    return share(observed - expected, 1 - expected)
 
 
 def _ece(scores: Sums, truth: NDArray[np.bool_], code: NDArray[np.intp], weights: Sums) -> Sums:
@@ -85,7 +86,7 @@ def _ece(scores: Sums, truth: NDArray[np.bool_], code: NDArray[np.intp], weights
     gaps = np.zeros((weights.shape[1], BINS))
     np.add.at(gaps, (code, bin_of(scores)), scores - truth)
     rows = np.bincount(code, minlength=weights.shape[1])
-    return _share(np.abs(weights @ gaps).sum(axis=1), weights @ rows)
+    return share(np.abs(weights @ gaps).sum(axis=1), weights @ rows)
 
 
 def _auroc(scores: Sums, truth: NDArray[np.bool_], code: NDArray[np.intp], weights: Sums) -> Sums:
@@ -99,8 +100,9 @@ def _auroc(scores: Sums, truth: NDArray[np.bool_], code: NDArray[np.intp], weigh
         for mask in (truth, ~truth)
     )
     below = np.cumsum(wrong, axis=1) - wrong
-    return _share((right * (below + wrong / 2)).sum(axis=1), right.sum(axis=1) * wrong.sum(axis=1))
+    return share((right * (below + wrong / 2)).sum(axis=1), right.sum(axis=1) * wrong.sum(axis=1))
 
 
-def _share(part: Sums, whole: Sums) -> Sums:
+def share(part: Sums, whole: Sums) -> Sums:
+    """Part over whole, any shape; NaN where the whole is 0."""
     return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) != 0)

@@ -18,6 +18,7 @@ from bert_judge.tables.files import (
 )
 from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
 from bert_judge.tables.pair_schemas import ORDER_VERDICTS, PAIR_VERDICTS, PAIRS, PREFERENCES, PREFERRED, pair_id
+from bert_judge.tables.rank_schemas import PAIR_AGREEMENT, PAIR_MEASURES, RANK_CORRELATIONS, RANKS
 from bert_judge.tables.schemas import (
     AGREEMENT,
     ANSWER_KINDS,
@@ -60,9 +61,13 @@ __all__ = [
     "MOVES",
     "ORDER_VERDICTS",
     "PAIRS",
+    "PAIR_AGREEMENT",
+    "PAIR_MEASURES",
     "PAIR_VERDICTS",
     "PREFERENCES",
     "PREFERRED",
+    "RANKS",
+    "RANK_CORRELATIONS",
     "RELIABILITY",
     "STANDINGS",
     "STATUSES",

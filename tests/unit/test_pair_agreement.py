@@ -1,0 +1,209 @@
+"""Measures of pairwise judges: cases by hand, another program's figures, the properties they must have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pair_files import pair_rows, preference_rows, words, write_set
+from sklearn import metrics
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.evaluation.agreement import MAJORITY
+from bert_judge.evaluation.pairs import agreement, confusion, draws, panel, rows
+from bert_judge.evaluation.pairs.rows import PEOPLE
+
+
+def measured(folder: Path, pairs: pd.DataFrame, **said: pd.DataFrame) -> pd.DataFrame:
+    paths, judged = write_set(folder, pairs, said)
+    found = pd.DataFrame(agreement.measures(rows.load(paths, judged), list(said)))
+    return found.set_index(["level", "task", "judge", "measure"]).sort_index()
+
+
+def of(found: pd.DataFrame, measure: str, judge: str = "j") -> tuple[float, int]:
+    row = found.loc[("all", "all", judge, measure)]
+    return round(float(row["value"]), 4), int(row["n"])
+
+
+#            agrees: A = A, B = B, t = t, and 3 of 8; the last has no label
+LABELS = "ABtABAA."
+FORWARD = "ABtBAAxA"
+BACKWARD = "ABtBBAAA"
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    pairs = pair_rows(LABELS)
+    found = measured(tmp_path, pairs, j=preference_rows(pairs, FORWARD, BACKWARD))
+    # Verdicts: A B t B ? A x A
+    assert of(found, "agreement") == (round(4 / 7, 4), 7)
+    assert of(found, "agreement_decided") == (round(4 / 5, 4), 5)
+    assert of(found, "agreement_one_order") == (round(4 / 7, 4), 7)
+    assert of(found, "consistency") == (round(6 / 7, 4), 7)
+    assert of(found, "first_place") == (round(1 / 7, 4), 7)
+    assert of(found, "second_place") == (0.0, 7)
+    assert of(found, "place_bias") == (round(1 / 7, 4), 7)
+    assert of(found, "tie") == (round(1 / 8, 4), 8)
+    assert of(found, "inconsistent") == (round(1 / 8, 4), 8)
+    assert of(found, "invalid") == (round(1 / 8, 4), 8)
+    # A is longer everywhere; the verdicts A and B are A B B A A, and where both prefer one, A B B A against A B A A.
+    assert of(found, "longer") == (round(3 / 5, 4), 5)
+    assert of(found, "longer_excess") == (round(2 / 4 - 3 / 4, 4), 4)
+    assert of(found, "longer", PEOPLE) == (round(4 / 6, 4), 6)
+    assert of(found, "tie", PEOPLE) == (round(1 / 7, 4), 7)
+    assert of(found, "agreement", MAJORITY) == (round(4 / 7, 4), 7)
+    assert ("all", "all", MAJORITY, "consistency") not in found.index
+
+
+def test_every_interval_holds_its_value(tmp_path: Path) -> None:
+    pairs = pair_rows(LABELS * 5, votes=[["A", "B", "A"], ["tie", "tie"]] * 20)
+    found = measured(tmp_path, pairs, j=preference_rows(pairs, FORWARD * 5, BACKWARD * 5)).dropna(subset=["value"])
+    assert (found["low"] <= found["value"] + 1e-9).all()
+    assert (found["value"] <= found["high"] + 1e-9).all()
+    assert set(found.reset_index()["measure"]) == set(tables.PAIR_MEASURES)
+    tables.write(found.reset_index().assign(set="s"), tmp_path / "made.parquet", tables.PAIR_AGREEMENT, {})
+
+
+def test_place_preference_counts_half_moves() -> None:
+    """A tie in one order and a winner in the other move the verdict too, as JudgeLM counts it."""
+    pairs = pair_rows("." * 5)
+    said = preference_rows(pairs, "AAtBt", "BtBAt").rename(columns=lambda name: name if name.endswith("_id") else f"j_{name}")
+    frame = pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**{rows.LENGTH_A: 1, rows.LENGTH_B: 1})
+    found = {row["measure"]: row["value"] for row in agreement.measures(frame, ["j"])}
+    assert (found["first_place"], found["second_place"], found["consistency"]) == (0.6, 0.2, 0.2)
+
+
+def test_as_another_program_counts(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    labels, said = ("".join(random.choice(list("ABt"), p=share, size=400)) for share in ([0.5, 0.3, 0.2], [0.4, 0.4, 0.2]))
+    pairs = pair_rows(labels)
+    found = measured(tmp_path, pairs, j=preference_rows(pairs, said))
+    truth, verdicts = words(labels), words(said)
+    precision, recall, f1, _ = metrics.precision_recall_fscore_support(truth, verdicts, average="macro")
+    for measure, value in (("macro_precision", precision), ("macro_recall", recall), ("macro_f1", f1)):
+        assert of(found, measure)[0] == pytest.approx(value, abs=1e-4)
+    assert of(found, "kappa")[0] == pytest.approx(metrics.cohen_kappa_score(truth, verdicts), abs=1e-4)
+    assert of(found, "agreement")[0] == pytest.approx(metrics.accuracy_score(truth, verdicts), abs=1e-4)
+
+
+def test_a_class_without_labels_is_no_class() -> None:
+    """LLMBar has no ties: a judge that says tie misses, and is not marked down a second time."""
+    said, label = confusion.categories(pd.Series(["A", "tie", "B", "B"])), pd.Categorical(list("AABB"), categories=tables.PREFERRED)
+    found = confusion.measured(said, label, draws.over(range(4)))
+    assert found["macro_recall"].value == pytest.approx((0.5 + 1) / 2)
+    assert found["macro_precision"].value == 1.0
+
+
+def test_questions_are_the_units(tmp_path: Path) -> None:
+    """Fifty pairs of five questions are five observations: the interval is wide, and the number of questions is told."""
+    answers = "A" * 30 + "B" * 20
+    alone, clustered = pair_rows("A" * 50), pair_rows("A" * 50, sample_id=[f"q{n // 10}" for n in range(50)])
+    found = [measured(tmp_path / name, pairs, j=preference_rows(pairs, answers)) for name, pairs in (("a", alone), ("c", clustered))]
+    wide, narrow = (frame.loc[("all", "all", "j", "agreement")] for frame in reversed(found))
+    assert (wide["questions"], narrow["questions"]) == (5, 50)
+    assert wide["high"] - wide["low"] > 2 * (narrow["high"] - narrow["low"])
+
+
+def test_each_task_where_there_are_several(tmp_path: Path) -> None:
+    pairs = pair_rows("AABB", task=["x", "x", "y", "y"])
+    found = measured(tmp_path, pairs, j=preference_rows(pairs, "AAAA"))
+    assert found.loc[("task", "x", "j", "agreement"), "value"] == 1.0
+    assert found.loc[("task", "y", "j", "agreement"), "value"] == 0.0
+    assert found.loc[("all", "all", "j", "agreement"), "value"] == 0.5
+
+
+def test_without_labels_there_are_biases_only(tmp_path: Path) -> None:
+    pairs = pair_rows("....")
+    found = measured(tmp_path, pairs, j=preference_rows(pairs, "ABxA", "AAxA")).reset_index()
+    assert set(found["judge"]) == {"j"}
+    assert not {"agreement", "kappa", "panel", "longer_excess"} & set(found["measure"])
+    assert {"consistency", "longer", "invalid"} <= set(found["measure"])
+
+
+def test_no_pair_at_all(tmp_path: Path) -> None:
+    pairs = pair_rows("")
+    found = measured(tmp_path, pairs, j=preference_rows(pairs, ""))
+    assert (found["n"] == 0).all()
+    assert found["value"].isna().all()
+
+
+# --- the panel of people ---
+
+PANELS = [
+    # (verdict, votes, judge's agreement, people's agreement), averaged over each person left out
+    ("A", ["A", "A", "A"], 1.0, 1.0),
+    ("B", ["A", "A", "A"], 0.0, 1.0),
+    # Left out the one who says B: A, A agree. Left out an A: A against B, half each; that person says A.
+    ("A", ["A", "A", "B"], (1 + 0.5 + 0.5) / 3, (0 + 0.5 + 0.5) / 3),
+    ("tie", ["A", "B", "tie"], (0.5 + 0.5 + 0) / 3, 0.0),
+    ("inconsistent", ["A", "A"], 0.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("verdict", "votes", "judge", "people"), PANELS)
+def test_leave_one_person_out_by_hand(verdict: str, votes: list[str], judge: float, people: float) -> None:
+    found = panel.measured(pd.Series([verdict]), pd.Series([votes]), draws.over(["q"]))
+    assert found.judge.value == pytest.approx(judge)
+    assert found.people.value == pytest.approx(people)
+    assert found.excess.value == pytest.approx(judge - people)
+
+
+def test_a_single_vote_says_nothing_of_people() -> None:
+    votes = pd.Series([["A"], None, ["A", "B"], []])
+    assert panel.enough(votes).tolist() == [False, False, True, False]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.lists(st.sampled_from(tables.PREFERRED), min_size=2, max_size=5), min_size=1, max_size=8))
+def test_nobody_beats_the_others_majority(votes: list[list[str]]) -> None:
+    """A judge that answers each panel's commonest vote agrees at least as far as the people do."""
+    best = pd.Series([max(sorted(given), key=given.count) for given in votes])
+    found = panel.measured(best, pd.Series(votes), draws.over(range(len(votes)), resamples=5))
+    assert found.judge.value >= found.people.value - 1e-9
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(*[st.sampled_from("ABt")] * 3), min_size=1, max_size=12))
+def test_swapping_the_answers_changes_nothing_but_the_place(told: list[tuple[str, str, str]]) -> None:
+    other = str.maketrans("AB", "BA")
+    labels, there, back = ("".join(letters) for letters in zip(*told, strict=True))
+    tables_of = []
+    for label, one, two in ((labels, there, back), (labels.translate(other), back.translate(other), there.translate(other))):
+        pairs = pair_rows(label)
+        said = preference_rows(pairs, one, two).rename(columns=lambda name: name if name.endswith("_id") else f"j_{name}")
+        lengths = {rows.LENGTH_A: 10, rows.LENGTH_B: 5} if label == labels and one == there else {rows.LENGTH_A: 5, rows.LENGTH_B: 10}
+        tables_of.append(pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**lengths))
+    one_way, other_way = (
+        {(row["judge"], row["measure"]): row["value"] for row in agreement.measures(frame, ["j"])} for frame in tables_of
+    )
+    # Which order counts as the first one is a matter of the pair's letters.
+    for key in one_way.keys() - {("j", "agreement_one_order")}:
+        assert one_way[key] == pytest.approx(other_way[key], nan_ok=True), key
+
+
+# --- files ---
+
+
+def test_a_judge_that_says_nothing_of_a_pair_is_refused(tmp_path: Path) -> None:
+    pairs = pair_rows("AB")
+    paths, judged = write_set(tmp_path, pairs, {"j": preference_rows(pairs, "AB").head(1)})
+    with pytest.raises(InputError, match=r"j\.parquet: 1 of the 2 pairs have no verdict"):
+        rows.load(paths, judged)
+
+
+def test_a_pair_in_two_parts_is_refused(tmp_path: Path) -> None:
+    pairs = pair_rows("AB")
+    paths, judged = write_set(tmp_path, [pairs, pairs.head(1)], {})
+    with pytest.raises(InputError, match="the pair 0000000000000000 is in two files"):
+        rows.load(paths, judged)
+
+
+def test_texts_in_any_script_have_their_lengths(tmp_path: Path) -> None:
+    pairs = pair_rows("AB", answer_a=["שלום", "x" * 100_000], answer_b=["", "é"])
+    frame = rows.load(*write_set(tmp_path, pairs, {}))
+    assert frame[rows.LENGTH_A].tolist() == [4, 100_000]
+    assert frame[rows.LENGTH_B].tolist() == [0, 1]
