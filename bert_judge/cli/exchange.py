@@ -74,8 +74,8 @@ def import_(
     format: Annotated[
         str | None,
         typer.Option(
-            help="lm_eval, lighteval, inspect, helm, openai_batch, judgelm, representation_judge, bert_as_a_judge, or rows; "
-            "left out: told by what is in the file."
+            help="lm_eval, lighteval, inspect, helm, openai_batch, judgelm, mm_vet, representation_judge, bert_as_a_judge, or "
+            "rows; left out: told by what is in the file."
         ),
     ] = None,
     references: Annotated[Path | None, typer.Option(help="File of right answers, where the framework's has none.")] = None,
@@ -83,12 +83,15 @@ def import_(
     scores: Annotated[Path | None, typer.Option(help="A judge's scores.json, for the column label.")] = None,
     model: Annotated[str | None, typer.Option(help="The model's name, in place of what the file says.")] = None,
     task: Annotated[str | None, typer.Option(help="The task's name, in place of what the file says.")] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="JudgeLM: a row per two answers, for a set of pairs.")] = False,
     force: Force = False,
 ) -> None:
     """Other frameworks' outputs as plain rows: question, references, candidate, model, task, label, id, attempt."""
     from bert_judge.cli.import_files import Request, import_files
+    from bert_judge.cli.import_pairs import import_pairs
 
-    import_files(Request(files, output, format, references, requests, scores, model, task, force))
+    asked = Request(files, output, format, references, requests, scores, model, task, force)
+    (import_pairs if pairs else import_files)(asked)
 
 
 def export(

@@ -61,6 +61,24 @@ def import_files(request: Request) -> None:
     Raises:
         InputError: a file cannot be read, tells no model's name, or the output is there already; then nothing is written.
     """
+    check(request)
+    output, found = request.output, Found()
+    with tables.atomic(output) as temporary:
+        with writer(output, temporary) as write:
+            rows = (row for path in request.files for row in _rows(path, request, found))
+            while some := list(islice(rows, CHUNK_ROWS)):
+                write(some)
+        if not found.answers:
+            raise frameworks.no_answer(request.files[0], found)
+    typer.echo(f"{output}: {found.answers:,} answers")
+
+
+def check(request: Request) -> None:
+    """Whether what was asked for can be done.
+
+    Raises:
+        InputError: the output is there already or is a file that is read, or nobody knows the format.
+    """
     output = request.output
     if output.exists() and not request.force:
         raise InputError(f"{output}: is there already; add --force to write over it, or name another with -o")
@@ -68,15 +86,6 @@ def import_files(request: Request) -> None:
         raise InputError(f"--format {request.format}: unknown; there are {', '.join(NAMES)} and {ROWS}")
     if any(path.resolve() == output.resolve() for path in request.files):
         raise InputError(f"{output}: is a file that is read; name another with -o")
-    found = Found()
-    with tables.atomic(output) as temporary:
-        with _writer(output, temporary) as write:
-            rows = (row for path in request.files for row in _rows(path, request, found))
-            while some := list(islice(rows, CHUNK_ROWS)):
-                write(some)
-        if not found.answers:
-            raise frameworks.no_answer(request.files[0], found)
-    typer.echo(f"{output}: {found.answers:,} answers")
 
 
 def imported(path: Path, format: str, output: Path) -> None:
@@ -127,26 +136,26 @@ def _answers(path: Path, request: Request, found: Found) -> Iterator[tuple[str, 
     yield from frameworks.answers(read, frameworks.records(path, format, second), found)
 
 
-def _writer(output: Path, temporary: Path) -> Any:
-    """The writer for an output's ending: a context manager that gives a function that takes rows."""
+def writer(output: Path, temporary: Path, schema: pa.Schema = SCHEMA) -> Any:
+    """The writer for an output's ending: a context manager that gives a function that takes rows with the schema's columns."""
     writers = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
     if output.suffix.lower() not in writers:
         raise InputError(f"{output}: let its name end in {', '.join(writers)}")
-    return writers[output.suffix.lower()](temporary)
+    return writers[output.suffix.lower()](temporary, schema)
 
 
 @contextmanager
-def _jsonl(path: Path) -> Iterator[Callable[[Rows], None]]:
+def _jsonl(path: Path, _: pa.Schema = SCHEMA) -> Iterator[Callable[[Rows], None]]:
     with path.open("w", encoding="utf-8") as file:
         yield lambda rows: file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 @contextmanager
-def _csv(path: Path) -> Iterator[Callable[[Rows], None]]:
+def _csv(path: Path, schema: pa.Schema) -> Iterator[Callable[[Rows], None]]:
     with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file)
-        lines.writerow(SCHEMA.names)
-        yield lambda rows: lines.writerows([_cell(row[name]) for name in SCHEMA.names] for row in rows)
+        lines.writerow(schema.names)
+        yield lambda rows: lines.writerows([_cell(row[name]) for name in schema.names] for row in rows)
 
 
 def _cell(value: Any) -> Any:
@@ -154,6 +163,6 @@ def _cell(value: Any) -> Any:
 
 
 @contextmanager
-def _parquet(path: Path) -> Iterator[Callable[[Rows], None]]:
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as file:
-        yield lambda rows: file.write_table(pa.Table.from_pylist(list(rows), SCHEMA))
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[Callable[[Rows], None]]:
+    with pq.ParquetWriter(path, schema, compression="zstd") as file:
+        yield lambda rows: file.write_table(pa.Table.from_pylist(list(rows), schema))

@@ -19,6 +19,7 @@ from bert_judge.importers import (
     judgelm,
     lighteval,
     lm_eval,
+    mm_vet,
     openai_batch,
     representation_judge,
     values,
@@ -37,6 +38,7 @@ NAMES = {
     "helm": "a scenario state of HELM",
     "openai_batch": "responses of OpenAI's batch interface",
     "judgelm": "samples of JudgeLM",
+    "mm_vet": "answers to MM-Vet",
     "representation_judge": "results of Representation-as-a-Judge",
     "bert_as_a_judge": "candidates of BERT-as-a-Judge",
 }
@@ -58,7 +60,8 @@ def detect(path: Path) -> str | None:
         return _document(json_items.top_keys(path))
     if formats.ENDINGS.get(ending) in ("jsonl", "parquet"):
         columns = set(open_rows(path).columns)
-        by_keys = {"lm_eval": lm_eval.KEYS, "judgelm": judgelm.KEYS, "openai_batch": openai_batch.KEYS}
+        by_keys = {"lm_eval": lm_eval.KEYS, "judgelm": judgelm.KEYS, "mm_vet": mm_vet.SAMPLE_KEYS}
+        by_keys |= {"openai_batch": openai_batch.KEYS}
         found = next((name for name, keys in by_keys.items() if columns >= keys), None)
         return found or ("lighteval" if lighteval.recognises(columns) else None)
     return None
@@ -69,6 +72,8 @@ def _document(keys: list[str]) -> str | None:
         return "helm"
     if set(keys) >= {"eval", "plan"}:
         return "inspect"
+    if mm_vet.recognises(keys):
+        return "mm_vet"
     if keys == [json_items.LIST, json_items.TEXT]:
         return "bert_as_a_judge"
     return "representation_judge" if set(keys) >= {json_items.LIST, *representation_judge.KEYS} else None
@@ -92,6 +97,8 @@ def reader(path: Path, framework: str, second: Beside = Beside()) -> Reader:  # 
             return helm.Reader(path)
         case "judgelm":
             return judgelm.Reader(path, references)
+        case "mm_vet":
+            return mm_vet.Reader(path)
         case "openai_batch":
             return openai_batch.Reader(path, openai_batch.Asked(second.requests) if second.requests else None, references)
         case "representation_judge":
@@ -113,6 +120,8 @@ def records(path: Path, framework: str, second: Beside = Beside()) -> Iterator[t
             yield from _objects(path, helm.LIST)
         case "representation_judge":
             yield from _objects(path, representation_judge.LIST)
+        case "mm_vet":
+            yield from mm_vet.records(path, second.references)
         case "bert_as_a_judge":
             if second.references is None:
                 raise InputError(f"{path}: holds answers alone; name the file of questions and references with --references")

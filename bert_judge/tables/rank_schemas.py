@@ -31,7 +31,9 @@ PAIR_MEASURES = {
 SET = Column("set", pa.string(), "name of the set of pairs in the configuration")
 LEVEL = Column("level", pa.string(), "'task', or 'all' for the set's pairs of all tasks together", allowed=("all", "task"))
 TASK = Column("task", pa.string(), "name of the task, or 'all'")
-JUDGE = Column("judge", pa.string(), "name of the judge; '(people)' for the labels and votes, '(majority class)' for the commonest label")
+JUDGE = Column(
+    "judge", pa.string(), "name of the judge; '(people)' for the labels and votes, '(majority class)' for the commonest label"
+)
 QUESTIONS = Column("questions", pa.int64(), "distinct questions among them")
 
 PAIR_AGREEMENT = Schema(
@@ -98,7 +100,9 @@ RANK_CORRELATIONS = Schema(
         Column("by", pa.string(), "what that order is by: strength in pairs, or accuracy of answers", allowed=("pairs", "answers")),
         Column("models", pa.int64(), "models with a place in both orders"),
         Column("questions", pa.int64(), "distinct questions of pairs and answers together"),
-        Column("rank_correlation", pa.float64(), "Kendall's tau-b between the two orders; null where it is undefined", nullable=True),
+        Column(
+            "rank_correlation", pa.float64(), "Kendall's tau-b between the two orders; null where it is undefined", nullable=True
+        ),
         Column("low", pa.float64(), "lower end of its 95% interval, both from the same bootstrap over questions", nullable=True),
         Column("high", pa.float64(), "upper end of it", nullable=True),
     ),

@@ -186,6 +186,8 @@ def made(folder: Path, framework: str, rows: list[Any] | None = None) -> Path:
             return jsonl(folder / "output.jsonl", rows or [batch_response()])
         case "judgelm":
             return jsonl(folder / "samples.jsonl", rows or [judgelm_row()])
+        case "mm_vet":
+            return document(folder / "emu.json", {f"v1_{n}": said for n, said in enumerate(rows or ["It is Paris."])})
         case "representation_judge":
             return document(folder / "Meta-Llama-3-8B_capitals_results.json", rows or [representation_row()])
         case _:

@@ -102,7 +102,9 @@ def test_questions_are_the_units(tmp_path: Path) -> None:
     """Fifty pairs of five questions are five observations: the interval is wide, and the number of questions is told."""
     answers = "A" * 30 + "B" * 20
     alone, clustered = pair_rows("A" * 50), pair_rows("A" * 50, sample_id=[f"q{n // 10}" for n in range(50)])
-    found = [measured(tmp_path / name, pairs, j=preference_rows(pairs, answers)) for name, pairs in (("a", alone), ("c", clustered))]
+    found = [
+        measured(tmp_path / name, pairs, j=preference_rows(pairs, answers)) for name, pairs in (("a", alone), ("c", clustered))
+    ]
     wide, narrow = (frame.loc[("all", "all", "j", "agreement")] for frame in reversed(found))
     assert (wide["questions"], narrow["questions"]) == (5, 50)
     assert wide["high"] - wide["low"] > 2 * (narrow["high"] - narrow["low"])
@@ -171,11 +173,13 @@ def test_nobody_beats_the_others_majority(votes: list[list[str]]) -> None:
 def test_swapping_the_answers_changes_nothing_but_the_place(told: list[tuple[str, str, str]]) -> None:
     other = str.maketrans("AB", "BA")
     labels, there, back = ("".join(letters) for letters in zip(*told, strict=True))
-    tables_of = []
+    tables_of: list[pd.DataFrame] = []
     for label, one, two in ((labels, there, back), (labels.translate(other), back.translate(other), there.translate(other))):
         pairs = pair_rows(label)
         said = preference_rows(pairs, one, two).rename(columns=lambda name: name if name.endswith("_id") else f"j_{name}")
-        lengths = {rows.LENGTH_A: 10, rows.LENGTH_B: 5} if label == labels and one == there else {rows.LENGTH_A: 5, rows.LENGTH_B: 10}
+        lengths = (
+            {rows.LENGTH_A: 10, rows.LENGTH_B: 5} if label == labels and one == there else {rows.LENGTH_A: 5, rows.LENGTH_B: 10}
+        )
         tables_of.append(pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**lengths))
     one_way, other_way = (
         {(row["judge"], row["measure"]): row["value"] for row in agreement.measures(frame, ["j"])} for frame in tables_of

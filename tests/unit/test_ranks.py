@@ -29,10 +29,14 @@ def pairs_of(meetings: list[tuple[str, str]], labels: str, **columns: Any) -> pd
 
 
 def run(
-    folder: Path, pairs: pd.DataFrame, said: dict[str, pd.DataFrame], scores: list[Path] | None = None, judges: list[str] | None = None
+    folder: Path,
+    pairs: pd.DataFrame,
+    said: dict[str, pd.DataFrame],
+    scores: list[Path] | None = None,
+    judges: list[str] | None = None,
 ) -> dict[str, pd.DataFrame]:
     paths, judged = write_set(folder, pairs, said)
-    build_ranks({"sets": ["s"], "judges": judges or []}, {"s": paths}, {"s": judged}, scores or [], folder / "made")
+    build_ranks({"sets": {"s": list(said)}, "judges": judges or []}, {"s": paths}, {"s": judged}, scores or [], folder / "made")
     return {name: tables.read(folder / "made" / f"{name}.parquet", schema) for name, schema in MADE.items()}
 
 
@@ -118,7 +122,7 @@ def test_the_order_of_files_and_rows_does_not_matter(tmp_path: Path) -> None:
     one = run(tmp_path / "one", pairs, {"j": said})
     shuffled, turned = pairs.sample(frac=1, random_state=1), said.sample(frac=1, random_state=2)
     paths, judged = write_set(tmp_path / "two", [shuffled.tail(40), shuffled.head(50)], {"j": turned})
-    build_ranks({"sets": ["s"], "judges": []}, {"s": paths}, {"s": judged}, [], tmp_path / "two" / "made")
+    build_ranks({"sets": {"s": ["j"]}, "judges": []}, {"s": paths}, {"s": judged}, [], tmp_path / "two" / "made")
     for name, schema in MADE.items():
         pd.testing.assert_frame_equal(one[name], tables.read(tmp_path / "two" / "made" / f"{name}.parquet", schema))
 
@@ -134,4 +138,4 @@ def test_a_file_that_is_no_table_of_pairs_is_named(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.parquet"
     pd.DataFrame({"a": [1]}).to_parquet(wrong)
     with pytest.raises(InputError, match=r"wrong\.parquet: a pairs table needs the column"):
-        build_ranks({"sets": ["s"], "judges": []}, {"s": [wrong]}, {"s": {}}, [], tmp_path)
+        build_ranks({"sets": {"s": []}, "judges": []}, {"s": [wrong]}, {"s": {}}, [], tmp_path)

@@ -164,7 +164,9 @@ def test_lengths_that_are_all_alike_control_nothing() -> None:
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"), st.sampled_from([0.0, 0.5, 1.0])), min_size=3, max_size=20))
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"), st.sampled_from([0.0, 0.5, 1.0])), min_size=3, max_size=20)
+)
 def test_strengths_give_the_points_that_were_won(rows: list[tuple[str, str, float]]) -> None:
     """At the maximum, every model's expected points are its real ones, but for the prior's pull."""
     rows = [row for row in rows if row[0] != row[1]] + [("a", "b", 0.5), ("b", "c", 0.5)]

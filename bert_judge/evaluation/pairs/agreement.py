@@ -90,7 +90,8 @@ def _with_labels(rows: pd.DataFrame) -> Iterator[Measured]:
 def _of_places(rows: pd.DataFrame) -> Iterator[Measured]:
     """As JudgeLM counts it: a verdict moves to the first place when A is better off being shown first, by half a point or more."""
     both = rows[rows["consistent"].notna()]
-    shift = (both["forward"].map(POINTS) - both["backward"].map(POINTS)).to_numpy(dtype=float)
+    there, back = (both[order].map(POINTS).to_numpy(dtype=float) for order in ("forward", "backward"))
+    shift = there - back
     yield "consistency", both, _share(both, both["consistent"])
     yield "first_place", both, _share(both, shift > 0)
     yield "second_place", both, _share(both, shift < 0)

@@ -33,7 +33,7 @@ def build_ranks(
     """Write the tables of `MADE`.
 
     Args:
-        spec: as `Plan.ranks_spec` makes it: `sets`, and `judges` of single answers.
+        spec: as `Plan.ranks_spec` makes it: `sets` with the judges of each, and `judges` of single answers.
         pairs: set → its parts.
         preferences: set → judge → its verdicts on the set.
         scores: score tables; those that share questions with a set are compared with it.
@@ -44,8 +44,7 @@ def build_ranks(
     """
     made: dict[str, list[dict[str, Any]]] = {name: [] for name in MADE}
     answers = load_verdicts(scores, spec["judges"])
-    for name in spec["sets"]:
-        judges = list(preferences[name])
+    for name, judges in spec["sets"].items():
         frame = rows.load(pairs[name], preferences[name])
         for row in agreement.measures(frame, judges):
             made["pair_agreement"].append({"set": name, **row})
@@ -74,6 +73,8 @@ def _accuracies(frame: pd.DataFrame, judges: Sequence[str], drawn: Draws) -> dic
     found = {}
     for judge in judges:
         said = frame[f"{judge}_verdict"]
-        right, valid = (drawn.totals(hits.to_numpy(dtype=float), cell, len(models)) for hits in (said == "correct", said != "invalid"))
+        right, valid = (
+            drawn.totals(hits.to_numpy(dtype=float), cell, len(models)) for hits in (said == "correct", said != "invalid")
+        )
         found[judge] = (list(models), share(right, valid))
     return found

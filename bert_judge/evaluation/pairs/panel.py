@@ -70,5 +70,3 @@ def people_alone(votes: pd.Series, draws: Draws) -> Interval:
     """People's own agreement with the majority of the others. Arguments as for `measured`."""
     nobody = pd.Series([""] * len(votes))
     return measured(nobody, votes, draws).people
-
-

@@ -109,5 +109,3 @@ def _correlation(models: list[str], strength: Floats, others: list[str], lines: 
     two = lines[:, [others.index(m) for m in shared]]
     tau = resampling.rank_correlations(one, two)
     return {"models": len(shared), "rank_correlation": tau.value, "low": tau.low, "high": tau.high}
-
-

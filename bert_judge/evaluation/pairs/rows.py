@@ -39,7 +39,9 @@ def load(pairs: Sequence[Path], preferences: Mapping[str, Path]) -> pd.DataFrame
         parts.append(part.assign(**lengths)[PAIR_COLUMNS])
     frame = pd.concat(parts, ignore_index=True).sort_values(["task", "pair_id"], ignore_index=True)
     if (repeated := frame["pair_id"].duplicated()).any():
-        raise InputError(f"{pairs[0].parent}: the pair {frame.loc[repeated, 'pair_id'].iloc[0]} is in two files; delete them, run again")
+        raise InputError(
+            f"{pairs[0].parent}: the pair {frame.loc[repeated, 'pair_id'].iloc[0]} is in two files; delete them, run again"
+        )
     for judge, path in preferences.items():
         said = tables.read(path, tables.PREFERENCES)[["pair_id", *KEPT]]
         said = said.rename(columns={column: f"{judge}_{column}" for column in KEPT})

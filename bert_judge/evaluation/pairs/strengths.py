@@ -107,15 +107,15 @@ def strengths(contests: Contests, draws: Draws, controlled: bool = False) -> Flo
 
     versus, length = contests.versus, contests.length if controlled else np.zeros(len(contests.cell))
     design = np.column_stack([versus[contests.cell], length])
-    model = LogisticRegression(C=PRIOR**2, fit_intercept=False, solver="newton-cholesky", tol=1e-10)
+    model = LogisticRegression(C=PRIOR**2, fit_intercept=False, solver="lbfgs", tol=1e-6, max_iter=1000)
     won = np.repeat([1, 0], len(design))
     model.fit(np.vstack([design, design]), won, sample_weight=np.concatenate([contests.points, 1 - contests.points]))
     found = np.asarray(model.coef_[0], dtype=float)
     chance = expit(design @ found)
     gradient = draws.totals((contests.points - chance)[:, None] * design) - found / PRIOR**2
     steps = np.linalg.solve(_curvature(versus, contests.cell, chance * (1 - chance), length, draws), gradient[:, :, None])[:, :, 0]
-    # Line 0 is the fit itself; its step is what the solver left.
-    lines = (found + np.vstack([np.zeros_like(found), steps[1:]]))[:, :-1]
+    # The step of line 0 is what the solver left to do.
+    lines = (found + steps)[:, :-1]
     return lines - lines.mean(axis=1, keepdims=True)
 
 
@@ -135,7 +135,9 @@ def _curvature(versus: Floats, cell: NDArray[np.intp], spread: Floats, length: F
 
 def win_rates(contests: Contests, draws: Draws) -> Floats:
     """Share of points that each model got, as observed and in each resample: shape (1 + resamples, models)."""
-    games, points = (draws.totals(values, contests.cell, len(contests.cells)) for values in (np.ones(len(contests.cell)), contests.points))
+    games, points = (
+        draws.totals(values, contests.cell, len(contests.cells)) for values in (np.ones(len(contests.cell)), contests.points)
+    )
     return _per_model(contests, points, games)
 
 
