@@ -138,7 +138,7 @@ def _answers(path: Path, request: Request, found: Found) -> Iterator[tuple[str, 
 
 def writer(output: Path, temporary: Path, schema: pa.Schema = SCHEMA) -> Any:
     """The writer for an output's ending: a context manager that gives a function that takes rows with the schema's columns."""
-    writers = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+    writers: dict[str, Callable[[Path, pa.Schema], Any]] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
     if output.suffix.lower() not in writers:
         raise InputError(f"{output}: let its name end in {', '.join(writers)}")
     return writers[output.suffix.lower()](temporary, schema)

@@ -62,6 +62,9 @@ def over(questions: ArrayLike, seed: int = 0, resamples: int = RESAMPLES) -> Dra
     """
     code, distinct = pd.factorize(np.asarray(questions), sort=True)
     groups = len(distinct)
-    drawn = np.random.default_rng(seed).multinomial(groups, np.full(groups, 1 / groups), size=resamples) if groups else []
-    weights = np.vstack([np.ones((1, groups)), np.reshape(drawn, (-1, groups))]) if groups else np.ones((1, 0))
+    once = np.ones((1, groups))
+    if not groups:
+        return Draws(code, once.astype(np.float32))
+    drawn = np.random.default_rng(seed).multinomial(groups, np.full(groups, 1 / groups), size=resamples)
+    weights = np.vstack([once, drawn])
     return Draws(code, weights.astype(np.float32))
