@@ -15,6 +15,7 @@ if not workflow.overwrite_configfiles:
 
 
 include: "rules/common.smk"
+include: "rules/pairs_common.smk"
 include: "rules/prepare.smk"
 include: "rules/tasks.smk"
 include: "rules/candidates.smk"
@@ -26,6 +27,7 @@ include: "rules/scores.smk"
 include: "rules/standings.smk"
 include: "rules/audit.smk"
 include: "rules/attacks.smk"
+include: "rules/pairs.smk"
 include: "rules/report.smk"
 
 
@@ -36,6 +38,7 @@ wildcard_constraints:
     model=one_of([*PLAN.answering, *PLAN.selections]),
     judge=one_of(PLAN.config.judges),
     dataset=one_of(PLAN.config.datasets),
+    pair_set=one_of(PLAN.config.pairs),
 
 
 # Downloads happen here and nowhere else: on a cluster, on the node that has a network.
@@ -68,6 +71,7 @@ rule judges:
     input:
         expand("results/judges/{judge}/judge.json", judge=trained_judges()),
         expand("results/judges/{judge}/cascade.json", judge=PLAN.judges("cascade")),
+        expand("results/judges/{judge}/judge.json", judge=PLAN.trained_pair_judges),
 
 
 rule scores:
@@ -90,6 +94,16 @@ rule attacks:
         attack_files(),
 
 
+rule pairs:
+    input:
+        [path for name in PLAN.config.pairs for path in pair_files(name)],
+
+
+rule preferences:
+    input:
+        preference_files(),
+
+
 rule report:
     input:
         "results/report.html",
@@ -102,6 +116,7 @@ rule all:
         rules.report.input,
         rules.scores.input,
         rules.judges.input,
+        rules.preferences.input,
 
 
 onsuccess:

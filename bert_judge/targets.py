@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bert_judge import selections, shards, tables
-from bert_judge.config import BertJudge, CascadeJudge
+from bert_judge.config import BertJudge, CascadeJudge, PairwiseJudge
 from bert_judge.plan import ATTACKS, Plan
 
 # Jobs are processes of their own, perhaps on other machines: they inherit what the run was asked for.
 VARIABLE = "BERT_JUDGE_TARGETS"
+PAIRS = re.compile(r"results/(?:pairs/(?P<set>[^/]+)/.+|labels/(?P<judge>[^/]+)/pairs/(?P<compared>[^/]+)\.parquet)")
 ANSWERS = re.compile(r"results/(?:candidates|scores|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
 TRAINED = re.compile(r"results/judges/(?P<judge>[^/]+)/.+")
 DATASET = re.compile(r"results/datasets/(?P<dataset>[^/]+)/.+")
@@ -184,6 +185,10 @@ def _of_target(plan: Plan, target: str) -> Needs:
         return _training(plan, [found["dataset"]])
     if found := TRAINED.fullmatch(target):
         return _taught(plan, [found["judge"]])
+    if target in ("pairs", "preferences"):
+        return _paired(plan, plan.config.pairs) | _taught(plan, plan.pair_judges)
+    if found := PAIRS.fullmatch(target):
+        return _paired(plan, [found["set"] or found["compared"]]) | _taught(plan, [found["judge"]] if found["judge"] else [])
     if found := ANSWERS.fullmatch(target):
         judges = [found["judge"]] if found["judge"] else plan.config.score_with if "/scores/" in target else []
         judged = _judged(plan, judges, [(found["model"], found["task"])])
@@ -191,7 +196,7 @@ def _of_target(plan: Plan, target: str) -> Needs:
     if target == "attacks" or target.startswith("results/attacks/"):
         return _attacks(plan)
     everything = _judged(plan, plan.config.score_with, plan.scored) | _taught(plan, plan.config.score_with) | _attacks(plan)
-    everything |= _training(plan, plan.config.datasets)
+    everything |= _training(plan, plan.config.datasets) | _paired(plan, plan.config.pairs)
     return {(None, model, task) for _, model, task in everything} if target == "candidates" else everything
 
 
@@ -220,10 +225,24 @@ def _taught(plan: Plan, judges: Iterable[str]) -> Needs:
         match plan.config.judges.get(judge):
             case BertJudge(dataset=str(dataset)):
                 found |= _training(plan, [dataset])
+            case PairwiseJudge(pairs=list(sets)):
+                found |= _paired(plan, sets)
             case CascadeJudge() as cascade:
                 found |= _training(plan, [cascade.dataset]) | _taught(plan, cascade.judges)
                 held_out = selections.HeldOut(cascade.dataset).name
                 found |= {(member, held_out, selections.VALIDATION) for member in plan.learners(judge)}
+    return found
+
+
+def _paired(plan: Plan, sets: Iterable[str]) -> Needs:
+    """What these sets of pairs are made of, and what labels them."""
+    found: Needs = set()
+    for name in sets:
+        if (entry := plan.config.pairs.get(name)) is not None:
+            answers = plan.pair_answers(name)
+            found |= {(None, *table) for table in answers}
+            if entry.gold:
+                found |= _judged(plan, [entry.gold], answers) | _taught(plan, [entry.gold])
     return found
 
 

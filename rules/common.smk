@@ -66,7 +66,8 @@ def prompted_judges(generator):
 
 def asked():
     """(model, task) of every answer table that is needed."""
-    return sorted({*PLAN.scored, *(pair for dataset in PLAN.config.datasets for pair in PLAN.labelled(dataset))})
+    trained_on = {pair for dataset in PLAN.config.datasets for pair in PLAN.labelled(dataset)}
+    return sorted({*PLAN.scored, *trained_on, *(pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name))})
 
 
 def judged():

@@ -24,6 +24,8 @@ from bert_judge.config.models import (
     Style,
     VLLMModel,
 )
+from bert_judge.config.pairs import PairColumns, PairSet
+from bert_judge.config.pairwise import PairAugment, PairwiseJudge
 from bert_judge.config.probes import BASIC_POOLINGS
 from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
 from bert_judge.config.whole import Config, json_schema, parse
@@ -55,6 +57,10 @@ __all__ = [
     "Mix",
     "Model",
     "OpenAIModel",
+    "PairAugment",
+    "PairColumns",
+    "PairSet",
+    "PairwiseJudge",
     "Price",
     "ProbeAspect",
     "SimulatedJudge",

@@ -40,12 +40,12 @@ def _locate(schema: Mapping[str, Any], loc: Sequence[str | int]) -> tuple[list[s
     for part in loc:
         if part == "[key]":
             break
+        # What may be left out adds no level.
+        here = _if_given(here)
         if "discriminator" in here:
             here = schema_words.resolve(schema, {"$ref": here["discriminator"]["mapping"][part]})
             continue
-        kinds = [kind for kind in here.get("anyOf", ()) if kind.get("type") != "null"]
-        # What may be left out adds no level.
-        here = schema_words.resolve(schema, kinds[0] if len(kinds) == 1 else here)
+        here = schema_words.resolve(schema, here)
         if "anyOf" in here or "prefixItems" in here:
             break
         path.append(part)
@@ -57,6 +57,12 @@ def _locate(schema: Mapping[str, Any], loc: Sequence[str | int]) -> tuple[list[s
             # An unknown key: the caller looks at the block it stands in.
             break
     return path, here
+
+
+def _if_given(fragment: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a value must be that may be left out, when it is given."""
+    kinds = [kind for kind in fragment.get("anyOf", ()) if kind.get("type") != "null"]
+    return kinds[0] if len(kinds) == 1 else fragment
 
 
 def _shape_line(
@@ -73,7 +79,7 @@ def _shape_line(
             return f"{place}: is missing; {_meaning(schema, fragment)}"
         case "union_tag_invalid" | "union_tag_not_found":
             tag = str(error["ctx"]["discriminator"]).strip("'")
-            known = ", ".join(fragment["discriminator"]["mapping"])
+            known = ", ".join(_if_given(fragment)["discriminator"]["mapping"])
             if error["type"] == "union_tag_not_found":
                 return f"{place}.{tag}: is missing; add one of {known}"
             return f"{place}.{tag}: unknown {tag} {error['ctx']['tag']!r}; known are: {known}"
@@ -140,7 +146,7 @@ def _keys(raw: Raw, block: str) -> list[str]:
 
 
 def _dangling(raw: Raw) -> list[str]:
-    defined = {block: _keys(raw, block) for block in ("imports", "judges", "datasets")}
+    defined = {block: _keys(raw, block) for block in ("imports", "judges", "datasets", "pairs")}
     tasks = listed_tasks(raw)
     lines = [
         f"{where}: {name!r} is not defined under {block}; there are: {', '.join(defined[block]) or 'none'}"
@@ -172,6 +178,10 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
     for key, entry in entries(raw, "judges").items():
         yield from ((f"judges.{key}.dataset", name, "datasets") for name in texts(entry.get("dataset")))
         yield from ((f"judges.{key}.judges", name, "judges") for name in texts(entry.get("judges")))
+        yield from ((f"judges.{key}.pairs", name, "pairs") for name in texts(entry.get("pairs")))
+    for key, entry in entries(raw, "pairs").items():
+        yield from ((f"pairs.{key}.from", name, "imports") for name in texts(entry.get("from")))
+        yield from ((f"pairs.{key}.{part}", name, "judges") for part in ("gold", "judges") for name in texts(entry.get(part)))
     for key, entry in entries(raw, "datasets").items():
         yield from ((f"datasets.{key}.teacher", name, "judges") for name in texts(entry.get("teacher")))
     for where in ("score_with", "gold"):
@@ -190,6 +200,9 @@ def _repeated(raw: Raw) -> list[str]:
     for block in ("models", "judges"):
         lists |= {f"{block}.{key}.from": texts(entry.get("from")) for key, entry in entries(raw, block).items()}
     lists |= {f"judges.{key}.judges": texts(entry.get("judges")) for key, entry in entries(raw, "judges").items()}
+    lists |= {f"judges.{key}.pairs": texts(entry.get("pairs")) for key, entry in entries(raw, "judges").items()}
+    for key, entry in entries(raw, "pairs").items():
+        lists |= {f"pairs.{key}.{part}": texts(entry.get(part)) for part in ("tasks", "models", "judges")}
     for key, dataset in entries(raw, "datasets").items():
         lists |= {f"datasets.{key}.{part}": texts(dataset.get(part)) for part in ("tasks", "models")}
     return [

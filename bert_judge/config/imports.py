@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from bert_judge.config.blocks import Block, Name, Value
+from bert_judge.config.pairs import PairColumns
 
 Format = Literal["auto", "parquet", "csv", "jsonl", "lm_eval", "lighteval", "inspect", "helm", "judgelm", "representation_judge"]
 
@@ -61,7 +62,9 @@ class Import(Block):
     format: Format = "auto"
     """`auto` goes by the file's ending, and knows the frameworks' files by their content"""
     columns: Columns = Columns()
-    """the file's column names"""
+    """the file's column names, where a row is one answer"""
+    pair_columns: PairColumns = PairColumns()
+    """the file's column names, where a row is two answers"""
     aspects: AspectColumns | None = None
     """where the file holds values of aspects, if it does"""
     where: dict[str, Value | list[Value]] = {}

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from bert_judge.config.blocks import Block, Names, Share, as_list
 from bert_judge.config.encoder import Input, Training
 from bert_judge.config.models import LanguageModel
+from bert_judge.config.pairwise import PairwiseJudge
 
 Extraction = Literal["final_answer", "boxed", "choice", "last_number", "whole"]
 ExtractionList = Annotated[list[Extraction], Field(min_length=1)]
@@ -135,6 +136,6 @@ class CascadeJudge(Block):
 
 
 Judge = Annotated[
-    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge, CascadeJudge],  # noqa: UP007
+    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge, CascadeJudge, PairwiseJudge],  # noqa: UP007
     Field(discriminator="kind"),
 ]

@@ -15,6 +15,7 @@ from bert_judge.config.datasets import Dataset
 from bert_judge.config.imports import Import
 from bert_judge.config.judges import Judge
 from bert_judge.config.models import Model, Price
+from bert_judge.config.pairs import PairSet
 from bert_judge.config.tasks import Tasks
 from bert_judge.errors import ConfigError
 
@@ -48,6 +49,8 @@ class Config(Block):
     """a sample of the answers that people label, so that a judge's accuracies can be corrected"""
     attacks: Attacks | None = None
     """made-up answers that try to fool judges"""
+    pairs: dict[Name, PairSet] = {}
+    """name → two answers to each question, for judges of kind pairwise"""
 
 
 def parse(raw: Mapping[str, Any]) -> Config:

@@ -41,6 +41,7 @@ class Card:
         backbone, backbone_revision: what the training started from.
         spec: the judge's resolved configuration.
         program: name and version of the program that wrote the file.
+        pairwise: how a judge of two answers reads them (`compare`), and the weight of a tie (`log_nu`); empty for other judges.
     """
 
     input: Input = field(default_factory=Input)
@@ -50,6 +51,7 @@ class Card:
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)
     program: str = f"bert-judge {__version__}"
+    pairwise: dict[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Written last: a folder with a card is a whole judge."""

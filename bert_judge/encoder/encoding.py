@@ -148,18 +148,18 @@ def fit(question: list[int], candidate: list[int], reference: list[int], room: i
     reference = reference[: max(room // 2, room - len(question) - len(candidate))]
     room -= len(reference)
     question_room = max(min(len(question), room // 4), room - len(candidate))
-    candidate = _middle_cut(candidate, room - min(len(question), question_room))
-    question = _end(question, room - len(candidate))
+    candidate = middle_cut(candidate, room - min(len(question), question_room))
+    question = end_of(question, room - len(candidate))
     return question, candidate, reference, True
 
 
-def _middle_cut(tokens: list[int], room: int) -> list[int]:
+def middle_cut(tokens: list[int], room: int) -> list[int]:
     """Keep a quarter of the room for the start of a text and the rest for its end."""
     if len(tokens) <= room:
         return tokens
     head = room // 4
-    return tokens[:head] + _end(tokens, room - head)
+    return tokens[:head] + end_of(tokens, room - head)
 
 
-def _end(tokens: list[int], room: int) -> list[int]:
+def end_of(tokens: list[int], room: int) -> list[int]:
     return tokens[len(tokens) - room :] if len(tokens) > room else tokens

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from bert_judge.encoder.backends.choice import Choice, choose
 from bert_judge.encoder.backends.protocol import Backend
 from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.checkpoint import Checkpoint
+from bert_judge.encoder.encoding import Encoded
 from bert_judge.encoder.inference import Scored
 from bert_judge.errors import InputError
 
@@ -80,6 +82,14 @@ class Engine:
         starts = np.cumsum([0, *counts[:-1]])
         cut = np.logical_or.reduceat(seen.truncated, starts)
         return Scored(np.maximum.reduceat(seen.logits, starts), cut, np.add.reduceat(seen.tokens, starts))
+
+    def logits(self, rows: Sequence[Encoded]) -> np.ndarray:
+        """logit₁ − logit₀ of encoded rows, float64, shape (n,); the same for a row whatever the order of the rows."""
+        ordered = sorted(set(rows), key=lambda row: (len(row.ids), row.ids, row.types))
+        pad_id = cast(int, self.checkpoint.tokenizer.pad_token_id)
+        found = inference.logits(self._backend, ordered, pad_id, self.batch_tokens)
+        of = dict(zip(ordered, found.tolist(), strict=True))
+        return np.array([of[row] for row in rows], dtype=float)
 
     def stay_on_torch(self, why: str) -> None:
         """Run the model in memory from now on: a converted copy would not follow its changes."""

@@ -38,11 +38,22 @@ CHECKPOINTS_PER_RUN = 10
 
 @dataclass(frozen=True)
 class Examples:
-    """Encoded rows with their labels in [0, 1] and weights, each of length n."""
+    """Encoded rows with their labels in [0, 1] and weights, each of length n.
+
+    Attributes:
+        against: for each row another one, whose logit is taken off: what is learnt is which of the two is better. None: rows alone.
+    """
 
     rows: Sequence[Encoded]
     labels: Sequence[float]
     weights: Sequence[float]
+    against: Sequence[Encoded] | None = None
+
+    @property
+    def tokens(self) -> list[int]:
+        """Tokens of each example."""
+        own = [len(row.ids) for row in self.rows]
+        return own if self.against is None else [one + len(other.ids) for one, other in zip(own, self.against, strict=True)]
 
 
 def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_folder: str | Path) -> dict[str, float]:
@@ -58,7 +69,8 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         Figures of the run: steps, loss and those of `Speed.figures`.
     """
     work_folder = Path(work_folder)
-    order = batch_order([len(row.ids) for row in examples.rows], settings)
+    tokens = examples.tokens
+    order = batch_order(tokens, settings)
     model, config = checkpoint.model, checkpoint.model.config
     if not checkpoint.trained:
         _new_head(model, settings.seed)
@@ -67,7 +79,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     # New tokens have everything to learn; old ones are better left to what they mean in the whole language.
     embeddings.requires_grad_(checkpoint.card.input.format == "tags" or not settings.freeze_embeddings)
     pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
-    speed = Speed(model, sum(len(examples.rows[i].ids) for i in order), best_dtype(best_device()))
+    speed = Speed(model, sum(tokens[i] for i in order), best_dtype(best_device()))
     trainer = _WeightedTrainer(
         model=model,
         args=_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
@@ -142,11 +154,14 @@ class _Ordered(Dataset[dict[str, Any]]):
 
     def __getitem__(self, position: int) -> dict[str, Any]:
         i = self.order[position]
-        return {"row": self.examples.rows[i], "label": self.examples.labels[i], "weight": self.examples.weights[i]}
+        item = {"row": self.examples.rows[i], "label": self.examples.labels[i], "weight": self.examples.weights[i]}
+        return item if self.examples.against is None else item | {"against": self.examples.against[i]}
 
 
 def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoothing: float) -> dict[str, torch.Tensor]:
-    tensors = collate([item["row"] for item in batch], pad_id, config)
+    # Those that are taken off come behind all others, so that the model reads both in one go.
+    rows = [item["row"] for item in batch] + [item["against"] for item in batch if "against" in item]
+    tensors = collate(rows, pad_id, config)
     labels = torch.tensor([item["label"] for item in batch], dtype=torch.float32)
     tensors["targets"] = labels * (1 - smoothing) + smoothing / 2
     tensors["weights"] = torch.tensor([item["weight"] for item in batch], dtype=torch.float32)
@@ -154,7 +169,8 @@ def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoot
 
 
 class _WeightedTrainer(Trainer):
-    """Cross-entropy of the two logits against soft, weighted labels; a faster head."""
+    """Cross-entropy of the two logits against soft, weighted labels; a faster head. Of rows with others against them, the logits'
+    difference stands in the place of the logit."""
 
     def __init__(self, settings: Training, **options: Any) -> None:
         self.settings = settings
@@ -172,7 +188,10 @@ class _WeightedTrainer(Trainer):
         outputs = model(**inputs)
         logits = outputs.logits.float()
         # Two logits with softmax are one logit with sigmoid: only their difference counts.
-        losses = binary_cross_entropy_with_logits(logits[:, 1] - logits[:, 0], targets, reduction="none")
+        found = logits[:, 1] - logits[:, 0]
+        if len(found) > len(targets):
+            found = found[: len(targets)] - found[len(targets) :]
+        losses = binary_cross_entropy_with_logits(found, targets, reduction="none")
         loss = (losses * weights).mean()
         return (loss, outputs) if return_outputs else loss
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Where = Mapping[str, Any]
 EVERY_MODEL = "*"
+# Column → what its cell means, given whether it comes from a CSV file.
+Converters = Mapping[str, Callable[[Any, bool], Any]]
 
 
 def distinct_models(entry: Import, path: Path) -> list[str]:
@@ -40,6 +42,7 @@ def read(
     needs: Collection[str] = ("question", "references", "candidate", "model", "label"),
     may: Collection[str] = (),
     model: str | None = None,
+    converters: Converters | None = None,
 ) -> pd.DataFrame:
     """Read an imported file under the names that this program uses.
 
@@ -49,6 +52,7 @@ def read(
         needs: the columns that the caller cannot do without, by this program's names.
         may: columns that are read when the file has them.
         model: only the rows of the model with this name in the file; `*` stands for every model.
+        converters: how the cells of the columns are read, for files whose rows are something else than an answer.
 
     Returns:
         One row per row that passes, in the file's order, with the columns asked for: `question`, `candidate` (null is ""), `model`
@@ -73,12 +77,18 @@ def read(
         columns = columns.keep([name == model for name in _converted(columns, spec, "model")])
     found = [name for name in dict.fromkeys([*needs, *may]) if spec["columns"][name] in columns.values]
     return pd.DataFrame(
-        {name: pd.Series(_converted(columns, spec, name), dtype=object if name in TEXT_COLUMNS else float) for name in found}
+        {
+            name: pd.Series(
+                _converted(columns, spec, name, converters),
+                dtype=object if converters or name in TEXT_COLUMNS else float,
+            )
+            for name in found
+        }
     )
 
 
 # How the cells of each column are read, given whether they come from a CSV file.
-_CONVERTERS: dict[str, Callable[[Any, bool], Any]] = {
+CONVERTERS: Converters = {
     "question": lambda cell, _: values.filled_text(cell),
     "references": values.filled_texts,
     "candidate": lambda cell, _: values.text(cell),
@@ -144,11 +154,11 @@ def _filtered(columns: formats.Columns, where: Where) -> formats.Columns:
     return columns
 
 
-def _converted(columns: formats.Columns, spec: Mapping[str, Any], name: str) -> list[Any]:
+def _converted(columns: formats.Columns, spec: Mapping[str, Any], name: str, converters: Converters | None = None) -> list[Any]:
     """What the cells of a column mean."""
     column = spec["columns"][name]
     # A column that is none of these was named by the caller and holds numbers.
-    convert, is_csv = _CONVERTERS.get(name, _number), columns.format == "csv"
+    convert, is_csv = (converters or CONVERTERS).get(name, _number), columns.format == "csv"
     meant = []
     for place, cell in zip(columns.places, columns.values[column], strict=True):
         try:

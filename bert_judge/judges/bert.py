@@ -78,6 +78,8 @@ class BERTJudge(AsMetric):
         revision: str = "local",
     ) -> None:
         self.checkpoint = checkpoints.load(path, input)
+        if self.checkpoint.card.pairwise:
+            raise InputError(f"{path}: a judge of two answers; load it with bert_judge.judges.pairwise.encoder.PairEncoderJudge")
         self.threshold = threshold
         self.calibrated = calibrated
         self.revisions = {name: revision}

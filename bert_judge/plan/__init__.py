@@ -12,7 +12,9 @@ from bert_judge.config import files as config_files
 from bert_judge.config import parse
 from bert_judge.errors import ConfigError
 from bert_judge.plan import faults as plan_faults
+from bert_judge.plan import pair_faults
 from bert_judge.plan.names import ATTACKS
+from bert_judge.plan.pairs import PairSpecs
 from bert_judge.plan.specs import Spec, Specs
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "make"]
@@ -31,11 +33,14 @@ STAGE_VERSIONS = {
     "standings": 2,
     "audit": 1,
     "attacks": 1,
+    "pairs": 1,
+    "pair_judge": 1,
+    "preferences": 1,
     "report": 1,
 }
 
 
-class Plan(Specs):
+class Plan(PairSpecs, Specs):
     """A checked configuration: its names resolved, and a spec for each of its tables."""
 
 
@@ -57,7 +62,7 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     data = _data_folder(raw)
     path_faults = plan_faults.of_paths(raw, data)
     faults += [*plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
-    faults += plan_faults.of_fit(config) if config else []
+    faults += [*plan_faults.of_fit(config), *pair_faults.of_fit(config)] if config else []
     if config is None or path_faults:
         # The rest of the checks reads the files of a sound configuration.
         raise ConfigError(faults)
@@ -65,7 +70,11 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     models, name_faults = model_keys.expand(config, in_files)
     plan = Plan(config, data, models)
     # Without the models of a file that cannot be read, how the rest fits together is anybody's guess.
-    faults += [*file_faults, *name_faults, *([] if file_faults else plan_faults.of_use(plan, in_files))]
+    faults += [
+        *file_faults,
+        *name_faults,
+        *([] if file_faults else [*plan_faults.of_use(plan, in_files), *pair_faults.of_use(plan)]),
+    ]
     if faults:
         raise ConfigError(faults)
     return plan

@@ -239,11 +239,11 @@ def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
         if all(model in plan.models for model in chosen):
             if not plan.labelled(name):
                 faults.append(f"datasets.{name}: none of its models has answers to its tasks; mend its models or tasks")
-            faults += _verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.labelled(name))
+            faults += verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.labelled(name))
     if not plan.scored:
         faults.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
     for judge in plan.config.score_with:
-        faults += _verdict_faults(plan, "score_with", judge, plan.scored)
+        faults += verdict_faults(plan, "score_with", judge, plan.scored)
     return faults
 
 
@@ -259,12 +259,12 @@ def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str
     return faults
 
 
-def _verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
+def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
     """One line when a judge that does not read answers has no verdicts on a table that is asked of it."""
     judge = plan.config.judges[name]
     if isinstance(judge, CascadeJudge):
         tables = list(tables)
-        return [fault for member in judge.judges for fault in _verdict_faults(plan, f"judges.{name}.judges", member, tables)]
+        return [fault for member in judge.judges for fault in verdict_faults(plan, f"judges.{name}.judges", member, tables)]
     for model, task in tables:
         if isinstance(judge, SimulatedJudge) and not isinstance(plan.models[model], SimulatedModel):
             return [f"{where}: {name!r} knows the truth about simulated models only, and {model!r} is none; use another judge"]

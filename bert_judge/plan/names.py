@@ -19,6 +19,7 @@ from bert_judge.config import (
     LLMJudge,
     LocalModel,
     Model,
+    PairwiseJudge,
     SimulatedModel,
     TaskSource,
 )
@@ -175,12 +176,12 @@ class Names:
         judges = {
             f"judge-{name}": {"repository": j.checkpoint or j.backbone, "revision": j.revision, "remote_code": False}
             for name, j in self.config.judges.items()
-            if isinstance(j, BertJudge)
+            if isinstance(j, BertJudge) or (isinstance(j, PairwiseJudge) and j.model is None)
         }
         judges |= {
             f"judge-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
             for name, j in self.config.judges.items()
-            if isinstance(j, LLMJudge) and isinstance(m := j.model, LocalModel)
+            if isinstance(j, LLMJudge | PairwiseJudge) and isinstance(m := j.model, LocalModel)
         }
         data_sets = {
             f"task-{name}": {

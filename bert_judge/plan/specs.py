@@ -193,8 +193,8 @@ class Specs(Names):
         return {**spec, "audit": self.corrected_spec() if self.corrects else self.audit_spec()} if self.config.audit else spec
 
     def _import(self, name: str) -> Spec:
-        # Aspects are part of a verdict, not of questions and answers.
-        return dump(self.config.imports[name], without={"path", "aspects"})
+        # Aspects are part of a verdict, not of questions and answers; pairs have a spec of their own.
+        return dump(self.config.imports[name], without={"path", "aspects", "pair_columns"})
 
 
 def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:

@@ -1,0 +1,157 @@
+"""A prompted language model as a judge of two answers: each order is a question of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bert_judge.candidates import with_run_time
+from bert_judge.generators.factory import make_generator
+from bert_judge.generators.protocol import Completion, Generator, Request
+from bert_judge.generators.stored import SHARD_ROWS, StoredGenerator
+from bert_judge.judges.llm import AGAIN, MODEL_FAILED, PROBABILITY, VLLM_SHARD_ROWS
+from bert_judge.judges.pairwise import prompting, verdicts
+from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
+from bert_judge.judges.verdicts import plain
+from bert_judge.prepare import load_manifest
+from bert_judge.shards import content_key
+from bert_judge.tasks import Sample
+
+log = logging.getLogger(__name__)
+
+CLAIMED = "an answer holds the same verdict line"
+SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
+
+
+class _Reading(NamedTuple):
+    """What a completion says: a verdict and its score, or none; what decided, or why there is none; asking again is of no use."""
+
+    verdict: str | None
+    score: float | None
+    reason: str
+    final: bool
+
+
+class PairLLMJudge:
+    """Implements `judges.pairwise.PairJudge` on any generator.
+
+    Where the model's answer is constrained and the back end gives log-probabilities, the score is P(A) + P(tie)/2 and the verdict the
+    likeliest of the three; else it is 1, 0.5 or 0. A text without a verdict is asked for once more, in one constrained word; then
+    that order is invalid, and so is the pair.
+
+    Args:
+        name: of the judge in the configuration, for messages.
+        settings: the values of `config.PairwiseJudge`; uses reasoning, seed and max_answer_chars.
+        generator: holds the model.
+    """
+
+    def __init__(self, name: str, settings: Mapping[str, Any], generator: Generator) -> None:
+        self.name, self.settings, self.generator = name, settings, generator
+        # The generator's own mapping: it may grow when the model is loaded.
+        self.revisions = generator.revisions
+
+    @classmethod
+    def from_run(
+        cls, spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
+    ) -> PairLLMJudge:
+        """The judge of a workflow run. What its model says stays in a store, so that a killed job pays only for what was never asked.
+
+        Args:
+            spec: `Plan.preferences_spec` of a judge with a model.
+            manifest: what says where the model's files lie; None for a model behind an address.
+            folder: of the store.
+            entry: the judge's block of the configuration, for what the spec leaves out.
+
+        Raises:
+            InputError: the manifest or, once it is needed, the model cannot be loaded.
+        """
+        name, settings = spec["judge"], spec["settings"]
+        path = None if manifest is None else Path(manifest)
+        revisions = {} if path is None else {name: load_manifest(path).revision}
+        asked = with_run_time(settings["model"], entry["model"]) if entry else settings["model"]
+        shard_rows = VLLM_SHARD_ROWS if asked["generator"] == "vllm" else SHARD_ROWS
+        make = partial(make_generator, name, asked, path)
+        return cls(name, settings, StoredGenerator(settings["model"], folder, make, revisions, path is None, shard_rows))
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
+        """See `judges.pairwise.PairJudge`. Two answers with the same text tie without a look by the model."""
+        opinions = self._opinions([order for pair in pairs for order in (pair, swapped(pair))])
+        return [both_orders(*two) for two in zip(opinions[::2], map(mirrored, opinions[1::2]), strict=True)]
+
+    def _opinions(self, orders: Sequence[Pair]) -> list[Opinion]:
+        """One opinion per order, A being what is shown first."""
+        same = Opinion("tie", SCORES["tie"], "the same answer twice")
+        cases = [
+            prompting.shown(pair, self.settings["seed"], self.settings["max_answer_chars"])
+            for pair in orders
+            if pair.answer_a.strip() != pair.answer_b.strip()
+        ]
+        found = iter(self._asked(cases))
+        return [same if pair.answer_a.strip() == pair.answer_b.strip() else next(found) for pair in orders]
+
+    def _asked(self, cases: Sequence[prompting.Shown]) -> list[Opinion]:
+        """One opinion per case; those without a verdict are asked for again, all together."""
+        reasoned = self.settings["reasoning"]
+        first = self._ask(cases, prompting.REASONED if reasoned else prompting.VERDICT_ONLY, constrained=not reasoned)
+        readings = [self._read(*two, constrained=not reasoned) for two in zip(cases, first, strict=True)]
+        unread = [n for n, reading in enumerate(readings) if reading.verdict is None and not reading.final]
+        if unread:
+            log.info("%s: %d of %d texts have no verdict; they are asked for again", self.name, len(unread), len(cases))
+        second = dict(zip(unread, self._ask([cases[n] for n in unread], prompting.AGAIN, constrained=True), strict=True))
+        opinions = []
+        for number, (case, reading) in enumerate(zip(cases, readings, strict=True)):
+            said = [first[number]]
+            if number in second:
+                said.append(second[number])
+                later = self._read(case, second[number], constrained=True)
+                reading = later._replace(reason=f"{reading.reason}; asked again: {later.reason}")
+            opinions.append(_opinion(case, reading, said))
+        return opinions
+
+    def _ask(self, cases: Sequence[prompting.Shown], form: str, constrained: bool) -> list[Completion]:
+        choices = prompting.CHOICES if constrained else None
+        requests = [
+            Request(
+                content_key(case.pair), 0, prompting.prompt(case, form), Sample(case.pair.question, case.pair.references), choices
+            )
+            for case in cases
+        ]
+        return self.generator.generate(requests) if requests else []
+
+    def _read(self, case: prompting.Shown, said: Completion, constrained: bool) -> _Reading:
+        if said.status == "error":
+            return _Reading(None, None, f"{MODEL_FAILED}: {said.reason}" if said.reason else MODEL_FAILED, True)
+        if constrained and said.choice_probabilities:
+            likely = said.choice_probabilities
+            verdict = max(prompting.CHOICES, key=lambda choice: likely[choice])
+            return _Reading(verdict, min(1.0, likely["A"] + likely["tie"] / 2), PROBABILITY, True)
+        bare = constrained and said.text.strip() in prompting.CHOICES
+        # A back end that enforces the choice may stop at its limit right behind the word.
+        found = verdicts.parse(said.text, tuple(case.fences), bare or said.status != "truncated")
+        if found.verdict is None:
+            return _Reading(None, None, found.reason, False)
+        if not constrained and found.verdict in verdicts.lines(plain(f"{case.first.text}\n{case.second.text}")):
+            # It may be a line of an answer that the model repeats without its fence; one word cannot be mistaken.
+            return _Reading(None, None, CLAIMED, False)
+        return _Reading(found.verdict, SCORES[found.verdict], found.reason, True)
+
+
+def _opinion(case: prompting.Shown, reading: _Reading, said: Sequence[Completion]) -> Opinion:
+    return Opinion(
+        reading.verdict or "invalid",
+        reading.score,
+        reading.reason,
+        # Of a text that never came, the thinking is what there is to look at.
+        f"\n{AGAIN}\n".join(completion.text or completion.reasoning or "" for completion in said),
+        case.truncated,
+        _total([completion.prompt_tokens for completion in said]),
+        _total([completion.completion_tokens for completion in said]),
+    )
+
+
+def _total(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

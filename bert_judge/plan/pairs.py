@@ -1,0 +1,127 @@
+"""Sets of pairs, the judges that compare them, and what makes their tables what they are."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from bert_judge.config import LocalModel, PairSet, PairwiseJudge
+from bert_judge.plan import meetings
+from bert_judge.plan.names import Names, Spec
+from bert_judge.plan.specs import dump
+
+# The one part of a set that comes from a file. Parts of models have a `@` in their names.
+IMPORTED = "imported"
+
+
+class PairSpecs(Names):
+    """Names and specs of all that is about two answers."""
+
+    @property
+    def pair_judges(self) -> list[str]:
+        """Names of the judges of kind pairwise."""
+        return self.judges("pairwise")
+
+    def pair_judge(self, name: str) -> PairwiseJudge:
+        entry = self.config.judges[name]
+        assert isinstance(entry, PairwiseJudge)
+        return entry
+
+    @property
+    def trained_pair_judges(self) -> list[str]:
+        """Those that are trained here."""
+        return [name for name in self.pair_judges if self.pair_judge(name).pairs]
+
+    @property
+    def encoder_pair_judges(self) -> list[str]:
+        """Those that are an encoder, trained here or elsewhere."""
+        return [name for name in self.pair_judges if self.pair_judge(name).model is None]
+
+    def prompted_pair_judges(self, generator: str) -> list[str]:
+        """Those whose model is of this generator."""
+        return [name for name in self.pair_judges if (model := self.pair_judge(name).model) and model.generator == generator]
+
+    @property
+    def compared(self) -> list[tuple[str, str]]:
+        """(judge, set) of every table of preferences, sorted."""
+        return sorted((judge, name) for name, entry in self.config.pairs.items() for judge in entry.judges)
+
+    def pair_parts(self, name: str) -> list[str]:
+        """Names of the tables of a set, sorted: one per two models, or the one of a file."""
+        return [IMPORTED] if self.config.pairs[name].source else sorted(self._meetings[name])
+
+    @cached_property
+    def _meetings(self) -> dict[str, dict[str, meetings.Meeting]]:
+        """Set → part → the two models."""
+        made = {name: entry for name, entry in self.config.pairs.items() if not entry.source}
+        return {name: {f"{one}@{other}": (one, other) for one, other in self._met(entry)} for name, entry in made.items()}
+
+    def _met(self, entry: PairSet) -> set[meetings.Meeting]:
+        models = self.pair_models(entry)
+        if entry.schedule == "sampled":
+            return meetings.sampled(models, entry.opponents, lambda *two: bool(self._shared(entry, two)), entry.seed)
+        met = meetings.between_all(models) if entry.baseline is None else meetings.with_baseline(models, entry.baseline)
+        return {two for two in met if self._shared(entry, two)}
+
+    def pair_models(self, entry: PairSet) -> list[str]:
+        """The models of a set in the order of the configuration."""
+        return list(self.models) if entry.models == "all" else entry.models
+
+    def _shared(self, entry: PairSet, two: meetings.Meeting) -> list[str]:
+        """The set's tasks that both models have answers to."""
+        return sorted(task for task in entry.tasks if all(self.answers(model, task) for model in two))
+
+    def pair_tables(self, name: str, part: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """(model, task) of the answers that a part is made of: those of the first model, and those of the other."""
+        two = self._meetings[name][part]
+        tasks = self._shared(self.config.pairs[name], two)
+        return [(two[0], task) for task in tasks], [(two[1], task) for task in tasks]
+
+    def pair_answers(self, name: str) -> list[tuple[str, str]]:
+        """(model, task) of all answers that a set is made of; none for the set of a file."""
+        if self.config.pairs[name].source:
+            return []
+        return sorted({table for part in self.pair_parts(name) for tables in self.pair_tables(name, part) for table in tables})
+
+    def pair_file(self, name: str) -> Path:
+        """The file that a set comes from."""
+        source = self.config.pairs[name].source
+        assert source is not None
+        return self.import_path(source)
+
+    def pairs_spec(self, name: str, part: str) -> Spec:
+        """Of one table of a set."""
+        entry = self.config.pairs[name]
+        if entry.source:
+            imported = dump(self.config.imports[entry.source], only={"format", "where"})
+            columns = dump(self.config.imports[entry.source].pair_columns)
+            return {"set": name, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "questions"})}
+        two = self._meetings[name][part]
+        return {
+            "set": name,
+            "models": list(two),
+            "tasks": self._shared(entry, two),
+            **dump(entry, only={"rows", "gold", "seed"}),
+        }
+
+    def pair_judge_spec(self, judge: str) -> Spec:
+        """What makes a trained judge."""
+        entry = self.pair_judge(judge)
+        made = dump(entry, only={"kind", "revision", "backbone", "compare", "max_length", "training", "augment", "validation"})
+        training = dump(entry.training, without={*entry.training.run_time})
+        return {"judge": judge, "pairs": sorted(entry.pairs or []), **made, "training": training}
+
+    def preferences_spec(self, judge: str, name: str) -> Spec:
+        """Of a judge's verdicts on a set. Which models met is no part of it: a verdict on two answers stays when others come."""
+        entry = self.pair_judge(judge)
+        spec: Spec = {"judge": judge, "set": name}
+        if entry.model is None:
+            # What made the checkpoint is in the judge's own spec.
+            return {**spec, "settings": {"kind": entry.kind}}
+        asked = dump(entry.model, without={"attempts", *entry.model.run_time})
+        return {**spec, "settings": {**dump(entry, only={"kind", "reasoning", "seed", "max_answer_chars"}), "model": asked}}
+
+    def gpus_of_pair_judge(self, judge: str) -> int:
+        """GPUs over which its model is spread."""
+        model = self.pair_judge(judge).model
+        return getattr(model, "tensor_parallel_size", 1) if isinstance(model, LocalModel) else 1

@@ -1,0 +1,92 @@
+"""What is done to labelled pairs before a judge learns from them: pure functions on rows, drawn by the row's content.
+
+`swap`, `support_reference` and `drop_reference` follow JudgeLM (Zhu et al. 2023, section 4); each has its own share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bert_judge import draws
+from bert_judge.config import PairAugment
+from bert_judge.judges.pairwise.protocol import Pair, swapped
+
+# What a question may call its two answers: the noun, and what tells them apart.
+_NAMED = re.compile(
+    r"\b(?P<noun>assistant|answer|response|candidate|output|model|ai)(?P<gap>[ _-]?)(?P<which>[12]|[AB])\b(?!['’])", re.IGNORECASE
+)
+_OTHER = {"1": "2", "2": "1", "A": "B", "B": "A"}
+REFERENCE = "Reference answer: "
+
+
+@dataclass(frozen=True)
+class Example:
+    """A labelled pair.
+
+    Attributes:
+        label: 1 where A is better, 0 where B is, 0.5 for a tie; what several people say may lie between.
+    """
+
+    pair: Pair
+    label: float
+
+
+def augmented(examples: Sequence[Example], settings: PairAugment, seed: int) -> list[Example]:
+    """The rows to train on: the same rows in the same order, some of them changed, and behind them the copies.
+
+    A row's fate depends on its content and the seed alone. The shares do not depend on each other.
+    """
+    changed = [_changed(example, settings, seed) for example in examples]
+    copies = [
+        Example(supported(example.pair), example.label)
+        for example in examples
+        if example.pair.references and _falls(example, settings.support_reference, "support", seed)
+    ]
+    return [*changed, *copies]
+
+
+def swap(example: Example) -> Example:
+    """The same two answers in each other's place: answers, label, and what the question calls them."""
+    pair = swapped(example.pair)
+    return Example(replace(pair, question=swapped_names(pair.question)), 1.0 - example.label)
+
+
+def swapped_names(text: str) -> str:
+    """The text with "Assistant 1" for "Assistant 2", "response B" for "response A" and so on, each in its own case.
+
+    A text that names one of the two in several ways keeps each way. Letters count only in capitals: "answer a" is a phrase.
+    """
+
+    def other(found: re.Match[str]) -> str:
+        which = found["which"]
+        return f"{found['noun']}{found['gap']}{_OTHER[which]}" if which in _OTHER else found[0]
+
+    return _NAMED.sub(other, text)
+
+
+def without_references(pair: Pair) -> Pair:
+    """The pair as a judge sees it that has no reference."""
+    return replace(pair, references=())
+
+
+def supported(pair: Pair) -> Pair:
+    """The pair with its first reference in the question's own text, and no other."""
+    if not pair.references:
+        return pair
+    return replace(pair, question=f"{pair.question}\n\n{REFERENCE}{pair.references[0]}", references=())
+
+
+def _changed(example: Example, settings: PairAugment, seed: int) -> Example:
+    if example.pair.references and _falls(example, settings.drop_reference, "drop", seed):
+        example_pair = without_references(example.pair)
+    else:
+        example_pair = example.pair
+    found = Example(example_pair, example.label)
+    return swap(found) if _falls(example, settings.swap, "swap", seed) else found
+
+
+def _falls(example: Example, share: float, what: str, seed: int) -> bool:
+    pair = example.pair
+    return draws.fraction(what, seed, pair.question, *pair.references, "answers", pair.answer_a, pair.answer_b) < share

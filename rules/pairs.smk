@@ -1,0 +1,198 @@
+rule pair_answers:
+    input:
+        one=pair_answers_of(0),
+        other=pair_answers_of(1),
+        gold_one=pair_gold_of(0),
+        gold_other=pair_gold_of(1),
+    output:
+        update("results/pairs/{pair_set}/{part}.parquet"),
+    log:
+        "<logs>/pairs/{pair_set}/{part}.log",
+    benchmark:
+        "<benchmarks>/pairs/{pair_set}/{part}.tsv"
+    wildcard_constraints:
+        pair_set=sets_from(imported=False),
+        part=models_of_pairs(),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(2000),
+        runtime=grown(30),
+    params:
+        spec=spec_of(pairs_spec),
+        stage_version=plan.STAGE_VERSIONS["pairs"],
+    message:
+        "Pairs of {wildcards.part}"
+    script:
+        "../workflow_scripts/pair_answers.py"
+
+
+rule import_pairs:
+    input:
+        source=pair_source,
+    output:
+        update("results/pairs/{pair_set}/imported.parquet"),
+    log:
+        "<logs>/pairs/{pair_set}/imported.log",
+    benchmark:
+        "<benchmarks>/pairs/{pair_set}/imported.tsv"
+    wildcard_constraints:
+        pair_set=sets_from(imported=True),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(2000),
+        runtime=grown(30),
+    params:
+        spec=lambda wildcards: tables.canonical(PLAN.pairs_spec(wildcards.pair_set, "imported")),
+        stage_version=plan.STAGE_VERSIONS["pairs"],
+    message:
+        "Pairs of the file of {wildcards.pair_set}"
+    script:
+        "../workflow_scripts/import_pairs.py"
+
+
+rule train_pair_judge:
+    input:
+        pairs=pairs_to_learn,
+        backbone="results/prepared/judge-{judge}.json",
+    output:
+        config=update("results/judges/{judge}/config.json"),
+        weights=update("results/judges/{judge}/model.safetensors"),
+        tokenizer=update("results/judges/{judge}/tokenizer.json"),
+        metrics=update("results/judges/{judge}/metrics.json"),
+        # Written last: a folder without it is not a judge.
+        judge=update("results/judges/{judge}/judge.json"),
+    log:
+        "<logs>/judges/{judge}.log",
+    benchmark:
+        "<benchmarks>/judges/{judge}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.trained_pair_judges),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=grown(8000),
+        # It goes on from its last checkpoint: more memory helps, more time does not.
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.pair_judge_spec),
+        stage_version=plan.STAGE_VERSIONS["pair_judge"],
+    message:
+        "Train {wildcards.judge} to compare"
+    script:
+        "../workflow_scripts/train_pair_judge.py"
+
+
+# One rule per what stands behind a judge: all write the same table.
+
+
+rule compare_encoder:
+    input:
+        pairs=pairs_to_compare,
+        checkpoint=pair_checkpoint_of,
+    output:
+        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
+    log:
+        "<logs>/labels/{judge}/pairs/{pair_set}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.encoder_pair_judges),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=grown(4000),
+        runtime=240,
+        gpu=1,
+    params:
+        spec=spec_of(preferences_spec),
+        stage_version=plan.STAGE_VERSIONS["preferences"],
+    message:
+        "{wildcards.judge} compares {wildcards.pair_set}"
+    script:
+        "../workflow_scripts/compare_encoder.py"
+
+
+rule compare_llm_hf:
+    input:
+        pairs=pairs_to_compare,
+        manifest="results/prepared/judge-{judge}.json",
+    output:
+        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
+    log:
+        "<logs>/labels/{judge}/pairs/{pair_set}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.prompted_pair_judges("hf")),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=memory_of_weights,
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(preferences_spec),
+        stage_version=plan.STAGE_VERSIONS["preferences"],
+    message:
+        "{wildcards.judge} compares {wildcards.pair_set}"
+    script:
+        "../workflow_scripts/compare_llm.py"
+
+
+rule compare_llm_openai:
+    input:
+        pairs=pairs_to_compare,
+    output:
+        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
+    log:
+        "<logs>/labels/{judge}/pairs/{pair_set}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.prompted_pair_judges("openai")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(2000),
+        runtime=720,
+    params:
+        spec=spec_of(preferences_spec),
+        stage_version=plan.STAGE_VERSIONS["preferences"],
+    message:
+        "{wildcards.judge} compares {wildcards.pair_set}"
+    script:
+        "../workflow_scripts/compare_llm.py"
+
+
+rule compare_llm_vllm:
+    input:
+        pairs=pairs_to_compare,
+        manifest="results/prepared/judge-{judge}.json",
+    output:
+        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
+    log:
+        "<logs>/labels/{judge}/pairs/{pair_set}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.prompted_pair_judges("vllm")),
+    conda:
+        "../envs/vllm.yaml"
+    threads: 8
+    resources:
+        mem_mb=32000,
+        runtime=1440,
+        gpu=gpus_of_pair_judge,
+    params:
+        spec=spec_of(preferences_spec),
+        stage_version=plan.STAGE_VERSIONS["preferences"],
+    message:
+        "{wildcards.judge} compares {wildcards.pair_set}"
+    script:
+        "../workflow_scripts/compare_llm.py"

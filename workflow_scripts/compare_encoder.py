@@ -1,0 +1,16 @@
+"""Verdicts of a trained encoder on pairs of answers."""
+
+import json
+
+from bert_judge import gpus
+from bert_judge.logs import job_log
+from bert_judge.preferences import compare_pairs
+from bert_judge.shards import work_folder
+
+with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
+    from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+
+    spec = json.loads(snakemake.params.spec)
+    judge = PairEncoderJudge.from_run(snakemake.input.checkpoint, spec["judge"])
+    compare_pairs(spec, list(snakemake.input.pairs), snakemake.output[0], judge, work_folder(snakemake.output[0]))

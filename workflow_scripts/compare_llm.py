@@ -1,0 +1,19 @@
+"""Verdicts of a prompted language model on pairs of answers."""
+
+import json
+
+from bert_judge import gpus
+from bert_judge.judges.pairwise.llm import PairLLMJudge
+from bert_judge.logs import job_log
+from bert_judge.preferences import compare_pairs
+from bert_judge.shards import store_folder, work_folder
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    # vLLM may run in another Python, whose torch sees what this one does not.
+    if spec["settings"]["model"]["generator"] == "hf":
+        gpus.check(snakemake.resources)
+    entry = snakemake.config["judges"][spec["judge"]]
+    folder = store_folder(f"verdicts/{spec['judge']}/pairs")
+    judge = PairLLMJudge.from_run(spec, snakemake.input.get("manifest"), folder, entry)
+    compare_pairs(spec, list(snakemake.input.pairs), snakemake.output[0], judge, work_folder(snakemake.output[0]))

@@ -1,0 +1,17 @@
+"""Train an encoder on labelled pairs of answers."""
+
+import json
+from pathlib import Path
+
+from bert_judge import gpus
+from bert_judge.logs import job_log
+from bert_judge.shards import work_folder
+
+with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
+    from bert_judge.training.pair_judge import train_pair_judge
+
+    folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
+    settings = snakemake.config["judges"][spec["judge"]].get("training", {})
+    pairs, backbone = list(snakemake.input.pairs), snakemake.input.backbone
+    train_pair_judge(spec, pairs, backbone, folder, work_folder(folder), settings.get("rows_at_once"))
