@@ -86,15 +86,17 @@ def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 def of_use(plan: Plan) -> list[str]:
     """What is asked of models and judges that cannot give it."""
+    made = {key: entry for key, entry in plan.config.pairs.items() if not entry.source}
+    unknown = [
+        f"pairs.{key}: {name!r} is not defined under models; there are: {', '.join(plan.models)}"
+        for key, entry in made.items()
+        for name in [*([] if entry.models == "all" else entry.models), *([entry.baseline] if entry.baseline else [])]
+        if name not in plan.models
+    ]
+    if unknown:
+        return unknown
     faults = []
-    for key, entry in plan.config.pairs.items():
-        if entry.source:
-            continue
-        named = [*([] if entry.models == "all" else entry.models), *([entry.baseline] if entry.baseline else [])]
-        unknown = [model for model in named if model not in plan.models]
-        faults += [f"pairs.{key}: {name!r} is not defined under models; there are: {', '.join(plan.models)}" for name in unknown]
-        if unknown:
-            continue
+    for key, entry in made.items():
         if not plan.pair_parts(key):
             faults.append(f"pairs.{key}: no two of its models have answers to the same task; mend its models or tasks")
         gold = plan.config.judges.get(entry.gold) if entry.gold else None

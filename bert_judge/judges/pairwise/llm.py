@@ -38,9 +38,9 @@ class _Reading(NamedTuple):
 class PairLLMJudge:
     """Implements `judges.pairwise.PairJudge` on any generator.
 
-    Where the model's answer is constrained and the back end gives log-probabilities, the score is P(A) + P(tie)/2 and the verdict the
-    likeliest of the three; else it is 1, 0.5 or 0. A text without a verdict is asked for once more, in one constrained word; then
-    that order is invalid, and so is the pair.
+    Where the model's answer is constrained and the back end gives log-probabilities, the score is P(A) + P(tie)/2 and the verdict
+    the likeliest of the three; else it is 1, 0.5 or 0. A text without a verdict is asked for once more, in one constrained word;
+    then that order is invalid, and so is the pair.
 
     Args:
         name: of the judge in the configuration, for messages.
@@ -57,7 +57,7 @@ class PairLLMJudge:
     def from_run(
         cls, spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
     ) -> PairLLMJudge:
-        """The judge of a workflow run. What its model says stays in a store, so that a killed job pays only for what was never asked.
+        """The judge of a workflow run. What its model says stays in a store: a killed job pays only for what was never asked.
 
         Args:
             spec: `Plan.preferences_spec` of a judge with a model.

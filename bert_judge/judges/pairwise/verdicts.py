@@ -1,7 +1,7 @@
 """What a model's text says about two answers: A, B, tie, or nothing and why.
 
-Strict: a line that holds a verdict and nothing else counts (`Verdict: A`, `**Verdict:** [[B]]`), and the last of them decides. A text
-without such a line counts when all of it is the bare word. Letters count in capitals only, for "a" is a word.
+Strict: a line that holds a verdict and nothing else counts (`Verdict: A`, `**Verdict:** [[B]]`), and the last of them decides. A
+text without such a line counts when all of it is the bare word. Letters count in capitals only, for "a" is a word.
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""Several answers in an order, one answer against a reference, and conversations as questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_pair_training import Longer
+
+from bert_judge.errors import InputError
+from bert_judge.judges.pairwise.ranking import grade, rank
+from bert_judge.judges.pairwise.turns import conversation
+
+
+@given(st.lists(st.text("ab", max_size=6), min_size=2, max_size=6))
+def test_a_round_robin_of_a_sound_judge_is_its_order(answers: list[str]) -> None:
+    found = rank(Longer(), "q", answers)
+    lengths = [len(answers[i]) for i in found.order]
+    assert lengths == sorted(lengths, reverse=True)
+    assert sum(found.points) == pytest.approx(len(answers) / 2)
+    assert len(found.meetings) == len(answers) * (len(answers) - 1) // 2
+    assert all(
+        (found.places[i] < found.places[j]) == (len(one) > len(other)) for i, one in enumerate(answers) for j, other in enumerate(answers)
+    )
+
+
+def test_a_single_answer_is_held_against_the_reference_it_does_best_against() -> None:
+    assert grade(Longer(), "q", "four", ["longer one", "abcd"]).verdict == "tie"
+    assert grade(Longer(), "q", "no", ["longer one", "abcd"]).verdict == "B"
+
+
+@pytest.mark.parametrize("call", [lambda: rank(Longer(), "q", ["one"]), lambda: grade(Longer(), "q", "one", [])])
+def test_too_little_to_compare_is_told(call: Any) -> None:
+    with pytest.raises(InputError, match="needs"):
+        call()
+
+
+def test_a_conversation_is_a_question() -> None:
+    turns = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Größe?"},
+        {"role": "assistant", "content": "Wessen?"},
+        {"role": "user", "content": "Des Monds."},
+    ]
+    assert conversation(turns) == "System: Be brief.\n\nUser: Größe?\n\nAssistant: Wessen?\n\nUser: Des Monds."
+    assert conversation(turns[1:2]) == "Größe?"
+
+
+@pytest.mark.parametrize(
+    ("turns", "message"),
+    [
+        ([], "ends with a turn of the user"),
+        ([{"role": "assistant", "content": "x"}], "ends with a turn of the user"),
+        ([{"role": "narrator", "content": "x"}], "turn 1: needs a role"),
+        ([{"role": "user"}], "turn 1: needs a role"),
+    ],
+)
+def test_what_is_no_conversation_is_told(turns: list[dict[str, str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        conversation(turns)

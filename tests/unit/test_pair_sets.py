@@ -1,0 +1,262 @@
+"""Sets of pairs: which models meet, what their tables hold, what is read from files, what a configuration gets wrong."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_judge import pairs, plan, tables
+from bert_judge.errors import ConfigError, InputError
+from bert_judge.importers.pair_rows import majority, preferred
+from bert_judge.plan import meetings
+
+names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=9)
+
+
+# --- who meets whom ---
+
+
+@given(names, st.integers(1, 4), st.integers(0, 3))
+def test_a_sampled_schedule_is_connected_even_and_grows_at_its_end(models: list[str], opponents: int, seed: int) -> None:
+    found = meetings.sampled(models, opponents, lambda *_: True, seed)
+    assert found <= meetings.between_all(models)
+    reached = set(models[:1])
+    while more := {model for two in found if set(two) & reached for model in two} - reached:
+        reached |= more
+    assert reached == set(models)
+    # Nobody meets more than it must and twice what the others do.
+    degrees = [sum(model in two for two in found) for model in models]
+    assert max(degrees, default=0) <= max(2 * opponents + 1, 0)
+    assert meetings.sampled([*models, "new"], opponents, lambda *_: True, seed) >= found
+
+
+@given(names)
+def test_all_meet_all_and_a_baseline_meets_the_rest(models: list[str]) -> None:
+    every = meetings.between_all(models)
+    assert len(every) == len(models) * (len(models) - 1) // 2
+    assert meetings.between_all(list(reversed(models))) == every
+    for model in models[:1]:
+        assert meetings.with_baseline(models, model) == {two for two in every if model in two}
+
+
+# --- what the configuration asks for ---
+
+CONFIG: dict[str, Any] = {
+    "models": {name: {"generator": "simulated", "knowledge": 0.5} for name in ("b", "a", "c")},
+    "tasks": {"train": ["facts_train"], "test": ["facts_test", "word_problems_test"]},
+    "judges": {
+        "truth": {"kind": "simulated"},
+        "better": {"kind": "pairwise", "pairs": "learn"},
+        "prompted": {"kind": "pairwise", "model": {"generator": "hf", "model": "minilm"}},
+    },
+    "score_with": ["truth"],
+    "pairs": {
+        "learn": {"tasks": ["facts_train"], "gold": "truth", "rows": 5},
+        "arena": {"tasks": ["facts_test", "word_problems_test"], "judges": ["better"]},
+    },
+}
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    config = deepcopy(CONFIG)
+    for path, value in parts.items():
+        here = config
+        *way, last = path.split("__")
+        for step in way:
+            here = here[step]
+        here[last] = value
+    return config
+
+
+def test_a_set_has_a_table_per_two_models() -> None:
+    made = plan.make(CONFIG)
+    assert made.pair_parts("arena") == ["a@b", "a@c", "b@c"]
+    assert made.compared == [("better", "arena")]
+    assert made.pair_tables("arena", "a@b") == (
+        [("a", "facts_test"), ("a", "word_problems_test")],
+        [("b", "facts_test"), ("b", "word_problems_test")],
+    )
+
+
+def test_a_new_model_and_another_order_change_no_spec() -> None:
+    made = plan.make(CONFIG)
+    before = {part: made.pairs_spec("arena", part) for part in made.pair_parts("arena")}
+    grown = plan.make(changed(models={**dict(reversed(CONFIG["models"].items())), "new": CONFIG["models"]["a"]}))
+    after = {part: grown.pairs_spec("arena", part) for part in grown.pair_parts("arena")}
+    assert {part: spec for part, spec in after.items() if "new" not in part} == before
+    assert set(after) - set(before) == {"a@new", "b@new", "c@new"}
+    assert grown.preferences_spec("better", "arena") == made.preferences_spec("better", "arena")
+
+
+@pytest.mark.parametrize(
+    ("parts", "fault"),
+    [
+        ({"score_with": ["better"]}, "score_with: 'better' is of kind pairwise"),
+        ({"pairs__learn__gold": "better"}, "pairs.learn.gold: 'better' is of kind pairwise"),
+        ({"pairs__arena__judges": ["truth"]}, "pairs.arena.judges: 'truth' is of kind simulated"),
+        ({"pairs__arena__judges": ["nobody"]}, "pairs.arena.judges: 'nobody' is not defined under judges"),
+        ({"pairs__arena__tasks": ["elsewhere"]}, "pairs.arena.tasks: 'elsewhere' is listed neither"),
+        ({"pairs__arena__tasks": ["facts_train"]}, "'better' is trained on answers to the same tasks (learn)"),
+        ({"pairs__learn__judges": ["better"]}, "'better' is trained on these pairs"),
+        ({"pairs__arena__models": ["a", "x"]}, "pairs.arena: 'x' is not defined under models"),
+        ({"pairs__arena__models": ["a"]}, "pairs.arena: no two of its models"),
+        ({"pairs__arena__schedule": "baseline"}, "pairs.arena: schedule: baseline and the name under `baseline` go together"),
+        ({"pairs__arena__where": {"x": 1}}, "pairs.arena: where does not go with `tasks`"),
+        ({"pairs__learn__gold": None}, "judges.better.pairs: 'learn' has no labels"),
+        ({"judges__better__pairs": "nowhere"}, "judges.better.pairs: 'nowhere' is not defined under pairs"),
+        ({"judges__better__checkpoint": "x"}, "judges.better: give one of model (to prompt), pairs (to train on) and checkpoint"),
+        ({"judges__prompted__backbone": "minilm"}, "judges.prompted: backbone does not go with model"),
+        ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),
+        ({"judges__prompted__model__speed": 1}, "judges.prompted.model.speed: unknown key"),
+        ({"models__pairs": {"generator": "simulated", "knowledge": 1}}, "models.pairs: the verdicts on pairs lie in a folder"),
+    ],
+)
+def test_a_faulty_configuration_is_told_in_one_line(parts: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        plan.make(changed(**parts))
+    assert [line for line in caught.value.faults if fault in line], caught.value.faults
+
+
+# --- pairs of answers ---
+
+
+def answers(folder: Path, model: str, texts: list[str], verdicts: list[str] | None = None) -> tuple[Path, Path]:
+    frame = pd.DataFrame(
+        {
+            "sample_id": [f"s{n}" for n in range(len(texts))],
+            "attempt": 0,
+            "question": [f"Frage {n}?" for n in range(len(texts))],
+            "references": [["ja"]] * len(texts),
+            "model": model,
+            "candidate": texts,
+            "reasoning": None,
+            "status": ["ok" if text else "error" for text in texts],
+            "reason": [None if text else "broke" for text in texts],
+            "prompt_tokens": 1,
+            "completion_tokens": 1,
+        }
+    )
+    tables.write(frame, folder / f"{model}.parquet", tables.CANDIDATES, {})
+    labels = frame[["sample_id", "attempt", "model"]].assign(
+        judge="gold", verdict=verdicts or "correct", score=0.5, reason=None, raw=None, truncated=False
+    )
+    labels = labels.assign(prompt_tokens=None, completion_tokens=None)
+    labels.loc[labels["verdict"] == "invalid", "score"] = None
+    tables.write(labels, folder / f"{model}-gold.parquet", tables.LABELS, {})
+    return folder / f"{model}.parquet", folder / f"{model}-gold.parquet"
+
+
+SPEC = {"set": "arena", "models": ["a", "b"], "tasks": ["t"], "rows": None, "gold": "gold", "seed": 0}
+
+
+def test_two_models_meet_on_each_question_in_drawn_places(tmp_path: Path) -> None:
+    one, gold_one = answers(tmp_path, "a", ["ja"] * 40, ["correct"] * 40)
+    other, gold_other = answers(tmp_path, "b", ["nein"] * 39 + [""], ["incorrect"] * 38 + ["correct", "invalid"])
+    pairs.build_pairs(SPEC, [[one], [other]], [[gold_one], [gold_other]], tmp_path / "p.parquet")
+    found = tables.read(tmp_path / "p.parquet", tables.PAIRS).set_index("sample_id")
+    assert len(found) == 40
+    assert {*found["model_a"]} == {"a", "b"}
+    assert ((found["model_a"] == "a") == (found["answer_a"] == "ja")).all()
+    right = found[found["label"].isin(["A", "B"])]
+    assert len(right) == 38
+    assert ((right["label"] == "A") == (right["model_a"] == "a")).all()
+    assert found.loc["s38", "label"] == "tie"
+    assert found["label"].isna().sum() == 1
+    assert {found.loc["s39", "status_a"], found.loc["s39", "status_b"]} == {"ok", "error"}
+
+
+def test_a_limit_draws_the_same_questions_and_a_higher_one_keeps_them(tmp_path: Path) -> None:
+    files = [[answers(tmp_path, model, [f"{model}{n}" for n in range(30)])[0]] for model in "ab"]
+    drawn = []
+    for rows in (5, 12, None):
+        pairs.build_pairs({**SPEC, "rows": rows, "gold": None}, files, [], tmp_path / "p.parquet")
+        drawn.append(set(tables.read(tmp_path / "p.parquet", tables.PAIRS)["pair_id"]))
+    assert [len(some) for some in drawn] == [5, 12, 30]
+    assert drawn[0] < drawn[1] < drawn[2]
+
+
+# --- pairs of files ---
+
+IMPORTED = {
+    "set": "people",
+    "where": {},
+    "questions": [0.0, 1.0],
+    "import": {
+        "format": "auto",
+        "where": {},
+        "columns": {
+            name: name
+            for name in ("question", "answer_a", "answer_b", "references", "model_a", "model_b", "label", "votes", "task")
+        },
+    },
+}
+LINE = {"question": "Grüße?", "answer_a": "hallo", "answer_b": " ", "label": "A", "votes": "1,1,2"}
+
+
+def imported(folder: Path, lines: list[dict[str, Any]], **spec: Any) -> pd.DataFrame:
+    path = folder / "pairs.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines), "utf-8")
+    pairs.import_pairs({**IMPORTED, **spec}, path, folder / "p.parquet")
+    return tables.read(folder / "p.parquet", tables.PAIRS)
+
+
+def test_a_file_without_models_references_or_groups_is_read(tmp_path: Path) -> None:
+    [row] = imported(tmp_path, [LINE]).to_dict("records")
+    assert (row["label"], row["votes"], row["task"]) == ("A", ["A", "A", "B"], "people")
+    assert (row["references"], row["model_a"]) == (None, None)
+    assert (row["status_a"], row["status_b"]) == ("imported", "empty")
+
+
+def test_a_pair_that_several_people_judged_in_rows_of_their_own_is_one_pair(tmp_path: Path) -> None:
+    lines = [{**LINE, "votes": None, "label": label} for label in ("A", "B", "B", None)]
+    [row] = imported(tmp_path, lines).to_dict("records")
+    assert (row["label"], row["votes"]) == ("B", ["A", "B", "B"])
+
+
+def test_the_parts_of_a_file_share_no_question(tmp_path: Path) -> None:
+    lines = [{**LINE, "question": f"Q{n // 2}?", "answer_a": str(n)} for n in range(60)]
+    halves = [imported(tmp_path, lines, questions=part) for part in ([0.0, 0.5], [0.5, 1.0])]
+    assert sum(map(len, halves)) == 60
+    assert not set(halves[0]["question"]) & set(halves[1]["question"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "no column 'question'|empty|no rows"),
+        ([{"question": "q", "answer_a": "x"}], "no column 'answer_b'"),
+        ([{**LINE, "label": "C3"}], "line 1.*'label'.*give A, B or tie"),
+        ([{**LINE, "votes": "1,9"}], "'votes'.*give A, B or tie"),
+        ([{**LINE, "question": " "}], "'question'.*is empty"),
+        ([{**LINE, "answer_a": ["x"]}], "'answer_a'.*give a text"),
+    ],
+)
+def test_a_bad_file_is_told_in_one_line_and_makes_no_table(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        imported(tmp_path, lines)
+    assert not (tmp_path / "p.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("cell", "meaning"),
+    [
+        *[("A", "A"), ("b", "B"), (1, "A"), (2.0, "B"), ("0", "tie"), ("[[B]]", "B"), ("model_a", "A"), ("tie (bothbad)", "tie")],
+        *[(None, None), ("", None), (float("nan"), None)],
+    ],
+)
+def test_what_a_cell_calls_the_better_one(cell: object, meaning: str | None) -> None:
+    assert preferred(cell) == meaning
+
+
+@pytest.mark.parametrize(
+    ("votes", "most"), [("AAB", "A"), ("AB", "tie"), (["A", "tie", "B"], "tie"), (["tie", "tie", "B"], "tie"), ("B", "B")]
+)
+def test_a_majority(votes: list[str], most: str) -> None:
+    assert majority(list(votes)) == most
