@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bert_judge import plan, shards, tables
 from bert_judge.cli.terminal import console
-from bert_judge.config import BertJudge, CascadeJudge, ImportedJudge, LexicalJudge, LLMJudge, SimulatedJudge
+from bert_judge.config import BertJudge, CascadeJudge, ImportedJudge, LexicalJudge, LLMJudge, PairwiseJudge, SimulatedJudge
 from bert_judge.config import files as config_files
 from bert_judge.errors import InputError
 from bert_judge.evaluation.attacks.runner import Tables, try_judge
@@ -74,6 +74,8 @@ def _opened(judge: str, task: str, files: Sequence[Path]) -> Iterator[tuple[Judg
         raise InputError(f"{judge}: neither the folder of a trained judge nor a judge of the configuration; there are: {there}")
     if isinstance(entry := made.config.judges[judge], ImportedJudge | SimulatedJudge):
         raise InputError(f"{judge}: of kind {entry.kind}, which knows no verdict on made-up answers; choose another judge")
+    if isinstance(entry, PairwiseJudge):
+        raise InputError(f"{judge}: compares two answers, and an attack is a single one; choose another judge")
     if isinstance(entry, CascadeJudge):
         raise InputError(f"{judge}: a cascade judges in a run only; list it under attacks.judges, and snakemake --cores 2 attacks")
     spec = made.labels_spec(judge, ATTACKS, task)

@@ -35,7 +35,9 @@ def of_tables(paths: Iterable[str | Path], prices: Mapping[str, Price] | None = 
     """
     parts = []
     for path in paths:
-        frame = tables.read(path, tables.LABELS)
+        # Verdicts on two answers cost like those on one.
+        kind = tables.PREFERENCES if tables.provenance(path).get("schema") == tables.PREFERENCES.name else tables.LABELS
+        frame = tables.read(path, kind)
         parts.append(frame[["judge", "verdict", *TOKENS]].assign(seconds=_seconds(Path(path)) / max(len(frame), 1)))
     if not parts:
         raise InputError("no label tables; name files or folders such as results/labels/teacher")

@@ -98,7 +98,7 @@ CONVERTERS: Converters = {
     "id": lambda cell, _: values.filled_text(cell).strip(),
     "aspect": lambda cell, _: values.filled_text(cell).strip(),
 }
-TEXT_COLUMNS = set(_CONVERTERS) - {"label"}
+TEXT_COLUMNS = set(CONVERTERS) - {"label"}
 
 
 def _number(cell: Any, _: bool) -> float | None:

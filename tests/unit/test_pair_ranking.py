@@ -21,9 +21,8 @@ def test_a_round_robin_of_a_sound_judge_is_its_order(answers: list[str]) -> None
     assert lengths == sorted(lengths, reverse=True)
     assert sum(found.points) == pytest.approx(len(answers) / 2)
     assert len(found.meetings) == len(answers) * (len(answers) - 1) // 2
-    assert all(
-        (found.places[i] < found.places[j]) == (len(one) > len(other)) for i, one in enumerate(answers) for j, other in enumerate(answers)
-    )
+    for i, one in enumerate(answers):
+        assert all((found.places[i] < found.places[j]) == (len(one) > len(other)) for j, other in enumerate(answers))
 
 
 def test_a_single_answer_is_held_against_the_reference_it_does_best_against() -> None:
