@@ -82,7 +82,7 @@ def preferred(value: Any) -> str | None:
     """
     if values.is_null(value) or (isinstance(value, str) and value.strip().casefold() in values.NO_VERDICT):
         return None
-    word = values.text(value).strip().casefold().strip("[]()\"' ")
+    word = values.text(value).casefold().strip("[]\"' \n\t")
     if word not in SPELLINGS:
         raise values.Unreadable(f"is {value!r:.60}; give A, B or tie, or 1, 2 or 0, or nothing")
     return SPELLINGS[word]
