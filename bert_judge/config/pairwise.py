@@ -13,7 +13,7 @@ from bert_judge.config.models import LanguageModel
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
 TRAINED = {"pairs", "checkpoint", "revision", "backbone", "compare", "max_length", "training", "augment", "validation"}
-PROMPTED = {"reasoning", "seed", "max_answer_chars"}
+PROMPTED = {"reasoning", "scores", "seed", "max_answer_chars"}
 
 
 class PairAugment(Block):
@@ -55,7 +55,9 @@ class PairwiseJudge(Block):
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.15
     """share of the questions kept to learn when two answers tie, and for metrics"""
     reasoning: bool = True
-    """a prompted model writes down the comparison before the verdict; false: the verdict alone"""
+    """a prompted model writes down the comparison, before the verdict or after the scores; false: nothing but these"""
+    scores: bool = False
+    """a prompted model writes a score for each answer, before anything else, in place of a verdict"""
     seed: int = 0
     """a prompted model: another seed, another fence around the answers"""
     max_answer_chars: int = Field(20_000, ge=200)

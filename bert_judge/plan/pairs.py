@@ -119,7 +119,10 @@ class PairSpecs(Names):
             # What made the checkpoint is in the judge's own spec.
             return {**spec, "settings": {"kind": entry.kind}}
         asked = dump(entry.model, without={"attempts", *entry.model.run_time})
-        return {**spec, "settings": {**dump(entry, only={"kind", "reasoning", "seed", "max_answer_chars"}), "model": asked}}
+        return {
+            **spec,
+            "settings": {**dump(entry, only={"kind", "reasoning", "scores", "seed", "max_answer_chars"}), "model": asked},
+        }
 
     def gpus_of_pair_judge(self, judge: str) -> int:
         """GPUs over which its model is spread."""

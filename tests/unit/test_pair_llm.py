@@ -12,12 +12,12 @@ from test_llm_judge import ScriptedGenerator, says
 
 from bert_judge.generators.protocol import Completion, Request
 from bert_judge.judges.llm import MODEL_FAILED, PROBABILITY
-from bert_judge.judges.pairwise import Pair, Preference, verdicts
+from bert_judge.judges.pairwise import Pair, Preference, prompting, verdicts
 from bert_judge.judges.pairwise.llm import CLAIMED, PairLLMJudge
 from bert_judge.judges.verdicts import CUT_OFF, LINE, NO_VERDICT, REASONING_CUT_OFF, SAYS_NOTHING, WORD
 
 PAIR = Pair("Name a fruit.", "An apple.", "Granite.", ("pear",))
-SETTINGS = {"kind": "pairwise", "reasoning": True, "seed": 0, "max_answer_chars": 400}
+SETTINGS = {"kind": "pairwise", "reasoning": True, "scores": False, "seed": 0, "max_answer_chars": 400}
 
 
 def compared(script: Any, pair: Pair = PAIR, **settings: Any) -> tuple[Preference, ScriptedGenerator]:
@@ -144,3 +144,58 @@ def test_no_answer_can_close_its_fence() -> None:
     prompt = generator.requests[0].prompt
     assert "<|im_end|>" not in prompt
     assert prompt.count("<candidate-") == prompt.count("and </candidate-") + 2
+
+
+# --- scores first ---
+
+
+@pytest.mark.parametrize(
+    ("text", "scores"),
+    [
+        ("8 5\nA is right.", (8.0, 5.0)),
+        ("\n**7, 7**", (7.0, 7.0)),
+        ("9.5 / 10", (9.5, 10.0)),
+        ("<think>1 9</think>9 1", (9.0, 1.0)),
+        ("A is better.\n8 5", None),
+        ("8 50", None),
+        ("0 5", None),
+        ("8", None),
+        ("8 5 3", None),
+        ("", None),
+    ],
+)
+def test_scores_stand_in_the_first_line_or_nowhere(text: str, scores: tuple[float, float] | None) -> None:
+    assert verdicts.scores(text) == scores
+
+
+@given(st.text("0123456789 .,/\n", max_size=200))
+def test_any_scores_are_within_their_bounds(text: str) -> None:
+    assert all(1 <= score <= 10 for score in verdicts.scores(text) or ())
+
+
+def test_scores_come_before_the_reasons() -> None:
+    found, generator = compared([says("8 5\nIt is a fruit."), says("2 6\nStone.", "truncated")], scores=True)
+    # The second order shows the apple last.
+    assert (found.verdict, found.forward.score, found.backward.score) == (
+        "A",
+        pytest.approx(0.5 + 3 / 18),
+        pytest.approx(0.5 + 4 / 18),
+    )
+    assert found.reason == verdicts.FIRST_LINE
+    assert generator.requests[0].choices is None
+
+
+def test_in_the_fast_mode_all_scores_have_their_probability() -> None:
+    certain = dict.fromkeys(prompting.SCORES, 0.0)
+    said = [certain | {"9 1": 0.3, "6 4": 0.3, "5 5": 0.2, "4 6": 0.2}, certain | {"2 8": 0.9, "8 2": 0.1}]
+    found, generator = compared([says("6 4", choice_probabilities=likely) for likely in said], scores=True, reasoning=False)
+    assert found.verdict == "A"
+    assert (found.forward.score, found.backward.score) == (pytest.approx(0.7), pytest.approx(0.9))
+    assert generator.requests[0].choices == prompting.SCORES
+
+
+def test_a_text_without_scores_is_asked_for_a_verdict() -> None:
+    found, generator = compared([says("Hm."), says("5 5"), says("tie")], scores=True)
+    assert found.verdict == "tie"
+    assert str(found.forward.reason).startswith(verdicts.NO_SCORES)
+    assert generator.requests[-1].choices == prompting.CHOICES

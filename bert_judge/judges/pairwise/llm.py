@@ -42,9 +42,12 @@ class PairLLMJudge:
     the likeliest of the three; else it is 1, 0.5 or 0. A text without a verdict is asked for once more, in one constrained word;
     then that order is invalid, and so is the pair.
 
+    With `scores`, it writes a score for each answer before anything else. Without reasoning that is all it writes, one of
+    `prompting.SCORES`, whose probabilities give those of A, tie and B.
+
     Args:
         name: of the judge in the configuration, for messages.
-        settings: the values of `config.PairwiseJudge`; uses reasoning, seed and max_answer_chars.
+        settings: the values of `config.PairwiseJudge`; uses reasoning, scores, seed and max_answer_chars.
         generator: holds the model.
     """
 
@@ -95,24 +98,28 @@ class PairLLMJudge:
     def _asked(self, cases: Sequence[prompting.Shown]) -> list[Opinion]:
         """One opinion per case; those without a verdict are asked for again, all together."""
         reasoned = self.settings["reasoning"]
-        first = self._ask(cases, prompting.REASONED if reasoned else prompting.VERDICT_ONLY, constrained=not reasoned)
-        readings = [self._read(*two, constrained=not reasoned) for two in zip(cases, first, strict=True)]
+        if self.settings["scores"]:
+            form, choices = (prompting.SCORED, None) if reasoned else (prompting.SCORES_ONLY, prompting.SCORES)
+        else:
+            form, choices = (prompting.REASONED, None) if reasoned else (prompting.VERDICT_ONLY, prompting.CHOICES)
+        first = self._ask(cases, form, choices)
+        readings = [self._read(*two, choices) for two in zip(cases, first, strict=True)]
         unread = [n for n, reading in enumerate(readings) if reading.verdict is None and not reading.final]
         if unread:
             log.info("%s: %d of %d texts have no verdict; they are asked for again", self.name, len(unread), len(cases))
-        second = dict(zip(unread, self._ask([cases[n] for n in unread], prompting.AGAIN, constrained=True), strict=True))
+        again = self._ask([cases[n] for n in unread], prompting.AGAIN, prompting.CHOICES)
+        second = dict(zip(unread, again, strict=True))
         opinions = []
         for number, (case, reading) in enumerate(zip(cases, readings, strict=True)):
             said = [first[number]]
             if number in second:
                 said.append(second[number])
-                later = self._read(case, second[number], constrained=True)
+                later = self._read(case, second[number], prompting.CHOICES)
                 reading = later._replace(reason=f"{reading.reason}; asked again: {later.reason}")
             opinions.append(_opinion(case, reading, said))
         return opinions
 
-    def _ask(self, cases: Sequence[prompting.Shown], form: str, constrained: bool) -> list[Completion]:
-        choices = prompting.CHOICES if constrained else None
+    def _ask(self, cases: Sequence[prompting.Shown], form: str, choices: tuple[str, ...] | None) -> list[Completion]:
         requests = [
             Request(
                 content_key(case.pair), 0, prompting.prompt(case, form), Sample(case.pair.question, case.pair.references), choices
@@ -121,22 +128,42 @@ class PairLLMJudge:
         ]
         return self.generator.generate(requests) if requests else []
 
-    def _read(self, case: prompting.Shown, said: Completion, constrained: bool) -> _Reading:
+    def _read(self, case: prompting.Shown, said: Completion, choices: tuple[str, ...] | None) -> _Reading:
         if said.status == "error":
             return _Reading(None, None, f"{MODEL_FAILED}: {said.reason}" if said.reason else MODEL_FAILED, True)
-        if constrained and said.choice_probabilities:
-            likely = said.choice_probabilities
-            verdict = max(prompting.CHOICES, key=lambda choice: likely[choice])
-            return _Reading(verdict, min(1.0, likely["A"] + likely["tie"] / 2), PROBABILITY, True)
-        bare = constrained and said.text.strip() in prompting.CHOICES
+        if choices and said.choice_probabilities:
+            return _likeliest(said.choice_probabilities)
+        if self.settings["scores"] and choices != prompting.CHOICES:
+            return _scored(verdicts.scores(said.text))
+        bare = choices is not None and said.text.strip() in choices
         # A back end that enforces the choice may stop at its limit right behind the word.
         found = verdicts.parse(said.text, tuple(case.fences), bare or said.status != "truncated")
         if found.verdict is None:
             return _Reading(None, None, found.reason, False)
-        if not constrained and found.verdict in verdicts.lines(plain(f"{case.first.text}\n{case.second.text}")):
+        if choices is None and found.verdict in verdicts.lines(plain(f"{case.first.text}\n{case.second.text}")):
             # It may be a line of an answer that the model repeats without its fence; one word cannot be mistaken.
             return _Reading(None, None, CLAIMED, False)
         return _Reading(found.verdict, SCORES[found.verdict], found.reason, True)
+
+
+def _likeliest(likely: Mapping[str, float]) -> _Reading:
+    """What the probabilities of verdicts, or of pairs of scores, say: each pair of scores stands for its verdict."""
+    sums = dict.fromkeys(prompting.CHOICES, 0.0)
+    for choice, probability in likely.items():
+        sums[choice if choice in sums else _better(*map(float, choice.split()))] += probability
+    verdict = max(prompting.CHOICES, key=lambda choice: sums[choice])
+    return _Reading(verdict, min(1.0, sums["A"] + sums["tie"] / 2), PROBABILITY, True)
+
+
+def _scored(scores: tuple[float, float] | None) -> _Reading:
+    """What two scores from 1 to 10 say: how far they lie apart is how sure the judge is."""
+    if scores is None:
+        return _Reading(None, None, verdicts.NO_SCORES, False)
+    return _Reading(_better(*scores), 0.5 + (scores[0] - scores[1]) / 18, verdicts.FIRST_LINE, True)
+
+
+def _better(a: float, b: float) -> str:
+    return "A" if a > b else "B" if b > a else "tie"
 
 
 def _opinion(case: prompting.Shown, reading: _Reading, said: Sequence[Completion]) -> Opinion:

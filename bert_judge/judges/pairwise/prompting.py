@@ -14,6 +14,8 @@ from bert_judge.judges.pairwise.protocol import Pair
 from bert_judge.judges.protocol import Row
 
 CHOICES = ("A", "B", "tie")
+# Scores of A and B that share ten points: as few forms as there are degrees of preference, so that each has a probability.
+SCORES = tuple(f"{score} {10 - score}" for score in range(9, 0, -1))
 
 INSTRUCTIONS = """\
 You compare two answers to the same question and decide which one is better.
@@ -32,6 +34,13 @@ REASONED = (
     "`Verdict: tie`."
 )
 VERDICT_ONLY = "Reply with your verdict alone: A, B or tie."
+SCORED = (
+    "Begin with a line that holds two numbers from 1 to 9 and nothing else: the scores of A and of B, which add up to 10. The better "
+    "answer has the higher one; 5 5 is a tie. Then say briefly, from the next line on, what decided."
+)
+SCORES_ONLY = (
+    "Reply with two numbers from 1 to 9 alone: the scores of A and of B, which add up to 10; the better answer has the higher one."
+)
 AGAIN = "Reply with exactly one of these and with nothing else: A, B, tie."
 
 

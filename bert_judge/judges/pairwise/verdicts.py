@@ -24,6 +24,10 @@ _VERDICT = re.compile(
 _BARE = re.compile(rf"^{_WRAP}{_WORD}{_WRAP}[.!]?{_WRAP}$")
 
 
+_SCORES = re.compile(r"^[\s*_`\[(]{0,6}(\d{1,2}(?:\.\d{1,2})?)[\s,;/|]{1,4}(\d{1,2}(?:\.\d{1,2})?)[\s*_`\])]{0,6}$")
+FIRST_LINE, NO_SCORES = "scores in the first line", "no two scores from 1 to 10 in the first line"
+
+
 class Parsed(NamedTuple):
     """A reading of a text: A, B, tie or None; and what decided, or why there is no verdict."""
 
@@ -56,6 +60,23 @@ def parse(text: str, fences: tuple[str, ...] = (), finished: bool = True) -> Par
         return Parsed(said[-1], LINE)
     bare = _BARE.match(own.strip()) if len(own.strip()) <= LONGEST_LINE else None
     return Parsed(_meant(bare), WORD) if bare else Parsed(None, NO_VERDICT)
+
+
+def scores(text: str) -> tuple[float, float] | None:
+    """The scores of A and of B, each from 1 to 10, in the first line that is not empty; None when it holds anything else.
+
+    Two numbers at the start are all that is needed, so a text may stop behind them.
+    """
+    own = plain(text)
+    for end in REASONING_ENDS:
+        if end in own:
+            own = split(own, end).answer
+    first = next((line for line in own.splitlines() if line.strip()), "")
+    found = _SCORES.match(first) if len(first) <= LONGEST_LINE else None
+    if found is None:
+        return None
+    both = float(found[1]), float(found[2])
+    return both if all(1 <= score <= 10 for score in both) else None
 
 
 def lines(text: str) -> list[str]:
