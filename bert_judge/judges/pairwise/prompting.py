@@ -35,11 +35,12 @@ REASONED = (
 )
 VERDICT_ONLY = "Reply with your verdict alone: A, B or tie."
 SCORED = (
-    "Begin with a line that holds two numbers from 1 to 9 and nothing else: the scores of A and of B, which add up to 10. The better "
-    "answer has the higher one; 5 5 is a tie. Then say briefly, from the next line on, what decided."
+    "Begin with a line that holds two numbers from 1 to 9 and nothing else: the scores of A and of B, which add up to 10. The "
+    "better answer has the higher one; 5 5 is a tie. Then say briefly, from the next line on, what decided."
 )
 SCORES_ONLY = (
-    "Reply with two numbers from 1 to 9 alone: the scores of A and of B, which add up to 10; the better answer has the higher one."
+    "Reply with two numbers from 1 to 9 and nothing else: the scores of A and of B, which add up to 10. The better answer has the "
+    "higher one; 5 5 is a tie."
 )
 AGAIN = "Reply with exactly one of these and with nothing else: A, B, tie."
 
