@@ -22,7 +22,7 @@ rule pair_answers:
         spec=spec_of(pairs_spec),
         stage_version=plan.STAGE_VERSIONS["pairs"],
     message:
-        "Pairs of {wildcards.part}"
+        "Pairs of {wildcards.part} in {wildcards.pair_set}"
     script:
         "../workflow_scripts/pair_answers.py"
 

@@ -70,7 +70,7 @@ def test_a_new_model_adds_only_its_own_pairs(paired: Workspace, tmp_path: Path) 
     run.configure(config)
     before, old = run.times(), table(run, "labels/better/pairs/arena.parquet")
     planned = run.planned("preferences")
-    assert {"Pairs of new@solid", "Pairs of new@weak", "better compares arena"} <= planned
+    assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "better compares arena"} <= planned
     assert not {job for job in planned if "solid@weak" in job or "people" in job or job.startswith("Train")}
     run.done("preferences")
     assert "results/pairs/arena/solid@weak.parquet" not in run.changed_since(before)
