@@ -61,6 +61,7 @@ rule train_pair_judge:
         weights=update("results/judges/{judge}/model.safetensors"),
         tokenizer=update("results/judges/{judge}/tokenizer.json"),
         metrics=update("results/judges/{judge}/metrics.json"),
+        card=update("results/judges/{judge}/README.md"),
         # Written last: a folder without it is not a judge.
         judge=update("results/judges/{judge}/judge.json"),
     log:

@@ -19,6 +19,7 @@ from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.judges.pairwise.protocol import Pair
 from bert_judge.prepare import load_manifest
 from bert_judge.training.pair_augmentation import Example, augmented
+from bert_judge.training.pair_card import write_pair_card
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def train_pair_judge(
         spec: of `Plan.pair_judge_spec`.
         pairs: tables of pairs; those without a label are left out.
         backbone: manifest of the prepared backbone.
-        folder: gets weights, tokenizer, metrics.json and, last, judge.json.
+        folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
         work_folder: keeps the training's checkpoints until the judge is whole.
         rows_at_once: see `config.Training`; it changes no result.
 
@@ -72,6 +73,7 @@ def train_pair_judge(
     (folder / CARD).unlink(missing_ok=True)
     with tables.atomic(folder / "metrics.json") as temporary:
         temporary.write_text(json.dumps({"validation": metrics, "training": figures}, indent=2) + "\n", encoding="utf-8")
+    write_pair_card(folder, spec["judge"], card, metrics, len(train))
     judge.save(folder)
     shards.clear(work_folder)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -56,6 +57,7 @@ def test_every_pair_has_a_verdict_and_a_label(paired: Workspace) -> None:
         assert all(found["consistent"])
     assert {*table(paired, "pairs/arena/solid@weak.parquet")["label"]} <= {"A", "B", "tie"}
     assert table(paired, "pairs/people/imported.parquet")["votes"] == [["A", "A", "B"]] * len(LINES)
+    assert "a swap mirrors its verdict" in (paired.folder / "results/judges/better/README.md").read_text()
     assert "agreement" in json.loads((paired.folder / "results/judges/better/metrics.json").read_text())["validation"]
 
 
@@ -76,8 +78,8 @@ def test_a_new_model_adds_only_its_own_pairs(paired: Workspace, tmp_path: Path) 
     assert "results/pairs/arena/solid@weak.parquet" not in run.changed_since(before)
     found = table(run, "labels/better/pairs/arena.parquet")
     assert len(found["pair_id"]) == 3 * len(old["pair_id"])
-    # The log tells what the encoder was asked about: the new model's pairs alone.
-    assert f"/{2 * len(old['pair_id'])} pairs" in run.log("labels/better/pairs/arena")
+    # The log tells what the encoder was asked about: the pairs of the new model's two meetings alone.
+    assert re.findall(r"/(\d+) pairs, ", run.log("labels/better/pairs/arena")) == [str(len(old["pair_id"]))] * 2
     assert run.run("preferences").idle
 
 
