@@ -47,8 +47,8 @@ judge = PairEncoderJudge("path/to/this/folder")
 judge.compare([Pair("Name a fruit.", "An apple.", "Granite.")])[0].verdict
 ```
 
-The difference d of its two numbers gives P(A) : P(tie) : P(B) = exp(d/2T) : ν : exp(−d/2T), with T = {{ "%.3f" | format(card.temperature) }}
-and ln ν = {{ "%.3f" | format(card.pairwise.log_nu) }} (Davidson 1970).
+The difference d of its two numbers gives P(A) : P(tie) : P(B) = exp(d/2T) : ν : exp(−d/2T), with
+T = {{ "%.3f" | format(card.temperature) }} and ln ν = {{ "%.3f" | format(card.pairwise.log_nu) }} (Davidson 1970).
 
 ## Full specification
 
