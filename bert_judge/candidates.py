@@ -19,7 +19,7 @@ from bert_judge.tasks.build import build_task
 from bert_judge.tasks.prompts import prompt
 
 if TYPE_CHECKING:
-    from bert_judge.targets import Batch
+    from bert_judge.batches import Batch
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ def fill_store(
         folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
     """
     # It brings the configuration's classes: a third of a second that light jobs need not pay.
-    from bert_judge import targets
+    from bert_judge import batches
 
     requests: list[Request] = []
     keys: list[str] = []
@@ -116,7 +116,7 @@ def fill_store(
             requests += more.requests
             keys += more.keys
     shards.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers")
-    targets.note(batch, output)
+    batches.note(batch, output)
 
 
 class Asked(NamedTuple):

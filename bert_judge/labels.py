@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from bert_judge import shards, tables
 from bert_judge.judges.protocol import Judge, Label, Row, invalid, restored
 
 if TYPE_CHECKING:
-    from bert_judge.targets import Batch
+    from bert_judge.batches import Batch
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,7 @@ def label_table(
     work_folder: str | Path | None = None,
     shard_rows: int = SHARD_ROWS,
     rows: range | None = None,
+    keep: bool = False,
 ) -> None:
     """Judge every answer of a candidates table. An answer that failed to be generated is invalid for every judge.
 
@@ -44,6 +45,7 @@ def label_table(
             starts again. A verdict is taken from there only if spec, judge's revisions and answer are the same.
         shard_rows: verdicts per shard, the most that a kill can lose.
         rows: judge these rows of the table only.
+        keep: leave the verdicts in the work folder, for the job that writes the table.
 
     Raises:
         InputError: the candidates cannot be read, or the judge refuses its input.
@@ -60,7 +62,7 @@ def label_table(
             yield frame
 
     tables.write_parts(parts(), output, tables.LABELS, spec, judge.revisions)
-    if work_folder is not None:
+    if work_folder is not None and not keep:
         shards.clear(work_folder)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in found.most_common())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], counts or "no answers")
@@ -76,20 +78,22 @@ def _answers(candidates: str | Path, rows: range | None) -> Iterator[pd.DataFram
             yield wanted.reset_index(drop=True)
 
 
-def fill_store(batch: Batch, output: str | Path, judge: Judge) -> None:
-    """Have a prompted judge look at several tables, loading it once; it keeps what it says, so that their own jobs only write them.
+def fill_store(batch: Batch, output: str | Path, judge: Judge, folder: Callable[[str], Path] | None = None) -> None:
+    """Have a judge look at several tables, loading it once, so that their own jobs only write what it said.
 
     Args:
         batch: the tables; its inputs are the answers.
         output: the note that says what was judged.
+        folder: task → the work folder in which the verdicts wait; None for a judge that keeps what it says itself.
     """
     # It brings the configuration's classes: a third of a second that light jobs need not pay.
-    from bert_judge import targets
+    from bert_judge import batches
 
     with tempfile.TemporaryDirectory() as scratch:
         for task, part in batch.parts.items():
-            label_table(part["verdicts"], batch.inputs[f"answers {task}"], Path(scratch, f"{task}.parquet"), judge)
-    targets.note(batch, output)
+            answers, table = batch.inputs[f"answers {task}"], Path(scratch, f"{task}.parquet")
+            label_table(part["verdicts"], answers, table, judge, folder(task) if folder else None, keep=True)
+    batches.note(batch, output)
 
 
 def _labelled(spec: Mapping[str, Any], batch: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int) -> pd.DataFrame:

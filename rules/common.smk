@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bert_judge import parts, plan, selections, tables, targets, tasks
+from bert_judge import batches, parts, plan, selections, tables, targets, tasks
 from bert_judge.errors import ConfigError
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json"]
@@ -102,13 +102,20 @@ def targets_of_run():
 @functools.cache
 def batches_of(model):
     """Which tables of a model are answered together."""
-    return targets.batches(PLAN, model, needed(), f"results/answered/{model}")
+    return batches.of_answers(PLAN, model, needed(), f"results/answered/{model}")
 
 
 @functools.cache
 def verdict_batches_of(judge, model):
     """On which tables of a model a judge gives its verdicts together."""
-    return targets.verdict_batches(PLAN, judge, model, needed_verdicts(), f"results/judged/{judge}/{model}")
+    folder = f"results/judged/{judge}/{model}"
+    if judge not in PLAN.judges("bert"):
+        return batches.of_verdicts(PLAN, judge, model, needed_verdicts(), folder)
+
+    def alone(task):
+        return bool(parts_in(judge, model, task)) or Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
+
+    return batches.of_encoder(PLAN, judge, model, needed_verdicts(), folder, alone)
 
 
 def named(batches, name):
@@ -158,11 +165,11 @@ def memory_of_dataset(wildcards, attempt):
     return memory_of_rows(wildcards.dataset, attempt)
 
 
-def share_of_cores():
-    """Threads of a job that labels one table: many tables share the cores, one alone takes them all; on a cluster, a node's worth."""
+def share_of_cores(jobs):
+    """Threads of one of so many like jobs: many share the cores, one alone takes them all; on a cluster, a node's worth."""
     # `workflow.cores` raises where no number of cores is given: on a cluster, and when Snakemake only reports.
     cores = workflow.resource_settings.cores
-    return max(1, cores // len(PLAN.scored)) if cores else 8
+    return max(1, cores // jobs) if cores else 8
 
 
 def gpus_of(wildcards):
@@ -175,14 +182,9 @@ def gpus_of_judge(wildcards):
     return PLAN.config.judges[wildcards.judge].model.tensor_parallel_size
 
 
-def gpu_unless_joined(wildcards):
-    """GPUs of a job that judges a table, or only joins its parts."""
-    return 0 if parts_of(wildcards) else 1
-
-
 def if_judged(light, full):
-    """Resource of a job that writes verdicts: little when the job of its batch asks the judge in this run; the full amount when
-    that was done before, because then this job runs for answers that are new, and asks about them itself.
+    """Resource of a job that writes verdicts: little when it only joins parts, or when the job of its batch judges in this run; the
+    full amount when that was done before, because then this job runs for answers that are new, and judges them itself.
 
     Args:
         light: an amount.
@@ -190,8 +192,9 @@ def if_judged(light, full):
     """
 
     def amount(wildcards):
-        batches = verdict_batches_of(wildcards.judge, wildcards.model)
-        if batches.of_task[wildcards.task] not in batches.done:
+        known = verdict_batches_of(wildcards.judge, wildcards.model)
+        batch = known.of_task.get(wildcards.task)
+        if parts_of(wildcards) or (batch is not None and batch not in known.done):
             return light
         return full(wildcards) if callable(full) else full
 
@@ -243,6 +246,12 @@ def verdict_batch_of(wildcards):
     """The job that asks the judge about this table, and about others of the model."""
     batch = verdict_batches_of(wildcards.judge, wildcards.model).of_task[wildcards.task]
     return f"results/judged/{wildcards.judge}/{wildcards.model}/{batch}.json"
+
+
+def encoder_batch_of(wildcards):
+    """The job that judges this table among others of the model; none for a table that is judged alone or in parts."""
+    in_one = wildcards.task in verdict_batches_of(wildcards.judge, wildcards.model).of_task
+    return verdict_batch_of(wildcards) if in_one and not parts_of(wildcards) else []
 
 
 def open_batches():
@@ -301,11 +310,20 @@ def overlap_of(wildcards):
     return training_file(f"overlap/{wildcards.task}.json")(wildcards)
 
 
+def overlaps_of_batch(wildcards):
+    """The checks of a judge's training data against the test tasks of a batch."""
+    if wildcards.judge not in trained_judges():
+        return []
+    tasks = named(verdict_batches_of(wildcards.judge, wildcards.model), wildcards.batch).parts
+    return [training_file(f"overlap/{task}.json")(wildcards) for task in tasks if task in PLAN.config.tasks.test]
+
+
 @functools.cache
 def parts_in(judge, model, task):
     """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
     table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
-    return parts.listed(f"results/parts/{judge}/{model}/{task}", table, PLAN.config.judges[judge].parts)
+    wanted = getattr(PLAN.config.judges[judge], "parts", 1)
+    return parts.listed(f"results/parts/{judge}/{model}/{task}", table, wanted)
 
 
 def parts_of(wildcards):

@@ -84,8 +84,9 @@ rule label_bert:
         checkpoint=checkpoint_of,
         # No verdict on a test that the judge was trained on.
         overlap=overlap_of,
-        # A table that is judged in parts is only joined here.
+        # A table that is judged in parts, or together with others of the model, is only joined or written here.
         parts=parts_of,
+        judged=encoder_batch_of,
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:
@@ -96,12 +97,12 @@ rule label_bert:
         judge=one_of(PLAN.judges("bert")),
     conda:
         "../envs/core.yaml"
-    threads: share_of_cores()
+    threads: if_judged(1, share_of_cores(len(PLAN.scored)))
     resources:
         mem_mb=grown(4000),
         # It goes on where it was: more memory helps, more time does not.
         runtime=240,
-        gpu=gpu_unless_joined,
+        gpu=if_judged(0, 1),
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=plan.STAGE_VERSIONS["labels"],
@@ -127,7 +128,7 @@ rule label_bert_part:
         judge=one_of(PLAN.judges("bert")),
     conda:
         "../envs/core.yaml"
-    threads: share_of_cores()
+    threads: share_of_cores(len(PLAN.scored))
     resources:
         mem_mb=grown(4000),
         runtime=240,
@@ -139,6 +140,39 @@ rule label_bert_part:
         "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}, part {wildcards.part}"
     script:
         "../workflow_scripts/label_bert_part.py"
+
+
+# Loading the encoder takes longer than a small table: one job judges all tables of a model that the targets need and nobody has
+# judged yet, and a light one writes each table.
+rule fill_verdicts_bert:
+    input:
+        unpack(judged_answers),
+        checkpoint=checkpoint_of,
+        overlap=overlaps_of_batch,
+    output:
+        update("results/judged/{judge}/{model}/{batch}.json"),
+    log:
+        "<logs>/judged/{judge}/{model}/{batch}.log",
+    benchmark:
+        "<benchmarks>/judged/{judge}/{model}/{batch}.tsv"
+    wildcard_constraints:
+        batch=open_batches(),
+        judge=one_of(PLAN.judges("bert")),
+    conda:
+        "../envs/core.yaml"
+    threads: share_of_cores(len(PLAN.models))
+    resources:
+        mem_mb=grown(4000),
+        # It goes on where it was: more memory helps, more time does not.
+        runtime=720,
+        gpu=1,
+    params:
+        spec=judging_spec,
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on a batch of tasks of {wildcards.model}"
+    script:
+        "../workflow_scripts/fill_verdicts_bert.py"
 
 
 # A prompted judge, by what its model runs on.

@@ -2,11 +2,11 @@
 
 import json
 
+from bert_judge.batches import Batch
 from bert_judge.judges.llm import LLMJudge
 from bert_judge.labels import fill_store
 from bert_judge.logs import job_log
 from bert_judge.shards import store_folder
-from bert_judge.targets import Batch
 
 with job_log(snakemake.log[0]):
     parts = json.loads(snakemake.params.spec)

@@ -6,7 +6,6 @@ the left, not calibrated. A folder with neither is a backbone: it gets a new hea
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterator
@@ -23,10 +22,10 @@ from transformers.utils import logging as transformers_logging
 from bert_judge import __version__, tables
 from bert_judge.config import Input
 from bert_judge.encoder.encoding import TAGS, RowEncoder
+from bert_judge.encoder.on_disk import CARD
 from bert_judge.errors import InputError
 
 log = logging.getLogger(__name__)
-CARD = "judge.json"
 
 
 @dataclass
@@ -103,19 +102,6 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     encoder = RowEncoder(tokenizer, card.input, window(model))
     _grow(model, tokenizer)
     return Checkpoint(model.float().eval(), tokenizer, encoder, card, trained)
-
-
-def fingerprint(folder: Path) -> str:
-    """A hash of a judge's weights and, where it has one, its card, 16 hex digits: equal judges, equal scores."""
-    card = folder / CARD
-    digest = hashlib.sha256(card.read_bytes() if card.is_file() else b"")
-    weights = [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
-    # features.txt: the trees of a judge that has them (judges/head.py).
-    for path in (*weights, folder / "features.txt"):
-        if path.is_file():
-            with path.open("rb") as content:
-                digest.update(hashlib.file_digest(content, "sha256").digest())
-    return digest.hexdigest()[:16]
 
 
 def window(model: PreTrainedModel) -> int:

@@ -10,6 +10,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.config import Price
 from bert_judge.errors import InputError
+from bert_judge.evaluation import timings
 
 PER = 1000
 TOKENS = ["prompt_tokens", "completion_tokens"]
@@ -20,7 +21,7 @@ def of_tables(paths: Iterable[str | Path], prices: Mapping[str, Price] | None = 
 
     Tokens are those of the texts behind the verdicts, both rounds of one that was asked for again; a table that was made anew from
     answers already paid for counts them like the first time. Verdicts without a count (nobody is asked about an empty answer) cost
-    none. Seconds are those of the last job that wrote a table: of one that went on after a kill, its last part only.
+    none. Seconds are those of `timings.of_table`: of a job that went on after a kill, its last part only.
 
     Args:
         paths: label tables.
@@ -61,13 +62,9 @@ def _row(judge: str, rows: pd.DataFrame, price: Price | None) -> dict[str, objec
 
 
 def _seconds(path: Path) -> float:
-    """Seconds of the job that wrote results/labels/{judge}/{model}/{task}.parquet; nan without Snakemake's measurement."""
+    """Seconds that results/labels/{judge}/{model}/{task}.parquet took; nan without Snakemake's measurement."""
     parts = path.resolve().parts
     if len(parts) < 5 or parts[-4] != "labels":
         return float("nan")
-    measured = Path(*parts[:-4], "benchmarks", *parts[-4:]).with_suffix(".tsv")
-    try:
-        frame = pd.read_csv(measured, sep="\t")
-    except (FileNotFoundError, pd.errors.EmptyDataError, pd.errors.ParserError):
-        return float("nan")
-    return float(pd.to_numeric(frame["s"], errors="coerce").sum(min_count=1)) if "s" in frame else float("nan")
+    seconds = timings.of_table(Path(*parts[:-4]), Path(*parts))
+    return float("nan") if seconds is None else seconds

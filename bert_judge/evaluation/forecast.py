@@ -6,7 +6,6 @@ benchmark files, and unknown where there are none.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from bert_judge.config import BertJudge, HFModel, ImportedModel, LLMJudge, OpenAIModel, SimulatedModel, VLLMModel
-from bert_judge.errors import InputError
+from bert_judge.evaluation import timings
 from bert_judge.plan import Plan
 
 TABLE = re.compile(r"(?P<stage>candidates|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
@@ -106,36 +105,9 @@ def measured(root: Path, part: str, answered: bool = False) -> Rates:
     frames = [pq.read_table(path, columns=TOKENS).to_pandas() for path in tables]
     means = pd.concat(frames, ignore_index=True).astype("Float64").mean()
     prompt, completion = (None if pd.isna(means[name]) else float(means[name]) for name in TOKENS)
-    timed = of_batches(root, part.split("/")[1]) if answered else of_tables(root, tables)
+    timed = timings.of_batches(root, part.split("/")[1]) if answered else timings.of_tables(root, tables)
     rows = sum(count for _, count in timed)
     return Rates(prompt, completion, sum(seconds for seconds, _ in timed) / rows if rows else None)
-
-
-def of_tables(root: Path, tables: Iterable[Path]) -> list[tuple[float, int]]:
-    """Seconds and rows of the tables whose job was measured."""
-    files = [(path, root / "benchmarks" / path.relative_to(root).with_suffix(".tsv")) for path in tables]
-    return [(seconds, _count(path)) for path, file in files if (seconds := seconds_of(file)) is not None]
-
-
-def of_batches(root: Path, model: str) -> list[tuple[float, int]]:
-    """Seconds and rows of the jobs that answered for several tables at once."""
-    found = []
-    for note in sorted((root / "answered" / model).glob("*.json")):
-        seconds = seconds_of(root / "benchmarks" / "answered" / model / f"{note.stem}.tsv")
-        paths = [root / "candidates" / model / f"{task}.parquet" for task in json.loads(note.read_text("utf-8"))["parts"]]
-        if seconds is not None and all(path.exists() for path in paths):
-            found.append((seconds, sum(map(_count, paths))))
-    return found
-
-
-def seconds_of(file: Path) -> float | None:
-    """Of a benchmark file of Snakemake; None when there is none, or it holds no time."""
-    try:
-        frame = pd.read_csv(file, sep="\t")
-    except (FileNotFoundError, pd.errors.EmptyDataError, pd.errors.ParserError):
-        return None
-    seconds = pd.to_numeric(frame["s"], errors="coerce").sum(min_count=1) if "s" in frame else float("nan")
-    return None if pd.isna(seconds) else float(seconds)
 
 
 def _rows(plan: Plan, pairs: Sequence[tuple[str, str]], root: Path) -> int | None:
@@ -143,15 +115,8 @@ def _rows(plan: Plan, pairs: Sequence[tuple[str, str]], root: Path) -> int | Non
     total = 0
     for model, task in pairs:
         table = root / "tasks" / f"{task}.parquet"
-        questions = _count(table) if table.exists() else plan.config.tasks.limit.get(task)
+        questions = timings.rows_of(table) if table.exists() else plan.config.tasks.limit.get(task)
         if questions is None:
             return None
         total += questions * getattr(plan.models[model], "attempts", 1)
     return total
-
-
-def _count(path: Path) -> int:
-    try:
-        return pq.read_metadata(path).num_rows
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not a table; delete it and run again") from error

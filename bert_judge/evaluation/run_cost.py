@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from bert_judge import tables
-from bert_judge.evaluation import forecast
+from bert_judge.evaluation import timings
 
 TOKENS = ("prompt_tokens", "completion_tokens")
 # What an LLM judge is assumed to read beside question, references and answer, and to write; characters of a token of English.
@@ -60,7 +60,7 @@ def _row(
     counts = [pq.read_table(path, columns=list(TOKENS)).to_pandas() for path in there]
     tokens = {name: sum((frame[name].sum(min_count=1) for frame in counts if frame[name].notna().any()), 0.0) for name in TOKENS}
     counted = any(frame[name].notna().any() for frame in counts for name in TOKENS)
-    timed = forecast.of_batches(folder, batches) if batches else forecast.of_tables(folder, there)
+    timed = timings.of_batches(folder, batches) if batches else timings.of_tables(folder, there)
     return {
         "stage": stage,
         "who": who,
@@ -81,7 +81,7 @@ def _time(timed: Sequence[tuple[float, int]], gpus: int) -> dict[str, Any]:
 def _training(folder: Path, judge: str, dataset: str, gpus: int) -> dict[str, Any]:
     table = folder / "datasets" / dataset / "train.parquet"
     rows = pq.read_metadata(table).num_rows if table.is_file() else 0
-    seconds = forecast.seconds_of(folder / "benchmarks" / "judges" / f"{judge}.tsv")
+    seconds = timings.seconds_of(folder / "benchmarks" / "judges" / f"{judge}.tsv")
     made = {"stage": "training", "who": judge, "use": "training", "rows": rows, **dict.fromkeys(TOKENS), "assumed": False}
     return {**made, **_time([] if seconds is None else [(seconds, rows)], gpus)}
 

@@ -15,8 +15,8 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge import model_files
-from bert_judge.encoder.checkpoint import CARD
 from bert_judge.encoder.encoding import TAGS
+from bert_judge.encoder.on_disk import CARD
 from bert_judge.errors import InputError
 from bert_judge.judges.bert import BERTJudge
 

@@ -15,6 +15,7 @@ from bert_judge.config import Input, Training
 from bert_judge.encoder import calibration
 from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.engine import Engine
+from bert_judge.encoder.on_disk import located
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.features import feature_table
@@ -22,7 +23,6 @@ from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees,
 from bert_judge.judges.metric import AsMetric
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.seen import as_seen, says_nothing, seen
-from bert_judge.prepare import load_manifest
 
 log = logging.getLogger(__name__)
 
@@ -96,17 +96,12 @@ class BERTJudge(AsMetric):
         """The judge of a workflow run.
 
         Args:
-            checkpoint: the judge.json of a judge trained here, or the manifest of a prepared checkpoint.
+            checkpoint: as for `on_disk.located`.
             settings: threshold, calibrated, backend and precision, as in the judge's configuration.
             name: of the judge in the configuration.
             work_folder: as above.
         """
-        checkpoint = Path(checkpoint)
-        if checkpoint.name == checkpoints.CARD:
-            folder, revision = checkpoint.parent, checkpoints.fingerprint(checkpoint.parent)
-        else:
-            manifest = load_manifest(checkpoint)
-            folder, revision = manifest.path, manifest.revision
+        folder, revision = located(checkpoint)
         chosen = {key: settings[key] for key in ("threshold", "calibrated", "backend", "precision")}
         return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
 

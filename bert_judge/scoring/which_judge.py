@@ -89,7 +89,7 @@ def _load(name: str, threshold: float | None, judges: Path) -> Chosen:
 
 
 def _encoder(name: str, folder: Path, threshold: float | None, work_folder: Path | None = None) -> Chosen:
-    from bert_judge.encoder.checkpoint import fingerprint
+    from bert_judge.encoder.on_disk import fingerprint
     from bert_judge.judges.bert import BERTJudge
 
     settings: dict[str, Any] = {} if threshold is None else {"threshold": threshold}

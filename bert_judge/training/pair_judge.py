@@ -13,7 +13,7 @@ import pandas as pd
 
 from bert_judge import draws, shards, tables
 from bert_judge.config import PairAugment, Training
-from bert_judge.encoder.checkpoint import CARD
+from bert_judge.encoder.on_disk import CARD
 from bert_judge.errors import InputError
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.judges.pairwise.protocol import Pair

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bert_judge import shards, tables
 from bert_judge.config import Input, Training
-from bert_judge.encoder.checkpoint import CARD
+from bert_judge.encoder.on_disk import CARD
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.prepare import load_manifest
 from bert_judge.training.augmentation import augment

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
-from bert_judge.encoder.checkpoint import CARD
+from bert_judge.encoder.on_disk import CARD
 from bert_judge.errors import InputError
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.judges.protocol import Row

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "latex", "config", "logs", "stopping", "gpus"),
     ("tables", "draws", "shards", "model_files", "dataset_files", "hub", "hub_datasets", "prepare"),
     ("importers", "tasks"),
-    ("plan", "model_keys", "selections", "targets", "generators"),
+    ("plan", "model_keys", "selections", "targets", "batches", "generators"),
     ("candidates", "pairs"),
     ("encoder",),
     ("probes",),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bert_judge import plan, targets
+from bert_judge import batches, plan, targets
 
 VLLM = {"generator": "vllm", "model": "owner/name"}
 CONFIG: dict[str, Any] = {
@@ -77,15 +77,15 @@ def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pyt
     assert targets.of_run(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
 
 
-def made(planned: plan.Plan, folder: Path, *tasks: str) -> targets.Batches:
-    return targets.batches(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
+def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
+    return batches.of_answers(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
 
 
-def answer(planned: plan.Plan, folder: Path, *tasks: str) -> targets.Batch:
+def answer(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batch:
     """Write the note of the batch that a run with these needs makes."""
     found = made(planned, folder, *tasks)
     batch = found.by_name[found.of_task[tasks[0]]]
-    targets.note(batch, folder / f"{batch.name}.json")
+    batches.note(batch, folder / f"{batch.name}.json")
     return batch
 
 
@@ -146,8 +146,8 @@ def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], exp
 
 
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
-    def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> targets.Batches:
-        return targets.verdict_batches(plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path)
+    def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> batches.Batches:
+        return batches.of_verdicts(plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path)
 
     first = found()
     name = first.of_task["sums"]
@@ -158,7 +158,7 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     }
     # Another judge's needs are no part of it, nor are its batches the same.
     assert found(planned, "first").of_task["sums"] not in first.by_name
-    targets.note(first.by_name[name], tmp_path / f"{name}.json")
+    batches.note(first.by_name[name], tmp_path / f"{name}.json")
     later = found(planned, "strict", ("strict", "a", "sums_train"))
     assert later.done == {name}
     assert later.of_task["sums"] == later.of_task["capitals"] == name
@@ -183,8 +183,8 @@ def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])
 def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
     needed = targets.verdicts_for(planned, ["results/labels/both/a/sums.parquet"])
-    batches = targets.verdict_batches(planned, "dear", model, needed, tmp_path)
-    batch = batches.by_name[batches.of_task[tasks[0]]]
+    found = batches.of_verdicts(planned, "dear", model, needed, tmp_path)
+    batch = found.by_name[found.of_task[tasks[0]]]
     assert list(batch.parts) == tasks
     assert batch.inputs == {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}
     # The store of what a model said is that of the model under test.

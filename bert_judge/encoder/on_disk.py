@@ -1,0 +1,37 @@
+"""What of a judge can be told from its files alone, without loading it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from bert_judge.prepare import load_manifest
+
+# Says how the weights beside it are used; written last, so a folder without it is no judge.
+CARD = "judge.json"
+
+
+def fingerprint(folder: Path) -> str:
+    """A hash of a judge's weights and, where it has one, its card, 16 hex digits: equal judges, equal scores."""
+    card = folder / CARD
+    digest = hashlib.sha256(card.read_bytes() if card.is_file() else b"")
+    weights = [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
+    # features.txt: the trees of a judge that has them (judges/head.py).
+    for path in (*weights, folder / "features.txt"):
+        if path.is_file():
+            with path.open("rb") as content:
+                digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def located(checkpoint: str | Path) -> tuple[Path, str]:
+    """Folder and revision of the judge of a workflow run.
+
+    Args:
+        checkpoint: the judge.json of a judge trained here, or the manifest of a prepared checkpoint.
+    """
+    checkpoint = Path(checkpoint)
+    if checkpoint.name == CARD:
+        return checkpoint.parent, fingerprint(checkpoint.parent)
+    manifest = load_manifest(checkpoint)
+    return manifest.path, manifest.revision

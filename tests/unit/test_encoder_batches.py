@@ -1,0 +1,97 @@
+"""Which tables a trained judge judges in one job: those of a model that nobody has judged yet, and at least two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bert_judge import batches, plan
+from bert_judge.judges import Label, Row, decided
+from bert_judge.judges.when_needed import WhenNeeded
+
+SIMULATED = {"generator": "simulated", "knowledge": 0.5}
+CONFIG: dict[str, Any] = {
+    "models": {"a": SIMULATED, "b": SIMULATED},
+    "tasks": {"train": ["facts_train"], "test": ["facts_test", "word_problems_test", "multiple_choice_test"]},
+    "datasets": {"mix": {"teacher": "truth", "tasks": ["facts_train"], "models": ["b"]}},
+    "judges": {"truth": {"kind": "simulated"}, "first": {"kind": "bert", "dataset": "mix"}},
+    "score_with": ["truth", "first"],
+}
+NEEDED = {("first", "a", task) for task in CONFIG["tasks"]["test"]}
+
+
+@pytest.fixture(scope="module")
+def planned() -> plan.Plan:
+    return plan.make(CONFIG)
+
+
+def found(
+    planned: plan.Plan, folder: Path, alone: set[str] | None = None, needed: set[tuple[str, str, str]] = NEEDED
+) -> batches.Batches:
+    return batches.of_encoder(planned, "first", "a", needed, folder, (alone or set()).__contains__)
+
+
+def together(made: batches.Batches) -> list[list[str]]:
+    """The tasks of each batch that is not done."""
+    return [sorted(batch.parts) for name, batch in made.by_name.items() if name not in made.done]
+
+
+@pytest.mark.parametrize(
+    ("alone", "expected"),
+    [
+        (set(), [["facts_test", "multiple_choice_test", "word_problems_test"]]),
+        # Of tables that are there, or judged in parts, none is drawn into a batch; and one is no batch.
+        ({"facts_test"}, [["multiple_choice_test", "word_problems_test"]]),
+        ({"facts_test", "word_problems_test"}, []),
+        ({"facts_test", "word_problems_test", "multiple_choice_test"}, []),
+    ],
+)
+def test_what_is_judged_together(planned: plan.Plan, tmp_path: Path, alone: set[str], expected: list[list[str]]) -> None:
+    made = found(planned, tmp_path, alone)
+    assert together(made) == expected
+    assert sorted(made.of_task) == sorted(task for batch in expected for task in batch)
+
+
+def test_only_what_is_needed_and_its_own_answers(planned: plan.Plan, tmp_path: Path) -> None:
+    others = {("first", "b", "facts_test"), ("truth", "a", "facts_test")}
+    assert together(found(planned, tmp_path, needed=others | {("first", "a", "facts_test")})) == []
+    [batch] = found(planned, tmp_path).by_name.values()
+    assert batch.inputs == {f"answers {task}": f"results/candidates/a/{task}.parquet" for task in CONFIG["tasks"]["test"]}
+
+
+def test_a_table_stays_in_its_batch_and_leaves_it_with_the_training(planned: plan.Plan, tmp_path: Path) -> None:
+    [(name, batch)] = found(planned, tmp_path).by_name.items()
+    batches.note(batch, tmp_path / f"{name}.json")
+    everything = set(CONFIG["tasks"]["test"])
+    again = found(planned, tmp_path, everything)
+    assert set(again.of_task.values()) == {name} == again.done
+    # Another training makes all of its verdicts anew: together, although their tables are there.
+    judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "training": {"epochs": 2}}}
+    assert together(found(plan.make({**CONFIG, "judges": judges}), tmp_path, everything)) == [sorted(everything)]
+
+
+class Kind:
+    """A judge to which every answer is right."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        return [decided(1.0) for _ in rows]
+
+
+def test_a_judge_is_loaded_once_and_only_when_a_row_comes() -> None:
+    made: list[Kind] = []
+
+    def load() -> Kind:
+        made.append(Kind())
+        return made[-1]
+
+    judge = WhenNeeded({"first": "r"}, load)
+    assert judge.revisions == {"first": "r"} and made == []
+    row = Row("0", 0, "a", "1 + 1?", ("2",), "2")
+    assert [label.verdict for label in judge.judge([row]) + judge.judge([row, row])] == ["correct"] * 3
+    assert len(made) == 1

@@ -1,0 +1,27 @@
+"""A trained encoder's verdicts on many tables at once; each table is then written by a job of its own."""
+
+import json
+
+from bert_judge import gpus
+from bert_judge.batches import Batch
+from bert_judge.labels import fill_store
+from bert_judge.logs import job_log
+from bert_judge.shards import work_folder
+
+with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
+    from bert_judge.judges.bert import BERTJudge
+
+    parts = json.loads(snakemake.params.spec)
+    # One judge and one model: what the parts differ in is the task.
+    spec = next(iter(parts.values()))["verdicts"]
+    name, model = spec["judge"], snakemake.wildcards.model
+    judge = BERTJudge.from_run(snakemake.input.checkpoint, spec["settings"], name, work_folder(f"results/encoders/{name}"))
+    answers = {key: path for key, path in snakemake.input.items() if key.startswith("answers ")}
+    fill_store(
+        Batch(parts, answers),
+        snakemake.output[0],
+        judge,
+        # Where the jobs of the tables look.
+        lambda task: work_folder(f"results/labels/{name}/{model}/{task}.parquet"),
+    )
