@@ -69,7 +69,7 @@ def test_a_table_stays_in_its_batch_and_leaves_it_with_the_training(planned: pla
     again = found(planned, tmp_path, everything)
     assert set(again.of_task.values()) == {name} == again.done
     # Another training makes all of its verdicts anew: together, although their tables are there.
-    judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "training": {"epochs": 2}}}
+    judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "training": {"epochs": 1}}}
     assert together(found(plan.make({**CONFIG, "judges": judges}), tmp_path, everything)) == [sorted(everything)]
 
 
