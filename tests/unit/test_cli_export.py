@@ -13,9 +13,9 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from framework_files import FIXTURES, jsonl
 from huggingface_hub.repocard_data import model_index_to_eval_results
 from test_cli import SPEC, standings_row
-from test_frameworks import FIXTURES, jsonl
 from typer.testing import CliRunner, Result
 
 from bert_judge import tables

@@ -1,0 +1,217 @@
+"""What each framework's file says, read to the same answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from framework_files import (
+    FIXTURES,
+    TIME,
+    batch_request,
+    batch_response,
+    document,
+    flat_lighteval_row,
+    helm_state,
+    jsonl,
+    judgelm_row,
+    lighteval_row,
+    lm_eval_row,
+    made,
+    read,
+    representation_row,
+)
+
+from bert_judge.errors import InputError
+from bert_judge.importers import frameworks
+from bert_judge.importers.beside import Beside
+
+# --- lm-evaluation-harness ---
+
+
+def test_samples_that_the_harness_wrote_itself() -> None:
+    paths = {path.name.split("_2026")[0]: path for path in (FIXTURES / "lm_eval" / "dummy").glob("*.jsonl")}
+    answers, found = read(paths["samples_gsm8k_sums"], "lm_eval")
+    assert [(a.references, a.candidate, a.model, a.task, a.id) for a in answers] == [
+        (("1253", "1,253"), "lol", "dummy", "gsm8k_sums", "0"),
+        (("8",), "lol", "dummy", "gsm8k_sums", "1"),
+        (("72",), "lol", "dummy", "gsm8k_sums", "2"),
+    ]
+    assert answers[1].question == "Wie viele Füße haben zwei Kühe?"
+    assert found.skipped == {"another filter of the same document": 3}
+    answers, found = read(paths["samples_planets"], "lm_eval")
+    assert answers == [] and found.skipped == {"a task scored by likelihood, without generated text": 2}
+    answers, _ = read(paths["samples_capitals"], "lm_eval")
+    assert [a.attempt for a in answers] == [0, 1]
+    assert answers[0].references == ("Yamoussoukro", "the city's name is Yamoussoukro")
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "question", "references"),
+    [
+        ("gsm8k", {}, "Wie viele?", ("1253", "1,253")),
+        ("minerva_math_algebra", {"doc": {"problem": "x?", "solution": r"\boxed{\frac{1}{2}}"}}, "x?", (r"\frac{1}{2}",)),
+        ("hendrycks_math", {"doc": {"problem": "x?", "answer": "7"}}, "x?", ("7",)),
+        ("triviaqa", {"doc": {"question": "q?", "answer": {"value": "Rome", "aliases": ["Roma", "Rome"]}}}, "q?", ("Rome", "Roma")),
+        ("squadv2", {"doc": {"question": "q?", "answers": {"text": ["a", "b"]}}}, "q?", ("a", "b")),
+        ("drop", {"doc": {"question": "q?", "answers": [["3"], ["two", "one"]]}}, "q?", ("3", "two, one")),
+        ("nq_open", {"doc": {"question": "q?"}, "target": "['a', \"b's\"]"}, "q?", ("a", "b's")),
+        ("other", {"doc": {"text": "t"}, "target": " yes"}, "Question: an example\n\nQuestion: Wie viele?\nAnswer:", ("yes",)),
+        ("other", {"doc": {"question": "q?"}, "target": "[not a list]"}, "q?", ("[not a list]",)),
+        ("mmlu", {"doc": {"question": "q?", "choices": ["x", "y"]}, "target": "1"}, "q?\n(A) x\n(B) y", ("B", "y")),
+        ("mmlu", {"doc": {"question": "q?", "choices": ["x", "y"]}, "target": "y"}, "q?\n(A) x\n(B) y", ("B", "y")),
+    ],
+)
+def test_references_are_what_the_task_means(
+    tmp_path: Path, task: str, changes: dict[str, Any], question: str, references: tuple[str, ...]
+) -> None:
+    path = jsonl(tmp_path / "m" / f"samples_{task}_{TIME}.jsonl", [lm_eval_row(**changes)])
+    [answer], _ = read(path, "lm_eval")
+    assert (answer.question, answer.references, answer.candidate) == (question, references, "The answer is 1253.")
+
+
+def test_the_models_name_comes_from_the_results_or_the_folder(tmp_path: Path) -> None:
+    path = made(tmp_path, "lm_eval")
+    assert read(path, "lm_eval")[0][0].model == "org/name"
+    document(path.parent / f"results_{TIME}.json", {"model_name": "the/real__one"})
+    assert read(path, "lm_eval")[0][0].model == "the/real__one"
+
+
+# --- the others ---
+
+
+@pytest.mark.parametrize(
+    ("rows", "question", "references"),
+    [
+        ([lighteval_row()], "Capital of France?", ("Paris",)),
+        ([{f"__{name}__": value for name, value in lighteval_row().items()}], "Capital of France?", ("Paris",)),
+        ([flat_lighteval_row()], "Capital of France?", ("Paris",)),
+        ([{k: str(v) for k, v in flat_lighteval_row().items()}], "Capital of France?", ("Paris",)),
+        ([flat_lighteval_row(gold=[], choices=["Lyon", "Paris"], gold_index=[1])], "Capital of France?", ("Paris",)),
+        (
+            [lighteval_row(doc={"query": "q?", "choices": ["x", "y"], "gold_index": 1})],
+            "q?\n(A) x\n(B) y",
+            ("B", "y"),
+        ),
+        ([lighteval_row(doc={"query": "q?\nA. x\nB. y", "choices": [" A", " B"], "gold_index": 1})], "q?\nA. x\nB. y", ("B",)),
+    ],
+)
+def test_lighteval_in_all_its_spellings(tmp_path: Path, rows: list[Any], question: str, references: tuple[str, ...]) -> None:
+    path = made(tmp_path, "lighteval", rows)
+    assert frameworks.detect(path) == "lighteval"
+    answers, _ = read(path, "lighteval")
+    assert [(a.question, a.references, a.candidate, a.attempt) for a in answers] == [
+        (question, references, "It is Paris.", 0),
+        (question, references, "Lyon", 1),
+    ]
+    assert (answers[0].model, answers[0].task) == ("org/name", "a:capitals:0")
+
+
+def test_helm_generation_and_multiple_choice(tmp_path: Path) -> None:
+    joint = helm_state(output_mapping={"A": "Lyon", "B": "Paris"})
+    calibrated = helm_state(reference_index=1, request_mode="calibration")
+    answers, found = read(made(tmp_path, "helm", [helm_state(), joint, calibrated]), "helm")
+    assert [(a.question, a.references) for a in answers] == [
+        ("Capital of France?", ("Paris",)),
+        ("Capital of France?\n(A) Lyon\n(B) Paris", ("B", "Paris")),
+    ]
+    assert (answers[0].model, answers[0].task, answers[0].id) == ("openai/gpt2", "capitals:subject=a", "id3")
+    assert found.skipped == {"an option scored by likelihood, without generated text": 1}
+
+
+def test_openai_batch_joins_three_files_by_id(tmp_path: Path) -> None:
+    path = made(tmp_path, "openai_batch")
+    requests = jsonl(tmp_path / "input.jsonl", [batch_request()])
+    gold = tmp_path / "gold.csv"
+    gold.write_text('custom_id,answer\nq3,"[""Paris"", ""City of Light""]"\nq4,x\n', "utf-8")
+    [answer], _ = read(path, "openai_batch", Beside(gold, requests))
+    assert (answer.question, answer.references, answer.candidate, answer.model, answer.id) == (
+        "Capital of France?",
+        ("Paris", "City of Light"),
+        "It is Paris.",
+        "gpt-4o-mini",
+        "q3",
+    )
+    own = jsonl(tmp_path / "own.jsonl", [batch_request(metadata={"reference": "Paris"})])
+    assert read(path, "openai_batch", Beside(requests=own))[0][0].references == ("Paris",)
+
+
+def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
+    body = {
+        "model": "m",
+        "output": [{"type": "reasoning"}, {"type": "message", "content": [{"type": "output_text", "text": "Paris"}]}],
+    }
+    path = made(tmp_path, "openai_batch", [batch_response(response={"status_code": 200, "body": body})])
+    requests = jsonl(
+        tmp_path / "input.jsonl", [{"custom_id": "q3", "body": {"input": "Capital?", "metadata": {"reference": "Paris"}}}]
+    )
+    [answer], _ = read(path, "openai_batch", Beside(requests=requests))
+    assert (answer.question, answer.candidate) == ("Capital?", "Paris")
+
+
+def test_judgelm_has_several_answers_in_a_line(tmp_path: Path) -> None:
+    answers, _ = read(made(tmp_path, "judgelm"), "judgelm")
+    assert [(a.candidate, a.model, a.references, a.id) for a in answers] == [
+        ("It is Paris.", "alpaca", ("Paris",), "3"),
+        ("Lyon", "vicuna", ("Paris",), "3"),
+    ]
+    row = judgelm_row(answer3_body="Rome", answer3_model_id="llama")
+    del row["reference"]
+    beside = jsonl(tmp_path / "references.jsonl", [{"question_id": 3, "reference": {"text": "Paris"}}])
+    answers, _ = read(jsonl(tmp_path / "more.jsonl", [row]), "judgelm", Beside(beside))
+    assert [(a.model, a.references) for a in answers] == [(name, ("Paris",)) for name in ("alpaca", "vicuna", "llama")]
+
+
+def test_representation_as_a_judge(tmp_path: Path) -> None:
+    maths = representation_row(gold_answer=r"So \boxed{\frac{1}{2}}.")
+    del maths["final_answer"]
+    choice = representation_row(options=["Lyon", "Paris"], final_answer="(B)")
+    answers, _ = read(made(tmp_path, "representation_judge", [representation_row(), maths, choice]), "representation_judge")
+    assert [a.references for a in answers] == [("Paris",), (r"\frac{1}{2}",), ("B", "Paris")]
+    assert answers[2].question == "Capital of France?\n(A) Lyon\n(B) Paris"
+    assert (answers[0].model, answers[0].task, answers[0].id) == ("Meta-Llama-3-8B", "capitals", "3")
+
+
+def test_bert_as_a_judge_joins_lists_by_their_order(tmp_path: Path) -> None:
+    path = made(tmp_path, "bert_as_a_judge", ["It is Paris.", "Bonn"])
+    questions = jsonl(
+        tmp_path / "task.jsonl", [{"question": "France?", "reference": "Paris"}, {"question": "Germany?", "reference": "Berlin"}]
+    )
+    scores = document(tmp_path / "scores.json", [0.99, 0])
+    answers, _ = read(path, "bert_as_a_judge", Beside(questions, scores=scores))
+    assert [(a.question, a.references, a.candidate, a.label) for a in answers] == [
+        ("France?", ("Paris",), "It is Paris.", 0.99),
+        ("Germany?", ("Berlin",), "Bonn", 0.0),
+    ]
+    assert (answers[0].model, answers[0].task) == ("Llama-3.2-1B", "capitals")
+
+
+@pytest.mark.parametrize(
+    ("candidates", "questions", "scores", "says"),
+    [
+        (["a", "b"], 1, None, "has more answers than the references have questions (1)"),
+        (["a"], 2, None, "has fewer answers than the references have questions (2)"),
+        (["a", "b"], 2, [1], "has fewer scores (1) than there are answers"),
+        (["a", ["b"]], 2, None, "item 2 is \"['b']\"; candidates.json is a list of texts"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(
+    tmp_path: Path, candidates: list[Any], questions: int, scores: list[Any] | None, says: str
+) -> None:
+    path = made(tmp_path, "bert_as_a_judge", candidates)
+    asked = jsonl(tmp_path / "task.jsonl", [{"question": "q", "reference": "r"}] * questions)
+    given = None if scores is None else document(tmp_path / "scores.json", scores)
+    with pytest.raises(InputError) as caught:
+        read(path, "bert_as_a_judge", Beside(asked, scores=given))
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_second_files_have_ids_once(tmp_path: Path) -> None:
+    path = made(tmp_path, "openai_batch")
+    twice = jsonl(tmp_path / "gold.jsonl", [{"custom_id": "é", "reference": "a"}] * 2)
+    with pytest.raises(InputError, match=r"line 2: the custom_id 'é' is there twice"):
+        read(path, "openai_batch", Beside(twice))
+    nameless = jsonl(tmp_path / "other.jsonl", [{"reference": "a"}])
+    with pytest.raises(InputError, match="no column of ids; there must be one of custom_id"):
+        read(path, "openai_batch", Beside(nameless))
