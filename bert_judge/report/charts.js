@@ -27,7 +27,7 @@
         hoverlabel: { bgcolor: colour("raised"), font: { color: colour("ink") } },
         // A long legend would leave no room on a phone; the table beside the chart has the names.
         showlegend: !(narrow && figure.data.length > 8),
-        legend: figure.data.length > 8 ? {} : { orientation: "h", y: -0.25 },
+        legend: figure.data.length > 8 ? {} : { orientation: "h", y: -0.35 },
         ...figure.layout,
         xaxis: axis(figure.layout.xaxis),
         yaxis: axis(figure.layout.yaxis),

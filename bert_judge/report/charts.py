@@ -37,7 +37,7 @@ def reliability(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence
             "hoverinfo": "skip",
         }
     ]
-    for view, rows in _each(table, views, shown):
+    for view, dash, rows in _each(table, views, shown):
         traces.append(
             {
                 "x": rows["score"].round(4).tolist(),
@@ -52,7 +52,7 @@ def reliability(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence
                 },
                 "text": [f"{n:,} answers" for n in rows["n"]],
                 "hovertemplate": "score %{x:.2f}: %{y:.1%} right<br>%{text}",
-                **_line(view, "lines+markers"),
+                **_line(view, dash, "lines+markers"),
             }
         )
     return {"data": traces, "layout": {"xaxis": _axis("mean score"), "yaxis": _axis("share that is right", percent_=True)}}
@@ -66,9 +66,9 @@ def thresholds(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[
             "y": rows["agreement"].round(4).tolist(),
             "text": [percent(called) for called in rows["called"]],
             "hovertemplate": "threshold %{x}: %{y:.1%} agree<br>%{text} called correct",
-            **_line(view, "lines"),
+            **_line(view, dash, "lines"),
         }
-        for view, rows in _each(table, views, shown)
+        for view, dash, rows in _each(table, views, shown)
     ]
     return {"data": traces, "layout": {"xaxis": _axis("threshold"), "yaxis": {"title": {"text": "agreement"}, "tickformat": ".0%"}}}
 
@@ -95,14 +95,16 @@ def places(judges: Sequence[str], rows: Sequence[Mapping[str, Any]], reference: 
     return {"data": traces, "layout": {"xaxis": {"type": "category"}, "yaxis": axis, "height": 260 + 18 * len(rows)}}
 
 
-def _each(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> list[tuple[JudgeView, pd.DataFrame]]:
-    """Judges with rows, out of those to show."""
-    found = [(view, table[table["judge"] == view.name]) for view in views]
-    return [(view, rows) for view, rows in found if len(rows) and view.name in shown]
+def _each(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> list[tuple[JudgeView, str, pd.DataFrame]]:
+    """Judges with rows, out of those to show, each with a dash of its own among those of its colour."""
+    found = [(view, rows) for view in views if view.name in shown and len(rows := table[table["judge"] == view.name])]
+    colours = [view.colour for view, _ in found]
+    dashes = [DASHES[colours[:place].count(colour) % len(DASHES)] for place, colour in enumerate(colours)]
+    return [(view, dash, rows) for (view, rows), dash in zip(found, dashes, strict=True)]
 
 
-def _line(view: JudgeView, mode: str) -> Chart:
-    return {"mode": mode, "name": view.name, "slot": f"c{view.colour}", "line": {"width": 2}, "marker": {"size": 6}}
+def _line(view: JudgeView, dash: str, mode: str) -> Chart:
+    return {"mode": mode, "name": view.name, "slot": f"c{view.colour}", "line": {"width": 2, "dash": dash}, "marker": {"size": 6}}
 
 
 def _axis(title: str, percent_: bool = False) -> Chart:
