@@ -18,7 +18,7 @@ from bert_judge.errors import InputError
 from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.evaluation.statistics import Interval
-from bert_judge.report import answer, charts, rows, words
+from bert_judge.report import answer, charts, rows, sections, words
 from bert_judge.report.build import build_report
 from bert_judge.report.plot import save_standings_plot
 from bert_judge.report.texts import room
@@ -354,3 +354,11 @@ def test_plot_refuses_what_it_cannot_draw(tmp_path, scores):
     tables.write(tables.empty(tables.STANDINGS), tmp_path / "empty.parquet", tables.STANDINGS, {})
     with pytest.raises(InputError, match=r"empty\.parquet: there is no row to draw"):
         save_standings_plot(tmp_path / "empty.parquet", tmp_path / "a.png")
+
+
+def test_judges_of_one_colour_have_lines_of_their_own() -> None:
+    colours = {"a": 1, "b": 2, "c": 1}
+    views = [sections.JudgeView(name, "", "other", place, colour) for place, (name, colour) in enumerate(colours.items())]
+    rows = [{"judge": name, "threshold": 0.5, "agreement": 0.9, "called": 0.4} for name in "abc"]
+    lines = charts.thresholds(pd.DataFrame(rows), views, ["a", "b", "c"])["data"]
+    assert [(line["slot"], line["line"]["dash"]) for line in lines] == [("c1", "solid"), ("c2", "solid"), ("c1", "dot")]
