@@ -118,6 +118,31 @@ rule compare_encoder:
         "../workflow_scripts/compare_encoder.py"
 
 
+rule compare_rule:
+    input:
+        pairs=pairs_to_compare,
+    output:
+        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
+    log:
+        "<logs>/labels/{judge}/pairs/{pair_set}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.ruled_pair_judges),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(2000),
+        runtime=grown(30),
+    params:
+        spec=spec_of(preferences_spec),
+        stage_version=plan.STAGE_VERSIONS["preferences"],
+    message:
+        "{wildcards.judge} compares {wildcards.pair_set}"
+    script:
+        "../workflow_scripts/compare_rule.py"
+
+
 rule compare_llm_hf:
     input:
         pairs=pairs_to_compare,

@@ -9,7 +9,9 @@ from pydantic import model_validator
 from bert_judge.config.blocks import Block, Name, Value
 from bert_judge.config.pairs import PairColumns
 
-Format = Literal["auto", "parquet", "csv", "jsonl", "lm_eval", "lighteval", "inspect", "helm", "judgelm", "representation_judge"]
+Format = Literal[
+    "auto", "parquet", "csv", "jsonl", "lm_eval", "lighteval", "inspect", "helm", "judgelm", "mm_vet", "representation_judge"
+]
 
 
 class Columns(Block):

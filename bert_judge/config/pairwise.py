@@ -14,6 +14,13 @@ PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str 
 
 TRAINED = {"pairs", "checkpoint", "revision", "backbone", "compare", "max_length", "training", "augment", "validation"}
 PROMPTED = {"reasoning", "scores", "seed", "max_answer_chars"}
+# What may be set besides the origin itself.
+ORIGINS = {
+    "model": PROMPTED,
+    "pairs": TRAINED - {"checkpoint", "pairs"},
+    "checkpoint": {"revision"},
+    "rule": {"seed"},
+}
 
 
 class PairAugment(Block):
@@ -28,7 +35,7 @@ class PairAugment(Block):
 
 
 class PairwiseJudge(Block):
-    """Which of two answers is better, each shown in both places: by a trained encoder, or by a prompted language model."""
+    """Which of two answers is better, each shown in both places: by a trained encoder, a prompted language model, or a rule."""
 
     run_time: ClassVar[frozenset[str]] = frozenset()
 
@@ -38,7 +45,10 @@ class PairwiseJudge(Block):
     pairs: PairSets | None = None
     """… or train an encoder on the labels of these sets of pairs …"""
     checkpoint: str | None = None
-    """… or take one that was trained: hub id or local folder"""
+    """… or take one that was trained: hub id or local folder …"""
+    rule: Literal["longer", "overlap", "random"] | None = None
+    """… or go by a rule, as a floor for the others: `longer` prefers the longer answer, `overlap` the one with more words
+    in common with a reference or, without one, with the question; `random` draws"""
     revision: str | None = None
     """commit of the hub repository of backbone or checkpoint"""
     backbone: str = "minilm"
@@ -59,20 +69,17 @@ class PairwiseJudge(Block):
     scores: bool = False
     """a prompted model writes a score for each answer, before anything else, in place of a verdict"""
     seed: int = 0
-    """a prompted model: another seed, another fence around the answers"""
+    """a prompted model: another seed, another fence around the answers; `random`: other draws"""
     max_answer_chars: int = Field(20_000, ge=200)
     """a prompted model: longest answer that is shown whole, in characters; of a longer one the middle is left out"""
 
     @model_validator(mode="after")
     def _one_origin(self) -> PairwiseJudge:
-        if sum(part is not None for part in (self.model, self.pairs, self.checkpoint)) != 1:
-            raise ValueError("give one of model (to prompt), pairs (to train on) and checkpoint")
+        given = [origin for origin in ORIGINS if getattr(self, origin) is not None]
+        if len(given) != 1:
+            raise ValueError("give one of model (to prompt), pairs (to train on), checkpoint and rule")
         if self.model and self.model.attempts != 1:
             raise ValueError("a judge gives one verdict per order; remove model.attempts")
-        useless = TRAINED if self.model else PROMPTED
-        if self.checkpoint:
-            useless = (TRAINED | PROMPTED) - {"checkpoint", "revision"}
-        if wrong := self.model_fields_set & useless:
-            origin = "model" if self.model else "checkpoint" if self.checkpoint else "pairs"
-            raise ValueError(f"{' and '.join(sorted(wrong))} does not go with {origin}; remove what is set here")
+        if wrong := (self.model_fields_set & (TRAINED | PROMPTED)) - ORIGINS[given[0]] - {given[0]}:
+            raise ValueError(f"{' and '.join(sorted(wrong))} does not go with {given[0]}; remove what is set here")
         return self

@@ -176,7 +176,7 @@ class Names:
         judges = {
             f"judge-{name}": {"repository": j.checkpoint or j.backbone, "revision": j.revision, "remote_code": False}
             for name, j in self.config.judges.items()
-            if isinstance(j, BertJudge) or (isinstance(j, PairwiseJudge) and j.model is None)
+            if isinstance(j, BertJudge) or (isinstance(j, PairwiseJudge) and (j.pairs or j.checkpoint))
         }
         judges |= {
             f"judge-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}

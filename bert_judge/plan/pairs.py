@@ -35,7 +35,12 @@ class PairSpecs(Names):
     @property
     def encoder_pair_judges(self) -> list[str]:
         """Those that are an encoder, trained here or elsewhere."""
-        return [name for name in self.pair_judges if self.pair_judge(name).model is None]
+        return [name for name in self.pair_judges if (entry := self.pair_judge(name)).pairs or entry.checkpoint]
+
+    @property
+    def ruled_pair_judges(self) -> list[str]:
+        """Those that go by a rule."""
+        return [name for name in self.pair_judges if self.pair_judge(name).rule]
 
     def prompted_pair_judges(self, generator: str) -> list[str]:
         """Those whose model is of this generator."""
@@ -115,6 +120,8 @@ class PairSpecs(Names):
         """Of a judge's verdicts on a set. Which models met is no part of it: a verdict on two answers stays when others come."""
         entry = self.pair_judge(judge)
         spec: Spec = {"judge": judge, "set": name}
+        if entry.rule:
+            return {**spec, "settings": dump(entry, only={"kind", "rule", "seed"})}
         if entry.model is None:
             # What made the checkpoint is in the judge's own spec.
             return {**spec, "settings": {"kind": entry.kind}}

@@ -139,7 +139,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown import format": (
         {"imports/one/format": "xlsx"},
-        "imports.one.format: needs auto, parquet, csv, jsonl, lm_eval, lighteval, inspect, helm, judgelm or representation_judge; "
+        "imports.one.format: needs auto, parquet, csv, jsonl, lm_eval, lighteval, inspect, helm, judgelm, mm_vet or "
+        "representation_judge; "
         "got 'xlsx'",
     ),
     "unknown generator": (

@@ -111,7 +111,10 @@ def test_a_new_model_and_another_order_change_no_spec() -> None:
         ({"pairs__arena__where": {"x": 1}}, "pairs.arena: where does not go with `tasks`"),
         ({"pairs__learn__gold": None}, "judges.better.pairs: 'learn' has no labels"),
         ({"judges__better__pairs": "nowhere"}, "judges.better.pairs: 'nowhere' is not defined under pairs"),
-        ({"judges__better__checkpoint": "x"}, "judges.better: give one of model (to prompt), pairs (to train on) and checkpoint"),
+        (
+            {"judges__better__checkpoint": "x"},
+            "judges.better: give one of model (to prompt), pairs (to train on), checkpoint and rule",
+        ),
         ({"judges__prompted__backbone": "minilm"}, "judges.prompted: backbone does not go with model"),
         ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),
         ({"judges__prompted__model__speed": 1}, "judges.prompted.model.speed: unknown key"),
