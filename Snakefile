@@ -28,6 +28,7 @@ include: "rules/standings.smk"
 include: "rules/audit.smk"
 include: "rules/attacks.smk"
 include: "rules/pairs.smk"
+include: "rules/ranks.smk"
 include: "rules/report.smk"
 
 
@@ -104,6 +105,12 @@ rule preferences:
         preference_files(),
 
 
+rule ranks:
+    input:
+        rank_files(),
+        rank_exports(),
+
+
 rule report:
     input:
         "results/report.html",
@@ -117,6 +124,7 @@ rule all:
         rules.scores.input,
         rules.judges.input,
         rules.preferences.input,
+        rules.ranks.input,
 
 
 onsuccess:

@@ -138,7 +138,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
             job(
                 "build_report",
                 {"standings": list(standings.values()), "scores": score_tables}
-                | {key: [] for key in ("audit", "attacks", "cascades", "fitted", "judges")},
+                | {key: [] for key in ("audit", "attacks", "cascades", "pairs", "fitted", "judges")},
                 "results/report.html",
                 made.report_spec(),
             )

@@ -11,6 +11,17 @@ def preference_files():
     return [f"results/labels/{judge}/pairs/{name}.parquet" for judge, name in PLAN.compared]
 
 
+def rank_files():
+    """What is told of verdicts on pairs; nothing where no judge compares any."""
+    made = ("pair_agreement", "ranks", "rank_correlations")
+    return [f"results/{name}.parquet" for name in made] if PLAN.ranked_sets else []
+
+
+def rank_exports():
+    """The ranks for other programs."""
+    return ["results/ranks.csv", "results/ranks.md"] if PLAN.ranked_sets else []
+
+
 def sets_from(imported):
     """Regular expression of the sets that come from a file, or of those that are made of answers."""
     return one_of([name for name, entry in PLAN.config.pairs.items() if bool(entry.source) == imported])

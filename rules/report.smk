@@ -5,6 +5,7 @@ rule build_report:
         audit=audit_files(),
         attacks=attack_files(),
         cascades=cascade_files(),
+        pairs=rank_files(),
         fitted=expand("results/judges/{judge}/cascade.json", judge=PLAN.measured_cascades),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
     output:

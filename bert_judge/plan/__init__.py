@@ -14,7 +14,7 @@ from bert_judge.errors import ConfigError
 from bert_judge.plan import faults as plan_faults
 from bert_judge.plan import pair_faults
 from bert_judge.plan.names import ATTACKS
-from bert_judge.plan.pairs import PairSpecs
+from bert_judge.plan.ranks import RankSpecs
 from bert_judge.plan.specs import Spec, Specs
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "make"]
@@ -36,11 +36,12 @@ STAGE_VERSIONS = {
     "pairs": 1,
     "pair_judge": 1,
     "preferences": 1,
+    "ranks": 1,
     "report": 1,
 }
 
 
-class Plan(PairSpecs, Specs):
+class Plan(RankSpecs, Specs):
     """A checked configuration: its names resolved, and a spec for each of its tables."""
 
 

@@ -20,7 +20,7 @@ from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import MADE, load_verdicts
-from bert_judge.report import answer, attack_views, cascade_views, charts, cost_views, pages, sections, words
+from bert_judge.report import answer, attack_views, cascade_views, charts, cost_views, pages, pair_views, sections, words
 from bert_judge.report.rows import ordered, pack
 
 # In the order in which they run: libraries first.
@@ -38,6 +38,7 @@ def build_report(
     corrected: Path | None = None,
     attacks: tuple[Path, Path] | None = None,
     cascades: tuple[Path, Mapping[str, Path]] | None = None,
+    pairs: tuple[Path, Path, Path] | None = None,
 ) -> None:
     """Write the report.
 
@@ -50,6 +51,7 @@ def build_report(
         corrected: what `build_corrected` wrote, where people have labelled a sample.
         attacks: rates and examples, as `build_rates` wrote them, where judges were tried.
         cascades: what `build_cascades` wrote, and cascade → its cascade.json, where there are any.
+        pairs: agreement, ranks and correlations, as `build_ranks` wrote them, where pairs were compared.
 
     Raises:
         InputError: a file is missing or not what it should be.
@@ -58,11 +60,13 @@ def build_report(
     verdicts = load_verdicts(scores, names, traits=True)
     files = {score_tables.origin(path): Path(path) for path in scores}
     rows = pack(ordered(verdicts, names, spec["gold"], sections.shown_trained(spec)), names, files)
+    pair_sets, pair_charts = pair_views.view(*pairs) if pairs else ([], {})
     page = (
         _environment()
         .get_template("report.html.jinja")
         .render(
-            **_told(spec, folder, verdicts),
+            **_told(spec, folder, verdicts, pair_charts),
+            pair_sets=pair_sets,
             audit=spec.get("audit"),
             corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
             attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,
@@ -78,8 +82,8 @@ def build_report(
     log.info("%s: %d score tables, %d of %d answers, %.1f MB", output, len(scores), rows.shown, rows.total, len(page) / 1e6)
 
 
-def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame) -> dict[str, Any]:
-    """What the tables of the standings stage say, by the names that the template knows."""
+def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame, more_charts: Mapping[str, charts.Chart]) -> dict[str, Any]:
+    """What the tables of the standings stage say, by the names that the template knows; the charts of other sections too."""
     found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in MADE.items()}
     ranked, agreed, moves = found["standings"], found["agreement"], found["moves"]
     views = sections.judge_views(spec)
@@ -88,7 +92,7 @@ def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame) -> dict
     errors = sections.errors(agreed)
     reference = next(iter(moves["reference"]), None)
     moved_judges, moved = answer.moves(moves, names)
-    drawn = _charts(found, views)
+    drawn = _charts(found, views) | dict(more_charts)
     if reference is not None and moved:
         drawn["places"] = charts.places(moved_judges, moved, reference)
     return {

@@ -8,7 +8,7 @@
   const painted = (trace) => {
     const ink = colour(trace.slot);
     const made = { ...trace, line: { ...trace.line, color: ink }, marker: { ...trace.marker, color: ink } };
-    if (trace.error_y) made.error_y = { ...trace.error_y, color: ink };
+    for (const bars of ["error_x", "error_y"]) if (trace[bars]) made[bars] = { ...trace[bars], color: ink };
     return made;
   };
 

@@ -35,14 +35,17 @@ FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
 HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft", "gradio"}
 # Whose jobs must start at once: the scripts of the light rules, and the program.
 LIGHT_SCRIPTS = (
+    "build_ranks",
     "build_report",
     "build_scores",
     "build_standings",
     "build_task",
     "check_overlap",
     "compare_llm",
+    "compare_rule",
     "correct_accuracies",
     "draw_audit",
+    "export_ranks",
     "export_standings",
     "fit_cascade",
     "held_out_answers",

@@ -56,7 +56,7 @@ class Page(HTMLParser):
         return [found[name] or "" for _, found in self.tags if name in found]
 
 
-def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: object = None, **spec) -> Path:
+def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: object = None, pairs=None, **spec) -> Path:
     models_tasks = [(path.parent.name, path.stem) for path in scores]
     spec = {
         "judges": ["strict", "gold", "bert"],
@@ -73,9 +73,8 @@ def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: ob
         judges["bert"].mkdir(parents=True, exist_ok=True)
         (judges["bert"] / "metrics.json").write_text(metrics if isinstance(metrics, str) else json.dumps(metrics))
     kinds = {"strict": "lexical", "gold": "imported", "bert": "bert"}
-    build_report(
-        {**spec, "kinds": kinds, "simulated": spec.get("simulated", False)}, folder, scores, judges, folder / "report.html"
-    )
+    report = {**spec, "kinds": kinds, "simulated": spec.get("simulated", False)}
+    build_report(report, folder, scores, judges, folder / "report.html", pairs=pairs)
     return folder / "report.html"
 
 

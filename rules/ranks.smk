@@ -1,0 +1,54 @@
+if PLAN.ranked_sets:
+
+    rule build_ranks:
+        input:
+            pairs=[path for name in PLAN.ranked_sets for path in pair_files(name)],
+            preferences=preference_files(),
+            scores=tables_of("scores/{model}/{task}", PLAN.beside_ranks),
+        output:
+            agreement=update("results/pair_agreement.parquet"),
+            ranks=update("results/ranks.parquet"),
+            correlations=update("results/rank_correlations.parquet"),
+        log:
+            "<logs>/ranks.log",
+        benchmark:
+            "<benchmarks>/ranks.tsv"
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(4000),
+            runtime=grown(60),
+        params:
+            spec=spec_of(PLAN.ranks_spec),
+            stage_version=plan.STAGE_VERSIONS["ranks"],
+        message:
+            "Ranks by pairs of answers"
+        script:
+            "../workflow_scripts/build_ranks.py"
+
+    rule export_ranks:
+        input:
+            "results/ranks.parquet",
+        output:
+            csv=report(
+                update("results/ranks.csv"),
+                caption="../report/ranks.rst",
+                category="Standings",
+                labels={"what": "ranks by pairs, every number", "form": "table"},
+            ),
+            markdown=update("results/ranks.md"),
+        log:
+            "<logs>/rank_exports.log",
+        benchmark:
+            "<benchmarks>/rank_exports.tsv"
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(1000),
+            runtime=grown(10),
+        params:
+            stage_version=plan.STAGE_VERSIONS["ranks"],
+        message:
+            "Ranks by pairs as CSV and Markdown"
+        script:
+            "../workflow_scripts/export_ranks.py"

@@ -1,0 +1,15 @@
+"""Agreement of pairwise judges, ranks of models by pairs, and other orders beside them."""
+
+import json
+from pathlib import Path
+
+from bert_judge.evaluation.pairs.build import build_ranks
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    # results/pairs/{set}/{part}.parquet and results/labels/{judge}/pairs/{set}.parquet
+    pairs = {name: [path for file in snakemake.input.pairs if (path := Path(file)).parent.name == name] for name in spec["sets"]}
+    said = {(path.parts[-3], path.stem): path for path in map(Path, snakemake.input.preferences)}
+    preferences = {name: {judge: said[judge, name] for judge in judges} for name, judges in spec["sets"].items()}
+    build_ranks(spec, pairs, preferences, [Path(path) for path in snakemake.input.scores], Path(snakemake.output.ranks).parent)
