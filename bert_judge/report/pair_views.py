@@ -66,6 +66,19 @@ class RanksView:
 
 
 @dataclass(frozen=True)
+class OrdersView:
+    """Kendall's tau between orders of the models.
+
+    Attributes:
+        others: (name, by) of the orders that are compared with: by `pairs` or by `answers`.
+        rows: (judge, per other order its row of the table or None).
+    """
+
+    others: list[tuple[str, str]]
+    rows: list[tuple[str, list[dict[str, Any] | None]]]
+
+
+@dataclass(frozen=True)
 class PairSetView:
     """A set of pairs: findings in words, measures per group, ranks and what they agree with, the name of its chart."""
 
@@ -73,7 +86,7 @@ class PairSetView:
     findings: list[str]
     measures: list[MeasuresView]
     ranks: RanksView | None
-    correlations: list[dict[str, Any]]
+    orders: OrdersView | None
     chart: str | None
 
 
@@ -98,7 +111,7 @@ def view(agreement: Path, ranks: Path, correlations: Path) -> tuple[list[PairSet
         if models and chart:
             charts[chart] = _chart(models)
         groups = [_measures(part, str(level), str(task)) for (level, task), part in own.groupby(["level", "task"], sort=False)]
-        orders = records(beside[beside["level"] == "all"])
+        orders = _orders(beside[beside["level"] == "all"])
         views.append(PairSetView(str(name), _findings(groups[0], models), groups, models, orders, chart))
     return views, charts
 
@@ -160,6 +173,15 @@ def _ranks(rows: pd.DataFrame) -> RanksView | None:
     return RanksView(judges, shown, {judge: why for judge, why in reason.items() if known(why)})
 
 
+def _orders(rows: pd.DataFrame) -> OrdersView | None:
+    if rows.empty:
+        return None
+    cells = {(row["judge"], row["other"]): row for row in records(rows)}
+    others = list(dict.fromkeys((row["other"], row["by"]) for row in cells.values()))
+    judges = dict.fromkeys(judge for judge, _ in cells)
+    return OrdersView(others, [(judge, [cells.get((judge, other)) for other, _ in others]) for judge in judges])
+
+
 def _chart(ranks: RanksView) -> Chart:
     """Each model's expected share of pairs won, with its interval: a line of marks per judge."""
     drawn = [(at, judge) for at, judge in enumerate(ranks.judges) if judge not in ranks.reason]
@@ -185,7 +207,7 @@ def _chart(ranks: RanksView) -> Chart:
             }
         )
     layout = {
-        "xaxis": {"title": {"text": "share of pairs won against every other model equally often"}, "tickformat": ".0%"},
+        "xaxis": {"title": {"text": "share of pairs won"}, "tickformat": ".0%"},
         "yaxis": {"tickvals": list(range(len(names))), "ticktext": names, "range": [len(names) - 0.4, -0.6]},
         "height": 150 + max(34, 16 * len(drawn)) * len(names),
     }

@@ -57,7 +57,8 @@ def test_findings_and_tables(tmp_path: Path) -> None:
     assert "panel" not in measures.columns
     assert view.ranks is not None and view.ranks.judges == ["good", "first", PEOPLE]
     assert [model for model, _ in view.ranks.rows] == ["ann", "cyd", EVIL]
-    assert [row["other"] for row in view.correlations] == [PEOPLE, PEOPLE]
+    assert view.orders is not None and view.orders.others == [(PEOPLE, "pairs")]
+    assert [(judge, cells[0]["models"]) for judge, cells in view.orders.rows if cells[0]] == [("good", 3), ("first", 3)]
     chart = charts[str(view.chart)]
     assert [trace["name"] for trace in chart["data"]] == ["good", "first", PEOPLE]
     assert chart["layout"]["yaxis"]["ticktext"] == ["ann", "cyd", "&lt;b&gt;bob&lt;/b&gt;"]
@@ -75,7 +76,7 @@ def test_models_that_never_met_are_told_and_not_drawn(tmp_path: Path) -> None:
 
 def test_pairs_without_labels_or_names(tmp_path: Path) -> None:
     [view], charts = pair_views.view(*build(tmp_path, "." * 9, model_a=None, model_b=None))
-    assert view.ranks is None and charts == {} and view.correlations == []
+    assert view.ranks is None and charts == {} and view.orders is None
     assert "agreement" not in view.measures[0].columns
     assert len(view.findings) == 1
 
