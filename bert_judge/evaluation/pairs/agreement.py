@@ -68,7 +68,7 @@ def _of_people(frame: pd.DataFrame) -> Iterator[Measured]:
 def _of_majority(frame: pd.DataFrame) -> Iterator[Measured]:
     """The judge that always gives the commonest label: what agreement is worth nothing."""
     if len(labelled := frame[frame["label"].notna()]):
-        common = labelled["label"].value_counts().sort_index(ascending=True).idxmax()
+        common = str(labelled["label"].value_counts().sort_index().idxmax())
         said = labelled.assign(verdict=common, forward=common)
         yield from (found for found in _with_labels(said) if found[0] in ("agreement", *confusion.MEASURES))
 

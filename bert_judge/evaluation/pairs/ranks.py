@@ -61,7 +61,7 @@ def _order(frame: pd.DataFrame, verdicts: pd.Series, drawn: Draws) -> Order | No
         controlled = strengths.win_rates_by(strengths.strengths(contests, code, controlled=True), contests, code)
         found |= _spans("strength", fit) | _spans("expected", strengths.expected(fit)) | _spans("controlled", controlled)
         found |= _spans("rank", resampling.ranks(fit))
-    counted = _counts(rows, points[kept].to_numpy(), contests.models)
+    counted = _counts(rows, np.asarray(points[kept], dtype=np.float64), contests.models)
     made = [
         {"model": model, **counted[at], **{name: values[at] for name, values in found.items()}, "reason": reason}
         for at, model in enumerate(contests.models)
