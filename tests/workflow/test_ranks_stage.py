@@ -74,7 +74,12 @@ def test_a_new_model_adds_its_own_pairs_and_the_summaries(ranked: Workspace, tmp
     config["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
     run.configure(config)
     planned = run.planned("ranks")
-    assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "longer compares arena", "Ranks by pairs of answers"} <= planned
+    assert {
+        "Pairs of new@solid in arena",
+        "Pairs of new@weak in arena",
+        "longer compares arena",
+        "Ranks by pairs of answers",
+    } <= planned
     assert not {job for job in planned if "solid@weak" in job or "people" in job}
 
 
