@@ -12,7 +12,7 @@ import importlib.util
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,10 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
         InputError: not found, no access, no network, no space, a folder without weights or tokenizer, or no such split.
     """
     repository = spec["repository"]
-    folder, commit, names = _data_set(spec) if "data_set" in spec else _model(spec)
+    if told := spec.get("data_set"):
+        folder, commit, names = data_set(repository, spec["revision"], told["config"], told["split"])
+    else:
+        folder, commit, names = _model(spec)
     if commit is None and spec["revision"]:
         log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
     files = model_files.describe(folder, names)
@@ -78,14 +81,23 @@ def _model(spec: Mapping[str, Any]) -> tuple[Path, str | None, list[str]]:
     return folder, commit, model_files.complete(folder, remote_code, f"model {repository!r}: {folder}")
 
 
-def _data_set(spec: Mapping[str, Any]) -> tuple[Path, str | None, list[str]]:
-    """Folder, commit (None: a local copy) and files of a split of a data set."""
-    repository, configs, split = spec["repository"], spec["data_set"]["config"], spec["data_set"]["split"]
+def data_set(
+    repository: str, revision: str | None, configs: Sequence[str] | None, split: str
+) -> tuple[Path, str | None, list[str]]:
+    """Folder, commit (None: a copy under LOCAL_DATASETS_DIR) and names of the files of a split of a data set.
+
+    Args:
+        repository, revision: on the hub; see `hub_datasets.snapshot`.
+        configs, split: see `dataset_files.wanted`.
+
+    Raises:
+        InputError: not found, no access, no network, no space, or no such split.
+    """
     if folder := _on_shelf("LOCAL_DATASETS_DIR", repository):
         return folder, None, dataset_files.in_folder(folder, configs, split, f"data set {repository!r}: {folder}")
     from bert_judge import hub_datasets
 
-    return hub_datasets.snapshot(repository, spec["revision"], configs, split)
+    return hub_datasets.snapshot(repository, revision, configs, split)
 
 
 def load_manifest(path: str | Path) -> Manifest:

@@ -34,7 +34,6 @@ app = typer.Typer(
     help="Scores language models' answers with a small trained judge: files of them by this program, whole runs by Snakemake.",
     epilog="Begin with: bert-judge score answers.csv",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -69,7 +69,9 @@ def predict(
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Files of one framework, or plain rows; several are joined.")],
+    files: Annotated[
+        list[str], typer.Argument(help="Files of one framework, or plain rows; several are joined. Or hf:OWNER/NAME, of the hub.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to: .jsonl, .csv or .parquet.")],
     format: Annotated[
         str | None,
@@ -84,13 +86,17 @@ def import_(
     model: Annotated[str | None, typer.Option(help="The model's name, in place of what the file says.")] = None,
     task: Annotated[str | None, typer.Option(help="The task's name, in place of what the file says.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="JudgeLM: a row per two answers, for a set of pairs.")] = False,
+    config: Annotated[str | None, typer.Option(help="Of a data set of the hub: its configuration.")] = None,
+    split: Annotated[str | None, typer.Option(help="Of a data set of the hub: its split; train when left out.")] = None,
     force: Force = False,
 ) -> None:
     """Other frameworks' outputs as plain rows: question, references, candidate, model, task, label, id, attempt."""
     from bert_judge.cli.import_files import Request, import_files
     from bert_judge.cli.import_pairs import import_pairs
+    from bert_judge.importers import hub_files
 
-    asked = Request(files, output, format, references, requests, scores, model, task, force)
+    paths = [path for name in files for path in hub_files.local(name, config, split)]
+    asked = Request(paths, output, format, references, requests, scores, model, task, force)
     (import_pairs if pairs else import_files)(asked)
 
 
@@ -121,8 +127,9 @@ def push(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; results/hub/JUDGE when left out.")] = None,
     to: Annotated[str | None, typer.Option(help="Repository on the hub, OWNER/NAME; nothing is uploaded without one.")] = None,
     private: Annotated[bool, typer.Option("--private", help="Make the repository a private one.")] = False,
+    attacks: Annotated[Path | None, typer.Option(help="How often it is fooled, for the card; the run's own when left out.")] = None,
 ) -> None:
     """A judge as a folder for the hub, which transformers and sentence-transformers load with the same scores."""
     from bert_judge.cli.push import push as push_it
 
-    push_it(judge, output, to, private)
+    push_it(judge, output, to, private, attacks)

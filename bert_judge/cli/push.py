@@ -11,7 +11,7 @@ from bert_judge.logs import quiet_libraries
 from bert_judge.scoring.which_judge import JUDGES
 
 
-def push(judge: str, output: Path | None = None, to: str | None = None, private: bool = False) -> None:
+def push(judge: str, output: Path | None = None, to: str | None = None, private: bool = False, attacks: Path | None = None) -> None:
     """Write the folder, and upload it.
 
     Args:
@@ -19,6 +19,8 @@ def push(judge: str, output: Path | None = None, to: str | None = None, private:
         output: the folder to write; `results/hub/NAME` when left out.
         to: repository on the hub, `owner/name`; nothing is uploaded without one.
         private: of a repository that is made.
+        attacks: how often the judge is fooled, a table of `snakemake attacks` or `bert-judge attack`; when left out that of this
+            run, if it is there and younger than the judge.
 
     Raises:
         InputError: no such judge, a folder that is there already, or the hub refuses.
@@ -29,13 +31,24 @@ def push(judge: str, output: Path | None = None, to: str | None = None, private:
     folder = output or Path("results/hub") / source.resolve().name
     quiet_libraries()
     # Only now: it loads torch.
-    from bert_judge.exporters import hub_folder
+    from bert_judge.exporters import attack_table, hub_folder
 
-    difference = hub_folder.write(source, folder, to)
+    name, table = source.resolve().name, attacks or _rates_of_run(source)
+    rates = None if table is None else attack_table.of_judge(table, name)
+    if attacks is not None and rates is not None and rates.empty:
+        raise InputError(f"{attacks}: no rates of {name}; try it with bert-judge attack, or leave out --attacks")
+    difference = hub_folder.write(source, folder, to, None if rates is None or rates.empty else rates)
     typer.echo(f"{folder}: {sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 1e6:.1f} MB")
     typer.echo(f"transformers alone gives the judge's raw scores (largest difference {difference:.1e})")
     if to is not None:
         typer.echo(_upload(folder, to, private))
+
+
+def _rates_of_run(source: Path) -> Path | None:
+    """The attack rates of the run that trained a judge, if they are of this training."""
+    rates, card = source.parent.parent / "attacks" / "rates.parquet", source / "judge.json"
+    fresh = rates.is_file() and card.is_file() and rates.stat().st_mtime >= card.stat().st_mtime
+    return rates if fresh else None
 
 
 def _upload(folder: Path, to: str, private: bool) -> str:

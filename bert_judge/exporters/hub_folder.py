@@ -11,13 +11,15 @@ from typing import Any
 
 import jinja2
 import numpy as np
+import pandas as pd
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from bert_judge import model_files
+from bert_judge import model_files, tables
 from bert_judge.encoder.encoding import TAGS
 from bert_judge.encoder.on_disk import CARD
 from bert_judge.errors import InputError
+from bert_judge.exporters import attack_table
 from bert_judge.judges.bert import BERTJudge
 
 log = logging.getLogger(__name__)
@@ -62,13 +64,14 @@ They cut rows of more than {{ max_length }} tokens in another place than the jud
 """
 
 
-def write(source: Path, folder: Path, name: str | None = None) -> float:
+def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataFrame | None = None) -> float:
     """Write the folder, and make sure that it gives the judge's scores.
 
     Args:
         source: folder of a trained judge.
         folder: must not be there yet.
         name: under which the folder's card tells people to load it; the folder's own name when left out.
+        attacks: how often the judge is fooled (`tables.ATTACK_RATES`), for the folder and its card.
 
     Returns:
         The largest difference between its scores and the judge's raw ones on a few rows.
@@ -87,7 +90,9 @@ def write(source: Path, folder: Path, name: str | None = None) -> float:
     try:
         _copy(source, temporary)
         _name_labels(temporary / "config.json")
-        _add_to_card(temporary / "README.md", judge, name or folder.name)
+        _add_to_card(temporary / "README.md", judge, name or folder.name, attacks)
+        if attacks is not None:
+            tables.write(attacks, temporary / attack_table.FILE, tables.ATTACK_RATES, {"judge": source.resolve().name})
         difference = _difference(judge, temporary)
         if difference > TOLERANCE:
             raise InputError(
@@ -127,7 +132,7 @@ def _name_labels(config: Path) -> None:
     config.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
-def _add_to_card(path: Path, judge: BERTJudge, name: str) -> None:
+def _add_to_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame | None) -> None:
     card = judge.checkpoint.card
     pair = card.input.format == "pair"
     if pair:
@@ -145,8 +150,9 @@ def _add_to_card(path: Path, judge: BERTJudge, name: str) -> None:
         temperature=card.temperature,
         max_length=judge.checkpoint.encoder.max_length,
     )
+    fooled = "" if attacks is None else attack_table.section(attacks)
     before = path.read_text("utf-8") if path.is_file() else f"# {name}\n\nA judge of language models' answers.\n"
-    path.write_text(before.replace("path/to/this/folder", name).rstrip() + "\n" + told, "utf-8")
+    path.write_text(before.replace("path/to/this/folder", name).rstrip() + "\n" + fooled + told, "utf-8")
 
 
 def _difference(judge: BERTJudge, folder: Path) -> float:

@@ -9,12 +9,14 @@ from typing import Any
 
 import huggingface_hub
 import numpy as np
+import pandas as pd
 import pytest
 import tiny_models
 from huggingface_hub import errors
 from transformers import pipeline
 from typer.testing import CliRunner, Result
 
+from bert_judge import tables
 from bert_judge.cli import app
 from bert_judge.config import Input, Training
 from bert_judge.exporters import hub_folder
@@ -95,6 +97,25 @@ def test_a_judge_of_this_run_is_known_by_its_name(tmp_path: Path) -> None:
         p.name for p in folder.iterdir()
     }
     assert json.loads((folder / "config.json").read_text("utf-8"))["id2label"] == {"0": "incorrect", "1": "correct"}
+
+
+def test_what_fools_it_is_in_its_card(tmp_path: Path) -> None:
+    trained(tmp_path)
+    common = {"judge": "judge", "theme": "hedging", "kind": "attack", "n": 40, "questions": 20, "invalid": 0.0}
+    shares = {"fooled": 0.125, "low": 0.05, "high": 0.25}
+    rates = [
+        {**common, **shares, "level": "family", "group": "either_or"},
+        {**common, **shares, "level": "theme", "group": "hedging"},
+        {**common, **shares, "level": "kind", "group": "attack", "theme": None},
+    ]
+    tables.write(pd.DataFrame(rates), tmp_path / "attacks" / "rates.parquet", tables.ATTACK_RATES, {})
+    assert run("push", "judge", "-o", "published", "--attacks", "attacks/rates.parquet").exit_code == 0
+    card = (tmp_path / "published" / "README.md").read_text("utf-8")
+    assert "| all | 40 | 12.5% [5.0–25.0] |\n| hedging | 40 |" in card and "either_or" not in card
+    assert len(tables.read(tmp_path / "published" / "attacks.parquet", tables.ATTACK_RATES)) == 3
+    (tmp_path / "judge").rename(tmp_path / "other")
+    refused = run("push", "other", "-o", "second", "--attacks", "attacks/rates.parquet")
+    assert refused.exit_code == 1 and "no rates of other; try it with bert-judge attack" in refused.stderr
 
 
 @pytest.mark.parametrize(

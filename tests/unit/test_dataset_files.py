@@ -12,8 +12,10 @@ from urllib.parse import unquote
 
 import pytest
 from huggingface_hub import constants
+from typer.testing import CliRunner
 
 from bert_judge import dataset_files
+from bert_judge.cli import app
 from bert_judge.errors import InputError
 from bert_judge.prepare import load_manifest, prepare
 
@@ -293,3 +295,37 @@ def test_a_script_without_a_parquet_copy_is_told(hub: Hub, tmp_path: Path) -> No
     hub.branches["main"] = {"set.py": b""}
     with pytest.raises(InputError, match="has no files of split 'test'; its data files are: none in parquet, JSONL or CSV"):
         prepare(asset(), tmp_path / "m.json")
+
+
+# --- answers on the hub ---
+
+ANSWERS = '{"question": "Größe?", "references": ["1"], "candidate": "%s", "model": "m"}\n'
+
+
+def test_answers_of_a_data_set_are_imported(hub: Hub, tmp_path: Path) -> None:
+    hub.branches["main"] = {f"{part}/test.jsonl": (ANSWERS % part).encode() for part in "ab"}
+    hub.branches["v1"] = {"train.jsonl": (ANSWERS % "old").encode()}
+    output = tmp_path / "answers.jsonl"
+    for name, options, expected in (("owner/set", ["--config", "b", "--split", "test"], "b"), ("owner/set@v1", [], "old")):
+        done = CliRunner().invoke(app, ["import", f"hf:{name}", *options, "-o", str(output), "--force"])
+        assert (done.exit_code, done.stdout) == (0, f"{output}: 1 answers\n"), done.output
+        assert json.loads(output.read_text("utf-8"))["candidate"] == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["hf:owner/set", "--split", "test"],
+            "data set 'owner/set' has split 'test' in several folders (a, b)",
+        ),
+        (["hf:owner/set"], "data set 'owner/set' has no files of split 'train'"),
+        (["hf:set"], "hf:set: no data set of the hub; write hf:OWNER/NAME, or hf:OWNER/NAME@REVISION"),
+        (["a.jsonl", "--split", "test"], "a.jsonl: a file has neither configurations nor splits; leave out --config and --split"),
+    ],
+)
+def test_what_is_no_data_set_is_one_line(hub: Hub, tmp_path: Path, arguments: list[str], says: str) -> None:
+    hub.branches["main"] = {f"{part}/test.jsonl": (ANSWERS % part).encode() for part in "ab"}
+    done = CliRunner().invoke(app, ["import", *arguments, "-o", str(tmp_path / "answers.jsonl")])
+    assert done.exit_code == 1 and done.stderr.startswith(f"error: {says}") and done.stderr.count("\n") == 1
+    assert not (tmp_path / "answers.jsonl").exists()

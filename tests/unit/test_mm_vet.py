@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_frameworks import document, jsonl, read
+from framework_files import document, jsonl, read
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
