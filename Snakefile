@@ -42,11 +42,6 @@ wildcard_constraints:
     pair_set=one_of(PLAN.config.pairs),
 
 
-# Downloads happen here and nowhere else: on a cluster, on the node that has a network.
-localrules:
-    prepare_asset,
-
-
 rule prepare:
     input:
         expand("results/prepared/{asset}.json", asset=PLAN.assets),

@@ -26,8 +26,8 @@ def of_judge(rates: Path, judge: str) -> pd.DataFrame:
 def section(rates: pd.DataFrame) -> str:
     """Markdown: a table for attacks and one for harmless variations, all families together and then their themes."""
     parts = [
-        "\n## What fools it\n\nMade-up answers: wrong ones that claim to be right, right ones in unusual dress. In brackets the 95% "
-        f"interval by question; every family is in `{FILE}`.\n"
+        "\n## What fools it\n\nMade-up answers: wrong ones that claim to be right, right ones in unusual dress. In brackets the "
+        f"95% interval by question; every family is in `{FILE}`.\n"
     ]
     for kind, heading in HEADINGS.items():
         rows = rates[(rates["kind"] == kind) & (rates["level"] != "family")].sort_values("level", kind="stable")

@@ -1,0 +1,58 @@
+"""The rules as a module of another workflow, under other names and with a part of its configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from workspace import PROJECT, Workspace
+
+OUTER = """
+configfile: "config.yaml"
+
+module bert_judge:
+    snakefile: {snakefile!r}
+    config: config["judging"]
+
+use rule * from bert_judge as judge_*
+
+rule summary:
+    default_target: True
+    input: "results/scores/solid/facts_test.parquet"
+    output: "summary.txt"
+    shell: "ls {{input}} > {{output}}"
+"""
+CONFIG = {
+    "text": "about another matter",
+    "judging": {
+        "models": {"solid": {"generator": "simulated", "knowledge": 0.9}},
+        "tasks": {"test": ["facts_test"], "limit": {"facts_test": 10}},
+        "judges": {"truth": {"kind": "simulated"}, "contains": {"kind": "lexical", "metric": "contains"}},
+        "score_with": ["truth", "contains"],
+        "gold": "truth",
+    },
+}
+
+pytestmark = pytest.mark.workflow
+
+
+def test_another_workflow_takes_the_rules(tmp_path: Path) -> None:
+    outer = Workspace(tmp_path)
+    outer.configure(CONFIG)
+    (tmp_path / "Snakefile").write_text(OUTER.format(snakefile=str(PROJECT / "Snakefile")))
+    made = outer.done()
+    assert "Scores of solid on facts_test" in made.jobs and "localrules directive" not in made.text
+    assert (tmp_path / "summary.txt").read_text().split() == ["results/scores/solid/facts_test.parquet"]
+    assert len(pd.read_parquet(tmp_path / "results/scores/solid/facts_test.parquet")) == 10
+    assert outer.done("--dry-run").idle
+    # The targets are there under the prefix, too, and what is downloaded is still local.
+    assert "Standings" in outer.planned("judge_report")
+
+
+def test_faults_of_its_part_stop_the_outer_workflow(tmp_path: Path) -> None:
+    outer = Workspace(tmp_path)
+    outer.configure({**CONFIG, "judging": {**CONFIG["judging"], "gold": "nobody"}})
+    (tmp_path / "Snakefile").write_text(OUTER.format(snakefile=str(PROJECT / "Snakefile")))
+    ended = outer.run("--dry-run")
+    assert ended.code != 0 and "gold: 'nobody' must be listed under score_with too" in ended.text and "Traceback" not in ended.text
