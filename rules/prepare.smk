@@ -1,13 +1,13 @@
 # Downloads happen here and nowhere else: on a cluster, on the node that has a network. It says so itself, because a list of local
 # rules is lost when another workflow takes the rules under other names.
 rule prepare_asset:
-    localrule: True
     output:
         update("results/prepared/{asset}.json"),
     log:
         "<logs>/prepared/{asset}.log",
     benchmark:
         "<benchmarks>/prepared/{asset}.tsv"
+    localrule: True
     conda:
         "../envs/core.yaml"
     resources:
