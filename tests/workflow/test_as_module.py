@@ -55,4 +55,4 @@ def test_faults_of_its_part_stop_the_outer_workflow(tmp_path: Path) -> None:
     outer.configure({**CONFIG, "judging": {**CONFIG["judging"], "gold": "nobody"}})
     (tmp_path / "Snakefile").write_text(OUTER.format(snakefile=str(PROJECT / "Snakefile")))
     ended = outer.run("--dry-run")
-    assert ended.code != 0 and "gold: 'nobody' must be listed under score_with too" in ended.text and "Traceback" not in ended.text
+    assert ended.code != 0 and "gold: 'nobody' is not defined under judges" in ended.text and "Traceback" not in ended.text
