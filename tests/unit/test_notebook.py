@@ -45,7 +45,7 @@ def test_it_runs_from_the_file_to_the_plot(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "talkative  contains      87.5%" in done.stdout and "talkative  exact_match    0.0%" in done.stdout
+    assert "talkative  contains      87.5%" in done.stdout and "talkative  exact_match   12.5%" in done.stdout
     judged = pd.read_csv(tmp_path / "judged.csv")
     assert len(judged) == 16 and set(judged["contains_verdict"]) == {"correct", "incorrect"}
     assert (tmp_path / "accuracies.png").stat().st_size > 1000
