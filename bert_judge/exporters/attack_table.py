@@ -10,6 +10,7 @@ from bert_judge import tables
 from bert_judge.report.words import percent, span
 
 FILE = "attacks.parquet"
+COLUMNS = ["level", "group", "n", "fooled", "low", "high"]
 HEADINGS = {"attack": "Attacks: called correct", "harmless": "Harmless variations: called incorrect"}
 
 
@@ -33,8 +34,8 @@ def section(rates: pd.DataFrame) -> str:
         rows = rates[(rates["kind"] == kind) & (rates["level"] != "family")].sort_values("level", kind="stable")
         if not rows.empty:
             lines = [
-                f"| {'all' if row.level == 'kind' else row.group} | {row.n} | {percent(row.fooled)} [{span(row.low, row.high)}] |"
-                for row in rows.itertuples()
+                f"| {'all' if level == 'kind' else group} | {n} | {percent(fooled)} [{span(low, high)}] |"
+                for level, group, n, fooled, low, high in rows[COLUMNS].values.tolist()
             ]
             parts.append("\n".join([f"\n| {heading} | answers | fooled |", "|---|---|---|", *lines]) + "\n")
     return "".join(parts)

@@ -15,11 +15,11 @@ from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder import ties
 from bert_judge.encoder.encoding import Encoded
 from bert_judge.encoder.engine import Engine
+from bert_judge.encoder.on_disk import located
 from bert_judge.encoder.pair_encoding import PairRowEncoder
 from bert_judge.errors import InputError
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
 from bert_judge.judges.seen import seen
-from bert_judge.prepare import load_manifest
 
 VERDICTS = ("A", "tie", "B")
 
@@ -80,14 +80,11 @@ class PairEncoderJudge:
         """The judge of a workflow run.
 
         Args:
-            checkpoint: the judge.json of a judge trained here, or the manifest of a prepared checkpoint.
+            checkpoint: as for `on_disk.located`.
             name: of the judge in the configuration.
         """
-        checkpoint = Path(checkpoint)
-        if checkpoint.name == checkpoints.CARD:
-            return cls(checkpoint.parent, name=name, revision=checkpoints.fingerprint(checkpoint.parent))
-        manifest = load_manifest(checkpoint)
-        return cls(manifest.path, name=name, revision=manifest.revision)
+        folder, revision = located(checkpoint)
+        return cls(folder, name=name, revision=revision)
 
     @property
     def symmetric(self) -> bool:
