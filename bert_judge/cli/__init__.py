@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from bert_judge import __version__
 from bert_judge.cli import exchange
+from bert_judge.cli.serve import serve as serve_command
 from bert_judge.errors import InputError
 
 
@@ -44,6 +45,7 @@ app.command()(exchange.predict)
 app.command("import")(exchange.import_)
 app.command()(exchange.export)
 app.command()(exchange.push)
+app.command("serve")(serve_command)
 
 tasks_app = typer.Typer(cls=_Group, help="The tasks that a configuration may name.", no_args_is_help=True)
 app.add_typer(tasks_app, name="tasks")

@@ -105,9 +105,16 @@ def new_columns(judges: Sequence[Chosen]) -> list[str]:
 
 
 def judged(chosen: Chosen, rows: Sequence[Row | Label | None]) -> list[Label | None]:
-    """One label per row; a row that is a label already, or None, stays what it is."""
+    """One label per row; a row that is a label already, or None, stays what it is.
+
+    Raises:
+        ValueError: the judge gave too few or too many labels; a fault of the judge.
+    """
     open_rows = [row for row in rows if isinstance(row, Row)]
-    remaining = iter(chosen.judge.judge(open_rows) if open_rows else [])
+    labels = chosen.judge.judge(open_rows) if open_rows else []
+    if len(labels) != len(open_rows):
+        raise ValueError(f"judge {chosen.name}: {len(labels)} labels for {len(open_rows)} answers")
+    remaining = iter(labels)
     return [next(remaining) if isinstance(row, Row) else row for row in rows]
 
 

@@ -58,14 +58,15 @@ def choose(names: Sequence[str], threshold: float | None = None, judges: Path = 
 
 def default_name(judges: Path = JUDGES) -> tuple[str, str]:
     """The judge to take when the user names none, and why."""
-    trained = _trained(judges)
-    if len(trained) == 1:
-        return trained[0], f"the only trained judge in {judges}"
-    why = f"{len(trained)} trained judges in {judges}, and none is named" if trained else f"no trained judge in {judges}"
+    there = trained(judges)
+    if len(there) == 1:
+        return there[0], f"the only trained judge in {judges}"
+    why = f"{len(there)} trained judges in {judges}, and none is named" if there else f"no trained judge in {judges}"
     return DEFAULT_RULE, f"{why}: the best rule over ten files of real answers; --judge takes another"
 
 
-def _trained(judges: Path) -> list[str]:
+def trained(judges: Path) -> list[str]:
+    """Names of the trained judges of a run."""
     return sorted(card.parent.name for card in judges.glob("*/judge.json"))
 
 
@@ -79,7 +80,7 @@ def _load(name: str, threshold: float | None, judges: Path) -> Chosen:
         folder = Path(name).expanduser()
         return _encoder(folder.resolve().name, folder, threshold)
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
-        there = ", ".join([*RULES, *_trained(judges)])
+        there = ", ".join([*RULES, *trained(judges)])
         raise InputError(f"--judge {name}: no such folder, rule or hub checkpoint (owner/name); there are: {there}")
     # Only here, because local judges need nothing of the hub's client.
     from bert_judge import hub

@@ -29,6 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("training",),
     ("evaluation",),
     ("report", "exporters"),
+    ("serve",),
     ("cli",),
 )
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
@@ -77,6 +78,8 @@ LIGHT_MODULES = (
     "cli.check_machine",
     "cli.show_plan",
     "cli.score",
+    "cli.serve",
+    "serve.server",
     "config.docs",
 )
 

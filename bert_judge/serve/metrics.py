@@ -1,0 +1,51 @@
+"""Figures of a server in Prometheus' text format."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+class Metrics:
+    """Implements `batcher.Listener`."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self) -> None:
+        self._registry = kept = CollectorRegistry()
+        ProcessCollector(registry=kept)
+        self._requests = Counter("bert_judge_requests", "Requests by status of HTTP.", ["route", "status"], registry=kept)
+        self._seconds = Histogram(
+            "bert_judge_request_seconds", "From a body to its answer.", ["route"], buckets=SECONDS, registry=kept
+        )
+        self._rows = Counter("bert_judge_rows", "Rows and pairs judged.", ["judge"], registry=kept)
+        self._round_rows = Histogram(
+            "bert_judge_round_rows", "Rows that a judge got at once.", ["judge"], buckets=ROWS, registry=kept
+        )
+        self._round_seconds = Histogram(
+            "bert_judge_round_seconds", "Time of a judge for them.", ["judge"], buckets=SECONDS, registry=kept
+        )
+        self._waiting = Gauge("bert_judge_waiting_rows", "Rows that wait for a judge.", ["judge"], registry=kept)
+        self._held = Gauge("bert_judge_held_bytes", "Bodies that are being read or answered.", registry=kept)
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """A request is done; 499 where its client went away."""
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def judged(self, judge: str, rows: int, seconds: float) -> None:
+        self._rows.labels(judge).inc(rows)
+        self._round_rows.labels(judge).observe(rows)
+        self._round_seconds.labels(judge).observe(seconds)
+
+    def waiting(self, judge: str, rows: int) -> None:
+        self._waiting.labels(judge).set(rows)
+
+    def held(self, size: int) -> None:
+        self._held.set(size)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)

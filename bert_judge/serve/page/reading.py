@@ -1,0 +1,101 @@
+"""The tab that shows a run's answers with what every judge said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from bert_judge.report.texts import shown
+from bert_judge.serve.page import run_tables
+from bert_judge.serve.page.asking import faults_told, number
+from bert_judge.serve.page.run_tables import SCREEN_ROWS, Screen
+
+View = tuple[str, str, str, str, int, int]
+# Of a text in the list; the whole one is below it.
+CELL = 200
+
+
+def rows_tab(results: Path, page: gr.Blocks) -> None:
+    """Rows of the run's score tables, and one of them whole."""
+    models = run_tables.scored(results)
+    first = next(iter(models), None)
+    with gr.Row():
+        model = gr.Dropdown(list(models), value=first, label="Model", elem_id="model")
+        task = gr.Dropdown(models.get(first or "", []), label="Task", elem_id="task")
+        show = gr.Dropdown(list(run_tables.SHOW), value=run_tables.ALL, label="Show", elem_id="show")
+        search = gr.Textbox("", label="Search", placeholder="words in question, answer or reference", elem_id="search", max_lines=1)
+    table = gr.Dataframe(datatype="str", type="array", interactive=False, wrap=True, label="Answers", elem_id="rows", buttons=[])
+    with gr.Row(equal_height=True):
+        back = gr.Button("Earlier", size="sm", elem_id="earlier")
+        where = gr.Textbox(show_label=False, container=False, interactive=False, elem_id="where", text_align="left")
+        on = gr.Button("Later", size="sm", elem_id="later")
+    with gr.Row():
+        question = _text("Question")
+        references = _text("Right answers")
+    answer = _text("Answer", 6)
+    said = gr.Dataframe(headers=["judge", "verdict", "score"], datatype="str", interactive=False, label="Verdicts", buttons=[])
+    # What the list shows: the filters, the first row, and how many there are. Rows are read again when one is clicked, so that the
+    # server keeps no texts for its readers.
+    view: gr.State = gr.State(None)
+
+    def look(model: str | None, task: str | None, show: str, search: str, start: int) -> tuple[Any, ...]:
+        if model is None or task is None:
+            return [], f"no score tables in {results}", None
+        with faults_told():
+            found = run_tables.screen(results, model, task, show, search or "", start)
+        cells = gr.Dataframe(value=_cells(found), headers=["question", "answer", *found.judges])
+        return cells, _where(found, start), (model, task, show, search, start, found.found)
+
+    def turned(seen: View | None, step: int) -> tuple[Any, ...]:
+        if seen is None:
+            return look(None, None, "", "", 0)
+        *filters, start, found = seen
+        return look(*filters, start + step if 0 <= start + step < found else start)
+
+    def whole(seen: View | None, event: gr.SelectData) -> tuple[Any, ...]:
+        with faults_told():
+            rows = [] if seen is None else run_tables.screen(results, *seen[:5]).rows
+        if not 0 <= (place := event.index[0]) < len(rows):
+            return "", "", "", []
+        row = rows[place]
+        verdicts = [[judge, verdict, number(score)] for judge, (verdict, score) in row.said.items()]
+        return shown(row.question), shown("\n".join(row.references)), shown(row.candidate), verdicts
+
+    def tasks(name: str) -> gr.Dropdown:
+        return gr.Dropdown(models.get(name, []), value=next(iter(models.get(name, [])), None))
+
+    filters, outputs = [model, task, show, search], [table, where, view]
+    def begin(*chosen: Any) -> tuple[Any, ...]:
+        return look(*chosen, 0)
+
+    model.input(tasks, model, task, api_visibility="private").then(begin, filters, outputs, api_visibility="private")
+    gr.on([page.load, task.input, show.input, search.submit], begin, filters, outputs, api_visibility="private")
+    for button, step in ((back, -SCREEN_ROWS), (on, SCREEN_ROWS)):
+        button.click(lambda seen, step=step: turned(seen, step), view, outputs, api_visibility="private")
+    table.select(whole, view, [question, references, answer, said], api_visibility="private")
+
+
+def _text(label: str, rows: int = 3) -> gr.Textbox:
+    return gr.Textbox(label=label, lines=rows, max_lines=20, interactive=False)
+
+
+def _cells(found: Screen) -> list[list[str]]:
+    return [
+        [_short(row.question), _short(row.candidate), *(_verdict(*row.said[judge]) for judge in found.judges)] for row in found.rows
+    ]
+
+
+def _verdict(verdict: str, score: float | None) -> str:
+    return verdict if score is None or score in (0.0, 1.0) else f"{verdict} {score:.2f}"
+
+
+def _short(text: str) -> str:
+    return shown(text, CELL, 0) if len(text) <= CELL else f"{shown(text[:CELL])} …"
+
+
+def _where(found: Screen, start: int) -> str:
+    if not found.rows:
+        return "no such answer"
+    return f"{start + 1:,} to {start + len(found.rows):,} of {found.found:,} answers; click one to read it whole"

@@ -1,0 +1,95 @@
+"""A served app for tests: judges that are quick, slow or broken on purpose, and clients of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from starlette.testclient import TestClient
+
+from bert_judge.errors import InputError
+from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.serve.app import make_app
+from bert_judge.serve.guard import Guard
+from bert_judge.serve.limits import Limits
+from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.roster import Roster, pointwise
+from bert_judge.serve.server import Server, bound
+
+JSON = {"content-type": "application/json"}
+
+
+class Exact:
+    """Right is what is the same; remembers how many rows came at once. A candidate may ask for trouble."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+        self.rounds: list[int] = []
+        # Rounds wait for it.
+        self.open = threading.Event()
+        self.open.set()
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        self.open.wait(30)
+        self.rounds.append(len(rows))
+        for row in rows:
+            if row.candidate == "refuse":
+                raise InputError("this row is refused")
+            if row.candidate == "break":
+                raise ZeroDivisionError("a fault of the judge")
+        return [decided(float(row.candidate in row.references)) for row in rows]
+
+
+class Short(Exact):
+    """Forgets a row."""
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        return super().judge(rows)[1:]
+
+
+def guarded(judge: Exact, limits: Limits, host: str = "127.0.0.1", token: str | None = None) -> tuple[Guard, Roster]:
+    metrics = Metrics()
+    roster = Roster({"exact": pointwise("exact", lambda: judge, limits, metrics)})
+    roster.load()
+    return Guard(make_app(roster, limits, metrics), limits, host, token, metrics), roster
+
+
+@contextmanager
+def client(
+    judge: Exact | None = None, limits: Limits | None = None, host: str = "127.0.0.1", token: str | None = None
+) -> Iterator[TestClient]:
+    app, roster = guarded(judge or Exact(), limits or Limits(rate=0), host, token)
+    with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False) as made:
+        yield made
+    roster.close()
+
+
+@contextmanager
+def running(guard: Guard, roster: Roster, limits: Limits) -> Iterator[tuple[str, Server]]:
+    """A real server on a port of this machine: its address, and itself."""
+    sock = bound("127.0.0.1", 0)
+    server = Server(guard, roster, limits)
+    thread = threading.Thread(target=server.run, args=([sock],))
+    thread.start()
+    until(lambda: server.started)
+    try:
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}", server
+    finally:
+        server.should_exit = True
+        thread.join(60)
+        roster.close()
+    assert not thread.is_alive()
+
+
+def until(what: Callable[[], bool]) -> None:
+    """Wait until something is so; a minute at most."""
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.02)
+
+
+def row(candidate: str = "Paris", references: str | list[str] = "Paris") -> dict[str, object]:
+    return {"question": "Capital of France?", "references": references, "candidate": candidate}

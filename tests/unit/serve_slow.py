@@ -1,0 +1,34 @@
+"""A server of its own process whose judge waits for a file: `python serve_slow.py FILE`."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from serve_clients import Exact
+
+from bert_judge.judges.protocol import Label, Row
+from bert_judge.logs import job_log
+from bert_judge.serve import server, which
+from bert_judge.serve.limits import Limits
+from bert_judge.serve.roster import Roster, pointwise
+
+
+class Waiting(Exact):
+    """Judges when the file is there."""
+
+    def __init__(self, gate: Path) -> None:
+        super().__init__()
+        self.gate = gate
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        while not self.gate.exists():
+            time.sleep(0.02)
+        return super().judge(rows)
+
+
+if __name__ == "__main__":
+    judge = Waiting(Path(sys.argv[1]))
+    which.choose = lambda _, __, ___, limits, listener: Roster({"exact": pointwise("exact", lambda: judge, limits, listener)})
+    with job_log(None):
+        server.serve(server.Options(port=0, page=False, limits=Limits(rate=0)))

@@ -1,0 +1,214 @@
+"""The server as a process: clients that go away, a full queue, SIGTERM, addresses that it may not have."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from serve_clients import Exact, guarded, row, running, until
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
+from bert_judge.errors import InputError
+from bert_judge.serve import which
+from bert_judge.serve.limits import Limits
+from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.server import bound
+
+HERE = Path(__file__).parent
+
+
+def sent(address: str, body: object) -> socket.socket:
+    """A connection on which a request was sent and no answer was read."""
+    host, port = address.removeprefix("http://").split(":")
+    content = json.dumps(body).encode()
+    connection = socket.create_connection((host, int(port)))
+    head = f"POST /v1/judge HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    connection.sendall(head.encode() + content)
+    return connection
+
+
+def figure(address: str, name: str) -> float:
+    found = re.search(rf"^{re.escape(name)} (\S+)$", httpx2.get(f"{address}/metrics").text, re.M)
+    return float(found[1]) if found else 0.0
+
+
+WAITING, ROWS = 'bert_judge_waiting_rows{judge="exact"}', 'bert_judge_rows_total{judge="exact"}'
+GONE = 'bert_judge_requests_total{route="/v1/judge",status="499"}'
+
+
+def test_clients_that_vanish_take_their_work_along_and_nobody_elses() -> None:
+    judge, limits = Exact(), Limits(rate=0)
+    judge.open.clear()
+    with running(*guarded(judge, limits), limits) as (address, _), ThreadPoolExecutor(1) as pool:
+        # It is in the judge's hands already; what comes after it waits.
+        first = sent(address, row())
+        until(lambda: figure(address, WAITING) == 0 and figure(address, "bert_judge_held_bytes") > 0)
+        vanishing = [sent(address, {"rows": [row()] * 100}) for _ in range(5)]
+        until(lambda: figure(address, WAITING) == 500)
+        staying = pool.submit(httpx2.post, f"{address}/v1/judge", json={"rows": [row(), row("Lyon")]}, timeout=60)
+        until(lambda: figure(address, WAITING) == 502)
+        for connection in vanishing:
+            connection.close()
+        until(lambda: figure(address, WAITING) == 2)
+        judge.open.set()
+        assert [label["verdict"] for label in staying.result().json()["labels"]] == ["correct", "incorrect"]
+        first.close()
+        until(lambda: figure(address, GONE) == 5)
+        assert figure(address, ROWS) == 3
+        assert figure(address, "bert_judge_held_bytes") == 0
+
+
+def test_a_full_queue_says_when_to_come_back_and_recovers() -> None:
+    judge, limits = Exact(), Limits(rate=0, queue_rows=10)
+    judge.open.clear()
+    with running(*guarded(judge, limits), limits) as (address, _), ThreadPoolExecutor(2) as pool:
+        held = pool.submit(httpx2.post, f"{address}/v1/judge", json=row(), timeout=60)
+        until(lambda: figure(address, WAITING) == 0 and figure(address, "bert_judge_held_bytes") > 0)
+        queued = pool.submit(httpx2.post, f"{address}/v1/judge", json={"rows": [row()] * 8}, timeout=60)
+        until(lambda: figure(address, WAITING) == 8)
+        refused = httpx2.post(f"{address}/v1/judge", json={"rows": [row()] * 3})
+        assert (refused.status_code, refused.headers["retry-after"].isdigit()) == (503, True)
+        assert "8 rows are waiting" in refused.json()["error"]
+        judge.open.set()
+        assert held.result().status_code == queued.result().status_code == 200
+        # More than the queue holds, where nothing waits.
+        assert httpx2.post(f"{address}/v1/judge", json={"rows": [row()] * 11}, timeout=60).status_code == 200
+
+
+def test_requests_of_one_row_do_not_wait_for_those_of_many() -> None:
+    judge, limits = Exact(), Limits(rate=0, round_characters=5000)
+    judge.open.clear()
+    with running(*guarded(judge, limits), limits) as (address, _), ThreadPoolExecutor(3) as pool:
+        held = pool.submit(httpx2.post, f"{address}/v1/judge", json=row(), timeout=60)
+        until(lambda: figure(address, WAITING) == 0 and figure(address, "bert_judge_held_bytes") > 0)
+        many = pool.submit(httpx2.post, f"{address}/v1/judge", json={"rows": [row()] * 900}, timeout=60)
+        until(lambda: figure(address, WAITING) == 900)
+        one = pool.submit(httpx2.post, f"{address}/v1/judge", json=row(), timeout=60)
+        until(lambda: figure(address, WAITING) == 901)
+        judge.open.set()
+        assert {held.result().status_code, one.result().status_code} == {200}
+        assert len(many.result().json()["labels"]) == 900
+    # The first round after the one in hand holds rows of both, and none holds more than its characters.
+    assert judge.rounds[0] == 1
+    assert max(judge.rounds) < 100
+    assert sum(judge.rounds) == 902
+
+
+@contextmanager
+def process(gate: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The slow server in a process of its own, and its address."""
+    paths = [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
+    started = subprocess.Popen(
+        [sys.executable, str(HERE / "serve_slow.py"), str(gate)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+    )
+    try:
+        assert started.stderr is not None
+        line = next(line for line in started.stderr if "http://" in line)
+        yield started, re.findall(r"http://[\d.]+:\d+", line)[0]
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def test_sigterm_finishes_what_was_taken_and_exits_well(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with process(gate) as (server, address), ThreadPoolExecutor(20) as pool:
+        until(lambda: answers(address))
+        asked = [pool.submit(httpx2.post, f"{address}/v1/judge", json={"rows": [row()] * 5}, timeout=60) for _ in range(20)]
+        until(lambda: figure(address, WAITING) + 5 >= 100 - 32 and figure(address, "bert_judge_held_bytes") > 0)
+        until(lambda: "bert_judge_held_bytes" in httpx2.get(f"{address}/metrics").text and held(address) >= 20)
+        server.send_signal(signal.SIGTERM)
+        until(lambda: not answers(address))
+        assert server.poll() is None
+        gate.touch()
+        found = [request.result() for request in asked]
+        assert [answer.status_code for answer in found] == [200] * 20
+        assert all(len(answer.json()["labels"]) == 5 for answer in found)
+        assert server.wait(60) == 0
+
+
+def held(address: str) -> float:
+    """Requests whose bodies the server holds."""
+    return figure(address, "bert_judge_held_bytes") / len(json.dumps({"rows": [row()] * 5}, separators=(",", ":")))
+
+
+def answers(address: str) -> bool:
+    """Whether a new client gets through."""
+    try:
+        return httpx2.get(f"{address}/health").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def test_it_does_not_start_beyond_this_machine_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BERT_JUDGE_TOKEN", raising=False)
+    result = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--port", "0", "--no-page", "-j", "contains"])
+    assert result.exit_code == 1
+    assert "error: --host 0.0.0.0: reaches beyond this machine, and there is no token" in result.output
+
+
+def test_a_port_that_another_program_has_is_told() -> None:
+    taken = bound("127.0.0.1", 0)
+    taken.listen()
+    port = taken.getsockname()[1]
+    with pytest.raises(InputError, match=f"127.0.0.1:{port}: cannot be served on"):
+        bound("127.0.0.1", port)
+    taken.close()
+    with pytest.raises(InputError, match="choose another --host"):
+        bound("256.0.0.1", 0)
+
+
+CONFIG = """
+models: {ada: {generator: simulated, accuracy: 0.5}}
+tasks: {test: [sums]}
+judges:
+  contains: {kind: lexical, metric: contains}
+  truth: {kind: simulated}
+  later: {kind: bert, checkpoint: some/folder}
+score_with: [contains]
+"""
+
+
+def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(CONFIG)
+    roster = which.choose([], [file], tmp_path, Limits(), Metrics())
+    assert list(roster.pointwise) == ["contains"]
+    assert "truth is not served: of kind simulated" in caplog.text
+    assert "judge-later.json: no such file; make it with snakemake" in caplog.text
+    for name, line in (
+        ("later", "make it with snakemake"),
+        ("truth", "of a run only"),
+        ("nobody", "there are: contains, truth, later"),
+    ):
+        with pytest.raises(InputError, match=line):
+            which.choose([name], [file], tmp_path, Limits(), Metrics())
+    roster.close()
+
+
+def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "judges" / "mine").mkdir(parents=True)
+    (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
+    roster = which.choose([], [], tmp_path, Limits(), Metrics())
+    assert list(roster.pointwise)[:2] == ["mine", "contains"]
+    assert len(set(roster.pointwise)) == len(which.which_judge.RULES) + 1
+    with pytest.raises(InputError):
+        roster.load()
+    roster.close()
+    with pytest.raises(InputError, match="two judges are called 'mine'"):
+        which.choose(["mine", "elsewhere/mine"], [], tmp_path, Limits(), Metrics())
