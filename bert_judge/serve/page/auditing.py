@@ -22,10 +22,7 @@ def audit_tab(sheet: Sheet, page: gr.Blocks) -> None:
     answer = gr.Textbox(label="Answer", lines=4, max_lines=24, interactive=False, elem_id="said")
     mark = gr.Textbox(label="Your mark", interactive=False, max_lines=1, elem_id="mark")
     with gr.Row():
-        verdicts = [
-            gr.Button(word.capitalize(), variant="primary" if word == CORRECT else "secondary", elem_id=word.replace(" ", "-"))
-            for word in (CORRECT, INCORRECT, CANNOT_TELL)
-        ]
+        verdicts = [gr.Button(word.capitalize(), elem_id=word.replace(" ", "-")) for word in (CORRECT, INCORRECT, CANNOT_TELL)]
         clear = gr.Button("Take the mark back", elem_id="unmark")
     with gr.Row():
         steps = [

@@ -34,7 +34,7 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
     with gr.Row():
         question = _text("Question")
         references = _text("Right answers")
-    answer = _text("Answer", 6)
+    answer = gr.Textbox(label="Answer", lines=6, max_lines=24, interactive=False, elem_id="whole")
     said = gr.Dataframe(headers=["judge", "verdict", "score"], datatype="str", interactive=False, label="Verdicts", buttons=[])
     # What the list shows: the filters, the first row, and how many there are. Rows are read again when one is clicked, so that the
     # server keeps no texts for its readers.
@@ -67,6 +67,7 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
         return gr.Dropdown(models.get(name, []), value=next(iter(models.get(name, [])), None))
 
     filters, outputs = [model, task, show, search], [table, where, view]
+
     def begin(*chosen: Any) -> tuple[Any, ...]:
         return look(*chosen, 0)
 
@@ -77,8 +78,8 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
     table.select(whole, view, [question, references, answer, said], api_visibility="private")
 
 
-def _text(label: str, rows: int = 3) -> gr.Textbox:
-    return gr.Textbox(label=label, lines=rows, max_lines=20, interactive=False)
+def _text(label: str) -> gr.Textbox:
+    return gr.Textbox(label=label, lines=3, max_lines=20, interactive=False)
 
 
 def _cells(found: Screen) -> list[list[str]]:
