@@ -11,7 +11,7 @@ from bert_judge import plan
 from bert_judge.config import BertJudge, LexicalJudge, LLMJudge, LocalModel
 from bert_judge.config import files as config_files
 from bert_judge.errors import InputError
-from bert_judge.judges.protocol import Judge
+from bert_judge.judges.protocol import Judge, Row
 from bert_judge.scoring import which_judge
 from bert_judge.serve.batcher import Listener
 from bert_judge.serve.limits import Limits
@@ -54,7 +54,7 @@ def _named(names: Sequence[str], results: Path) -> dict[str, Load]:
         short = name if name in which_judge.RULES else Path(name).expanduser().name or name
         if short in loads:
             raise InputError(f"--judge: two judges are called {short!r}; serve them on two ports")
-        loads[short] = lambda name=name: which_judge.choose([name], judges=folder)[0].judge  # type: ignore[misc]
+        loads[short] = lambda name=name: _ready(which_judge.choose([name], judges=folder)[0].judge)  # type: ignore[misc]
     return loads
 
 
@@ -106,7 +106,13 @@ def _make(path: Path) -> str:
 def _encoder(checkpoint: Path, settings: dict[str, Any], name: str, work: Path) -> Judge:
     from bert_judge.judges.bert import BERTJudge
 
-    return BERTJudge.from_run(checkpoint, settings, name, work)
+    return _ready(BERTJudge.from_run(checkpoint, settings, name, work))
+
+
+def _ready(judge: Judge) -> Judge:
+    """The judge, after an answer on which it converts what it must: the first client would wait for it."""
+    judge.judge([Row("", 0, "", "", ("Paris",), "It is Paris.")])
+    return judge
 
 
 def _rule(settings: dict[str, Any]) -> Judge:
