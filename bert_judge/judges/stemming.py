@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Any
 
 # Packages whose own code is not run, so that only the modules inside them that are named are loaded.
 SHELLS = ("nltk", "nltk.stem")
+# Two judges in two threads must not find each other's shells.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def _shells() -> Iterator[None]:
 
 def porter() -> Any:
     """NLTK's Porter stemmer."""
-    with _shells():
+    with _ONE_AT_A_TIME, _shells():
         from nltk.stem.porter import PorterStemmer
     return PorterStemmer()
 
@@ -50,6 +53,6 @@ def rouge_l(tokenizer: Any) -> Any:
     Args:
         tokenizer: an object with `tokenize(text) -> list[str]`.
     """
-    with _shells():
+    with _ONE_AT_A_TIME, _shells():
         from rouge_score.rouge_scorer import RougeScorer
     return RougeScorer(["rougeL"], tokenizer=tokenizer)

@@ -21,13 +21,27 @@ from bert_judge.errors import InputError
 from bert_judge.judges.protocol import Label
 from bert_judge.serve import bodies
 from bert_judge.serve.batcher import JudgeFailed
-from bert_judge.serve.bodies import Asked, Batch, Fault, Judged, JudgedBatch, LabelBody, Single
+from bert_judge.serve.bodies import (
+    Asked,
+    Batch,
+    Fault,
+    Judged,
+    JudgedBatch,
+    JudgedPair,
+    JudgedPairs,
+    LabelBody,
+    PairBatch,
+    PreferenceBody,
+    Single,
+    SinglePair,
+)
 from bert_judge.serve.guard import fault_headers
 from bert_judge.serve.limits import Limits, Refused
 from bert_judge.serve.metrics import Metrics
 from bert_judge.serve.roster import Roster
 
 Answer = TypeVar("Answer")
+Answered = Judged | JudgedBatch | JudgedPair | JudgedPairs
 # What a log calls a request whose client went away before its answer.
 GONE = 499
 FAULTS: dict[int | str, dict[str, Any]] = {
@@ -99,11 +113,11 @@ def make_app(roster: Roster, limits: Limits, metrics: Metrics) -> FastAPI:
     @app.get("/v1/judges")
     async def judges() -> dict[str, list[str]]:
         """Names of the judges; the first of a kind is the default one."""
-        return {"pointwise": list(roster.pointwise)}
+        return {"pointwise": list(roster.pointwise), "pairwise": list(roster.pairwise)}
 
     @app.post("/v1/judge", responses=FAULTS)
-    async def judge(asked: Asked, request: Request) -> Judged | JudgedBatch:
-        """Judge one answer (`candidate`) or several (`rows`)."""
+    async def judge(asked: Asked, request: Request) -> Answered:
+        """Judge one answer (`candidate`) or several (`rows`), or say which of two is better (`answer_a`, `answer_b`; `pairs`)."""
         started, status = time.monotonic(), 500
         try:
             answer = await _unless_gone(request, _answer(roster, limits, asked), limits.answer_seconds)
@@ -121,7 +135,7 @@ def make_app(roster: Roster, limits: Limits, metrics: Metrics) -> FastAPI:
     return app
 
 
-async def _answer(roster: Roster, limits: Limits, asked: Asked) -> Judged | JudgedBatch:
+async def _answer(roster: Roster, limits: Limits, asked: Asked) -> Answered:
     match asked:
         case Batch():
             bodies.check_rows(asked.rows, limits)
@@ -134,7 +148,17 @@ async def _answer(roster: Roster, limits: Limits, asked: Asked) -> Judged | Judg
             [label] = await batcher.submit([bodies.row_of(asked)])
             return Judged(judge=batcher.name, **asdict(label))
         case _:
-            raise Refused(404, "there is no pairwise judge")
+            return await _compared(roster, limits, asked)
+
+
+async def _compared(roster: Roster, limits: Limits, asked: SinglePair | PairBatch) -> JudgedPair | JudgedPairs:
+    pairs = asked.pairs if isinstance(asked, PairBatch) else [asked]
+    bodies.check_pairs([*pairs], limits)
+    batcher = roster.pair_judge(asked.judge)
+    found = [bodies.described(said) for said in await batcher.submit([bodies.pair_of(pair) for pair in pairs])]
+    if isinstance(asked, PairBatch):
+        return JudgedPairs(judge=batcher.name, preferences=[PreferenceBody.model_validate(said) for said in found])
+    return JudgedPair(judge=batcher.name, **found[0])
 
 
 def _body(label: Label) -> LabelBody:

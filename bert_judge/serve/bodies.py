@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from bert_judge.importers.answers import of_columns
+from bert_judge.judges.extraction import without_reasoning
+from bert_judge.judges.pairwise.protocol import Pair, Preference
 from bert_judge.judges.protocol import Label, Row, invalid
 from bert_judge.scoring.score_file import prepared
 from bert_judge.serve.limits import Limits, check_count, check_texts
@@ -105,6 +107,34 @@ class JudgedBatch(BaseModel):
     labels: list[LabelBody]
 
 
+class PreferenceBody(BaseModel):
+    """Which of two answers is better."""
+
+    verdict: Literal["A", "B", "tie", "inconsistent", "invalid"] = Field(description="inconsistent: the order decided.")
+    score: float | None = Field(description="How likely A is the better one, a tie counting half; null when invalid.")
+    consistent: bool | None = Field(description="Both orders say the same; null when one of them says nothing.")
+    forward: str = Field(description="The verdict with A shown first.")
+    backward: str = Field(description="The verdict with B shown first, in the same letters.")
+    reason: str | None
+    raw: str | None
+    truncated: bool
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+class JudgedPair(PreferenceBody):
+    """The preference between two answers."""
+
+    judge: str
+
+
+class JudgedPairs(BaseModel):
+    """Preferences in the order of the pairs."""
+
+    judge: str
+    preferences: list[PreferenceBody]
+
+
 class Fault(BaseModel):
     """Why a request is not answered."""
 
@@ -116,6 +146,19 @@ def row_of(row: RowBody) -> Row | Label:
     record = {"question": row.question, "references": row.references, "candidate": row.candidate}
     found = prepared(_READ, record)
     return invalid("no answer") if found is None else found
+
+
+def pair_of(pair: PairBody) -> Pair:
+    """What a judge sees of a pair; reasoning before the answers is left out where it ends."""
+    references = [pair.references] if isinstance(pair.references, str) else pair.references
+    answer_a, answer_b = (without_reasoning(text) or "" for text in (pair.answer_a, pair.answer_b))
+    return Pair(pair.question, answer_a, answer_b, tuple(reference for reference in references if reference.strip()))
+
+
+def described(preference: Preference) -> dict[str, Any]:
+    """The fields of a `PreferenceBody`."""
+    orders = {"forward": preference.forward.verdict, "backward": preference.backward.verdict}
+    return {name: getattr(preference, name) for name in PreferenceBody.model_fields if name not in orders} | orders
 
 
 def check_rows(rows: list[RowBody], limits: Limits) -> None:

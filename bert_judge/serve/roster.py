@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference
 from bert_judge.judges.protocol import Judge, Label, Row
 from bert_judge.scoring.score_file import judged
 from bert_judge.scoring.which_judge import Chosen
@@ -20,13 +21,14 @@ ROW_CHARACTERS = 64
 
 @dataclass(frozen=True)
 class Roster:
-    """Attributes: pointwise judges by name, the default one first."""
+    """Attributes: judges of single answers and of pairs by name, the default one of each first."""
 
     pointwise: Mapping[str, Batcher[Items, Label]]
+    pairwise: Mapping[str, Batcher[Pair, Preference]] = field(default_factory=dict)
 
     @property
     def all(self) -> list[Batcher[Any, Any]]:
-        return [*self.pointwise.values()]
+        return [*self.pointwise.values(), *self.pairwise.values()]
 
     def load(self) -> None:
         """Load the judges, one after the other: two that load at once need the memory of both.
@@ -48,7 +50,11 @@ class Roster:
         Raises:
             Refused: there is none.
         """
-        return _named(self.pointwise, name, "judge")
+        return _named(self.pointwise, name, "judge of single answers")
+
+    def pair_judge(self, name: str | None) -> Batcher[Pair, Preference]:
+        """The same for a judge of pairs."""
+        return _named(self.pairwise, name, "pairwise judge")
 
 
 def pointwise(name: str, load: Callable[[], Judge], limits: Limits, listener: Listener) -> Batcher[Items, Label]:
@@ -64,6 +70,17 @@ def pointwise(name: str, load: Callable[[], Judge], limits: Limits, listener: Li
         return lambda rows: [label for label in judged(chosen, rows) if label is not None]
 
     return Batcher(name, loaded, _row_cost, limits, listener)
+
+
+def pairwise(name: str, load: Callable[[], PairJudge], limits: Limits, listener: Listener) -> Batcher[Pair, Preference]:
+    """A judge of pairs behind its queue."""
+    return Batcher(name, lambda: load().compare, _pair_cost, limits, listener)
+
+
+def _pair_cost(pair: Pair) -> int:
+    said = len(pair.question) + len(pair.answer_a) + len(pair.answer_b) + sum(map(len, pair.references))
+    # Both orders are read.
+    return 2 * (said + ROW_CHARACTERS)
 
 
 def _row_cost(row: Items) -> int:

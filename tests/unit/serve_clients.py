@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from starlette.testclient import TestClient
 
 from bert_judge.errors import InputError
+from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.roster import Roster, pointwise
+from bert_judge.serve.roster import Roster, pairwise, pointwise
 from bert_judge.serve.server import Server, bound
 
 JSON = {"content-type": "application/json"}
@@ -42,6 +43,22 @@ class Exact:
         return [decided(float(row.candidate in row.references)) for row in rows]
 
 
+class Longer:
+    """Prefers the longer answer; where one asks for it, the one that is shown first."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
+        return [both_orders(self._seen(pair), mirrored(self._seen(swapped(pair)))) for pair in pairs]
+
+    def _seen(self, pair: Pair) -> Opinion:
+        longer = len(pair.answer_a) - len(pair.answer_b)
+        if "first" in (pair.answer_a, pair.answer_b):
+            longer = 1
+        return Opinion("A", 1.0) if longer > 0 else Opinion("B", 0.0) if longer < 0 else Opinion("tie", 0.5)
+
+
 class Short(Exact):
     """Forgets a row."""
 
@@ -51,7 +68,9 @@ class Short(Exact):
 
 def guarded(judge: Exact, limits: Limits, host: str = "127.0.0.1", token: str | None = None) -> tuple[Guard, Roster]:
     metrics = Metrics()
-    roster = Roster({"exact": pointwise("exact", lambda: judge, limits, metrics)})
+    roster = Roster(
+        {"exact": pointwise("exact", lambda: judge, limits, metrics)}, {"longer": pairwise("longer", Longer, limits, metrics)}
+    )
     roster.load()
     return Guard(make_app(roster, limits, metrics), limits, host, token, metrics), roster
 

@@ -14,6 +14,7 @@ from bert_judge.loops import judging
 from bert_judge.serve.access import Rate, check_address, is_loopback, knows_token, read_token
 from bert_judge.serve.limits import Limits, Refused
 
+PAIR = {"question": "Why?", "answer_a": "No", "answer_b": "Because"}
 DEEP = b'{"references": "x", "candidate": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 
 
@@ -32,6 +33,17 @@ def test_rows_come_back_in_their_order_and_none_is_lost() -> None:
         nothing = http.post("/v1/judge", json={"rows": []}).json()
     assert [label["verdict"] for label in answer.json()["labels"]] == ["correct" if n % 3 else "incorrect" for n in range(300)]
     assert nothing == {"judge": "exact", "labels": []}
+
+
+def test_two_answers_are_compared_in_both_orders() -> None:
+    with client() as http:
+        one = http.post("/v1/judge", json={**PAIR, "references": "Because"}).json()
+        pairs = [{**PAIR, "answer_a": text} for text in ("A longer one", "because", "first", "<think>longer by far</think>No")]
+        several = http.post("/v1/judge", json={"judge": "longer", "pairs": pairs}).json()
+        assert http.get("/v1/judges").json() == {"pointwise": ["exact"], "pairwise": ["longer"]}
+    assert (one["judge"], one["verdict"], one["score"], one["consistent"]) == ("longer", "B", 0.0, True)
+    assert [said["verdict"] for said in several["preferences"]] == ["A", "tie", "inconsistent", "B"]
+    assert (several["preferences"][2]["forward"], several["preferences"][2]["backward"]) == ("A", "B")
 
 
 def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,8 +82,10 @@ def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> Non
         (b'{"candidate": "x", "references": "x", "verdict": "correct"}', 422, "verdict: Extra inputs are not permitted"),
         (b'{"rows": {}}', 422, "rows: Input should be a valid list"),
         (b'{"rows": [{"candidate": "x"}]}', 422, "rows.0.references: Field required"),
-        (b'{"judge": "nobody", "candidate": "x", "references": "x"}', 404, "no judge 'nobody'; there are: exact"),
-        (b'{"answer_a": "x", "answer_b": "y", "question": "z"}', 404, "no pairwise judge"),
+        (b'{"judge": "nobody", "candidate": "x", "references": "x"}', 404, "no judge of single answers 'nobody'; there are: exact"),
+        (b'{"answer_a": "x", "answer_b": "y"}', 422, "question: Field required"),
+        (b'{"judge": "exact", "pairs": []}', 404, "no pairwise judge 'exact'; there are: longer"),
+        (b'{"pairs": [{"question": "z", "answer_b": "y"}]}', 422, "pairs.0.answer_a: Field required"),
     ],
 )
 def test_a_broken_body_gets_one_line(body: bytes, status: int, line: str) -> None:
@@ -90,6 +104,8 @@ def test_a_broken_body_gets_one_line(body: bytes, status: int, line: str) -> Non
         ({"text_characters": 50}, {"rows": [row(), row("x" * 51)]}, "rows.1.candidate: 51 characters"),
         ({"text_characters": 50}, row("x", ["y" * 51]), "rows.0.references: 51 characters"),
         ({"references": 2}, row("x", ["a", "b", "c"]), "3 references"),
+        ({"rows": 3}, {"pairs": [PAIR] * 4}, "pairs: 4 are more than the 3"),
+        ({"text_characters": 5}, {**PAIR, "question": "", "answer_b": "x" * 6}, "pairs.0.answer_b: 6 characters"),
     ],
 )
 def test_what_is_too_large_is_refused(limits: dict[str, Any], body: dict[str, Any], line: str) -> None:

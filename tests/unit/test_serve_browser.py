@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from score_files import write_scores
-from serve_clients import Exact, running
+from serve_clients import Exact, Longer, running
 
 from bert_judge.evaluation.audit import labels
 from bert_judge.report.audit_sheet import Asked, write_csv
@@ -21,7 +21,7 @@ from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 from bert_judge.serve.page.asking import Asking
 from bert_judge.serve.page.whole import mount
-from bert_judge.serve.roster import Roster, pointwise
+from bert_judge.serve.roster import Roster, pairwise, pointwise
 
 CHROMIUM = os.environ.get("BERT_JUDGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: install chromium, or name one in BERT_JUDGE_CHROMIUM")
@@ -51,7 +51,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     write_csv(asked, results / "audit" / "sheet.csv")
     limits, metrics = Limits(rate=0), Metrics()
     judges = {"contains": lambda: which_judge.choose(["contains"])[0].judge, "exact": Exact}
-    roster = Roster({name: pointwise(name, load, limits, metrics) for name, load in judges.items()})
+    roster = Roster(
+        {name: pointwise(name, load, limits, metrics) for name, load in judges.items()},
+        {"longer": pairwise("longer", Longer, limits, metrics)},
+    )
     roster.load()
     app = mount(make_app(roster, limits, metrics), Asking(roster, limits), results, folder / "labels.csv")
     with running(Guard(app, limits, "127.0.0.1", None, metrics), roster, limits) as (address, _):
@@ -91,8 +94,10 @@ def check_unharmed(page: Page, faults: list[str]) -> None:
 
 
 def cells(page: Page, table: str) -> list[list[str]]:
-    rows = page.locator(f"#{table} tbody tr")
-    return [[cell.strip() for cell in row.locator("td").all_inner_texts()] for row in rows.all() if row.is_visible()]
+    """The rows of a table; beside what is seen, there is a hidden row that only measures widths."""
+    texts = [text.strip() for text in page.locator(f"#{table} [role=gridcell]").all_inner_texts()]
+    width = page.locator(f"#{table} [role=columnheader]").count()
+    return [texts[at : at + width] for at in range(0, len(texts), width)]
 
 
 def test_an_answer_is_judged_by_hand_under_every_judge(browser: Browser, served: Served) -> None:
@@ -120,12 +125,16 @@ def test_two_answers_are_compared(browser: Browser, served: Served) -> None:
     page.locator("#answer-b textarea").fill("Paris")
     page.click("#compare")
     expect(page.locator("#sides")).to_contain_text("exact")
-    assert [row[:4] for row in cells(page, "sides")] == [["contains", "B", "0.000", "1.000"], ["exact", "B", "0.000", "1.000"]]
+    assert [row[:4] for row in cells(page, "sides")] == [
+        ["longer", "A", "1.000", "0.000"],
+        ["contains", "B", "0.000", "1.000"],
+        ["exact", "B", "0.000", "1.000"],
+    ]
     check_unharmed(page, faults)
 
 
 def test_a_run_is_read_and_its_texts_are_text(browser: Browser, served: Served) -> None:
-    page, faults = opened(browser, served, "Answers of the run")
+    page, faults = opened(browser, served, "Answers")
     where = page.locator("#where textarea")
     expect(where).to_have_value("1 to 20 of 25 answers; click one to read it whole")
     page.click("#later")
@@ -138,7 +147,7 @@ def test_a_run_is_read_and_its_texts_are_text(browser: Browser, served: Served) 
     page.locator("#search textarea").fill("DOCUMENT.title")
     page.locator("#search textarea").press("Enter")
     expect(where).to_have_value("1 to 1 of 1 answers; click one to read it whole")
-    page.locator("#rows tbody td:visible").nth(1).click()
+    page.locator("#rows [role=gridcell]").nth(1).click()
     expect(page.locator("#whole textarea")).to_have_value(ATTACK)
     check_unharmed(page, faults)
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import gradio as gr
 
 from bert_judge.errors import InputError
+from bert_judge.judges.pairwise.protocol import Preference
 from bert_judge.judges.protocol import Label
 from bert_judge.serve import bodies
 from bert_judge.serve.batcher import JudgeFailed
-from bert_judge.serve.bodies import RowBody
+from bert_judge.serve.bodies import PairBody, RowBody
 from bert_judge.serve.limits import Limits, Refused
 from bert_judge.serve.roster import Roster
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,22 @@ class Asking:
         """Judge → its labels on the rows; the judges work side by side."""
         bodies.check_rows(rows, self.limits)
         asked = [bodies.row_of(row) for row in rows]
+        return dict(zip(judges, await self._all([self.roster.judge(name).ask(asked) for name in judges]), strict=True))
+
+    async def preferences(self, pair: PairBody) -> dict[str, Preference]:
+        """Judge → what it says of a pair, of all judges of pairs."""
+        bodies.check_pairs([pair], self.limits)
+        judges = list(self.roster.pairwise)
+        asked = [bodies.pair_of(pair)]
+        found = await self._all([self.roster.pair_judge(name).ask(asked) for name in judges])
+        return {name: said for name, [said] in zip(judges, found, strict=True)}
+
+    async def _all(self, asked: list[Coroutine[Any, Any, Found]]) -> list[Found]:
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
-                found = await asyncio.gather(*(self.roster.judge(name).ask(asked) for name in judges))
+                return await asyncio.gather(*asked)
         except TimeoutError as error:
             raise Refused(504, f"no answer within {self.limits.answer_seconds:g} seconds") from error
-        return dict(zip(judges, found, strict=True))
 
 
 @contextmanager

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gradio as gr
 
+from bert_judge.judges.pairwise.protocol import Preference
 from bert_judge.judges.protocol import Label
-from bert_judge.serve.bodies import RowBody
+from bert_judge.serve.bodies import PairBody, RowBody
 from bert_judge.serve.limits import Refused
 from bert_judge.serve.page.asking import Asking, faults_told, lines, number
 
@@ -48,9 +49,15 @@ def compare_tab(asking: Asking) -> None:
 
     async def compared(asked: str, right: str, a: str, b: str) -> list[list[str]]:
         with faults_told():
-            rows = [RowBody(question=asked, references=_right(right), candidate=answer) for answer in (a, b)]
-            labels = await asking.labels(names, rows)
-        return [_side(name, *pair) for name, pair in labels.items()]
+            preferences = await asking.preferences(PairBody(question=asked, references=lines(right), answer_a=a, answer_b=b))
+            # A judge of single answers needs a right one; a judge of pairs does not.
+            rows = [
+                RowBody(question=asked, references=_right(right), candidate=answer)
+                for answer in (a, b)
+                if lines(right) or not preferences
+            ]
+            labels = await asking.labels(names, rows) if rows else {}
+        return [_preferred(*said) for said in preferences.items()] + [_side(name, *pair) for name, pair in labels.items()]
 
     button.click(compared, [question, references, first, second], found, api_visibility="private")
 
@@ -80,6 +87,14 @@ def _right(text: str) -> list[str]:
 
 def _why(label: Label) -> str:
     return ", ".join(filter(None, [label.reason, "cut to what the judge can read" if label.truncated else None]))
+
+
+def _preferred(name: str, said: Preference) -> list[str]:
+    """What a judge of pairs says; both scores are of the one number that it gives."""
+    better = {"inconsistent": "cannot tell", "invalid": "cannot tell"}.get(said.verdict, said.verdict)
+    orders = f"A first: {said.forward.verdict}; B first: {said.backward.verdict}"
+    other = None if said.score is None else 1 - said.score
+    return [name, better, number(said.score), number(other), said.reason if said.score is None and said.reason else orders]
 
 
 def _side(name: str, a: Label, b: Label) -> list[str]:

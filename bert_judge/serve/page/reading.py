@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import gradio as gr
 from bert_judge.report.texts import shown
 from bert_judge.serve.page import run_tables
 from bert_judge.serve.page.asking import faults_told, number
-from bert_judge.serve.page.run_tables import SCREEN_ROWS, Screen
+from bert_judge.serve.page.run_tables import SCREEN_ROWS, Scored, Screen
+from bert_judge.tables import VERDICTS
 
 View = tuple[str, str, str, str, int, int]
 # Of a text in the list; the whole one is below it.
@@ -26,10 +28,20 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
         task = gr.Dropdown(models.get(first or "", []), label="Task", elem_id="task")
         show = gr.Dropdown(list(run_tables.SHOW), value=run_tables.ALL, label="Show", elem_id="show")
         search = gr.Textbox("", label="Search", placeholder="words in question, answer or reference", elem_id="search", max_lines=1)
-    table = gr.Dataframe(datatype="str", type="array", interactive=False, wrap=True, label="Answers", elem_id="rows", buttons=[])
-    with gr.Row(equal_height=True):
+    table = gr.Dataframe(
+        headers=["question", "answer", "verdicts"],
+        datatype="str",
+        type="array",
+        interactive=False,
+        wrap=True,
+        column_widths=["42%", "38%", "20%"],
+        label="Answers",
+        elem_id="rows",
+        buttons=[],
+    )
+    where = gr.Textbox(show_label=False, container=False, interactive=False, elem_id="where")
+    with gr.Row():
         back = gr.Button("Earlier", size="sm", elem_id="earlier")
-        where = gr.Textbox(show_label=False, container=False, interactive=False, elem_id="where", text_align="left")
         on = gr.Button("Later", size="sm", elem_id="later")
     with gr.Row():
         question = _text("Question")
@@ -45,8 +57,7 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
             return [], f"no score tables in {results}", None
         with faults_told():
             found = run_tables.screen(results, model, task, show, search or "", start)
-        cells = gr.Dataframe(value=_cells(found), headers=["question", "answer", *found.judges])
-        return cells, _where(found, start), (model, task, show, search, start, found.found)
+        return _cells(found), _where(found, start), (model, task, show, search, start, found.found)
 
     def turned(seen: View | None, step: int) -> tuple[Any, ...]:
         if seen is None:
@@ -83,13 +94,13 @@ def _text(label: str) -> gr.Textbox:
 
 
 def _cells(found: Screen) -> list[list[str]]:
-    return [
-        [_short(row.question), _short(row.candidate), *(_verdict(*row.said[judge]) for judge in found.judges)] for row in found.rows
-    ]
+    return [[_short(row.question), _short(row.candidate), _counted(row)] for row in found.rows]
 
 
-def _verdict(verdict: str, score: float | None) -> str:
-    return verdict if score is None or score in (0.0, 1.0) else f"{verdict} {score:.2f}"
+def _counted(row: Scored) -> str:
+    """How many judges say what; there may be more judges than fit beside each other."""
+    counts = Counter(verdict for verdict, _ in row.said.values())
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
 def _short(text: str) -> str:

@@ -18,9 +18,7 @@ from bert_judge.serve.page.reading import rows_tab
 from bert_judge.serve.page.sheet import Sheet
 
 # Fonts of this machine; Gradio's own theme asks Google for some.
-FONTS = ["system-ui", "sans-serif"]
-MONOSPACED = ["ui-monospace", "monospace"]
-CSS = Path(__file__).with_name("page.css")
+FONTS = ("system-ui", "sans-serif")
 # Events that are handled at one time; the judges have queues of their own.
 AT_ONCE = 16
 
@@ -43,8 +41,7 @@ def mount(app: FastAPI, asking: Asking, results: Path, labels: Path) -> FastAPI:
         enable_monitoring=False,
         pwa=False,
         mcp_server=False,
-        theme=gr.themes.Default(font=FONTS, font_mono=MONOSPACED),
-        css_paths=CSS,
+        theme=gr.themes.Default(font=FONTS, font_mono=FONTS),
     )
 
 
@@ -56,7 +53,7 @@ def page(asking: Asking, results: Path, sheet: Sheet) -> gr.Blocks:
             judge_tab(asking)
         with gr.Tab("Compare"):
             compare_tab(asking)
-        with gr.Tab("Answers of the run"):
+        with gr.Tab("Answers"):
             rows_tab(results, blocks)
         with gr.Tab("Audit"):
             audit_tab(sheet, blocks)
