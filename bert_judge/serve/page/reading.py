@@ -17,6 +17,8 @@ from bert_judge.tables import VERDICTS
 View = tuple[str, str, str, str, int, int]
 # Of a text in the list; the whole one is below it.
 CELL = 200
+# Of the verdicts in `tables.VERDICTS`.
+SIGNS = ("✓", "✗", "?")
 
 
 def rows_tab(results: Path, page: gr.Blocks) -> None:
@@ -34,7 +36,7 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
         type="array",
         interactive=False,
         wrap=True,
-        column_widths=["42%", "38%", "20%"],
+        column_widths=["42%", "36%", "22%"],
         label="Answers",
         elem_id="rows",
         buttons=[],
@@ -47,7 +49,9 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
         question = _text("Question")
         references = _text("Right answers")
     answer = gr.Textbox(label="Answer", lines=6, max_lines=24, interactive=False, elem_id="whole")
-    said = gr.Dataframe(headers=["judge", "verdict", "score"], datatype="str", interactive=False, label="Verdicts", buttons=[])
+    said = gr.Dataframe(
+        headers=["judge", "verdict", "score"], datatype="str", interactive=False, label="Verdicts", max_height=1000, buttons=[]
+    )
     # What the list shows: the filters, the first row, and how many there are. Rows are read again when one is clicked, so that the
     # server keeps no texts for its readers.
     view: gr.State = gr.State(None)
@@ -100,7 +104,7 @@ def _cells(found: Screen) -> list[list[str]]:
 def _counted(row: Scored) -> str:
     """How many judges say what; there may be more judges than fit beside each other."""
     counts = Counter(verdict for verdict, _ in row.said.values())
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return "  ".join(f"{counts[verdict]} {sign}" for verdict, sign in zip(VERDICTS, SIGNS, strict=True) if counts[verdict])
 
 
 def _short(text: str) -> str:
