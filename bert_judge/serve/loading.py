@@ -1,0 +1,85 @@
+"""How judges of either kind are loaded, each in the thread that will judge with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bert_judge.judges.pairwise.protocol import Pair, PairJudge
+from bert_judge.judges.protocol import Judge, Row
+from bert_judge.scoring import which_judge
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Name → what loads a judge of single answers, or of pairs."""
+
+    pointwise: dict[str, Callable[[], Judge]] = field(default_factory=dict)
+    pairwise: dict[str, Callable[[], PairJudge]] = field(default_factory=dict)
+
+
+def is_of_pairs(folder: Path) -> bool:
+    """Whether a folder is that of a judge of pairs. What is wrong with it otherwise is told when it is loaded."""
+    try:
+        card = json.loads((folder / "judge.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(card, dict) and bool(card.get("pairwise"))
+
+
+def by_name(name: str, judges: Path) -> Judge:
+    """What `bert-judge score --judge` takes."""
+    return _ready(which_judge.choose([name], judges=judges)[0].judge)
+
+
+def encoder(checkpoint: Path, settings: Mapping[str, Any], name: str, work: Path) -> Judge:
+    from bert_judge.judges.bert import BERTJudge
+
+    return _ready(BERTJudge.from_run(checkpoint, settings, name, work))
+
+
+def rule(settings: Mapping[str, Any]) -> Judge:
+    from bert_judge.judges.lexical import LexicalJudge
+
+    return _ready(LexicalJudge(settings))
+
+
+def prompted(spec: Mapping[str, Any], entry: Mapping[str, Any], manifest: Path | None) -> Judge:
+    """Without the store that a run has: what clients send is nowhere kept."""
+    from bert_judge.candidates import with_run_time
+    from bert_judge.generators.factory import make_generator
+    from bert_judge.judges.llm import LLMJudge
+
+    asked = with_run_time(spec["settings"]["model"], entry["model"])
+    return LLMJudge(spec["judge"], spec["settings"], make_generator(spec["judge"], asked, manifest))
+
+
+def pair_folder(folder: Path) -> PairJudge:
+    return pair_encoder(folder / "judge.json", folder.resolve().name)
+
+
+def pair_encoder(checkpoint: Path, name: str) -> PairJudge:
+    from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+
+    judge = PairEncoderJudge.from_run(checkpoint, name)
+    judge.compare([Pair("Why?", "Because.", "No.")])
+    return judge
+
+
+def pair_prompted(spec: Mapping[str, Any], entry: Mapping[str, Any], manifest: Path | None) -> PairJudge:
+    """Without a store, as `prompted`."""
+    from bert_judge.candidates import with_run_time
+    from bert_judge.generators.factory import make_generator
+    from bert_judge.judges.pairwise.llm import PairLLMJudge
+
+    asked = with_run_time(spec["settings"]["model"], entry["model"])
+    return PairLLMJudge(spec["judge"], spec["settings"], make_generator(spec["judge"], asked, manifest))
+
+
+def _ready(judge: Judge) -> Judge:
+    """The judge, after an answer on which it converts what it must: the first client would wait for it."""
+    judge.judge([Row("", 0, "", "", ("Paris",), "It is Paris.")])
+    return judge
