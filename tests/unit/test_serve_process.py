@@ -179,6 +179,7 @@ judges:
   contains: {kind: lexical, metric: contains}
   truth: {kind: simulated}
   later: {kind: bert, checkpoint: some/folder}
+  pairs: {kind: pairwise, checkpoint: some/folder}
 score_with: [contains]
 """
 
@@ -188,12 +189,14 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     file.write_text(CONFIG)
     roster = which.choose([], [file], tmp_path, Limits(), Metrics())
     assert list(roster.pointwise) == ["contains"]
+    assert list(roster.pairwise) == []
+    assert "judge-pairs.json: no such file" in caplog.text
     assert "truth is not served: of kind simulated" in caplog.text
     assert "judge-later.json: no such file; make it with snakemake" in caplog.text
     for name, line in (
         ("later", "make it with snakemake"),
         ("truth", "of a run only"),
-        ("nobody", "there are: contains, truth, later"),
+        ("nobody", "there are: contains, truth, later, pairs"),
     ):
         with pytest.raises(InputError, match=line):
             which.choose([name], [file], tmp_path, Limits(), Metrics())
@@ -203,8 +206,11 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
 def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path: Path) -> None:
     (tmp_path / "judges" / "mine").mkdir(parents=True)
     (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
+    (tmp_path / "judges" / "pairs").mkdir()
+    (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "mirrored"}}')
     roster = which.choose([], [], tmp_path, Limits(), Metrics())
     assert list(roster.pointwise)[:2] == ["mine", "contains"]
+    assert list(roster.pairwise) == ["pairs"]
     assert len(set(roster.pointwise)) == len(which.which_judge.RULES) + 1
     with pytest.raises(InputError):
         roster.load()
