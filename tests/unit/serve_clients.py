@@ -23,18 +23,19 @@ JSON = {"content-type": "application/json"}
 
 
 class Exact:
-    """Right is what is the same; remembers how many rows came at once. A candidate may ask for trouble."""
+    """Right is what is the same; remembers which candidates came at once. A candidate may ask for trouble."""
 
     def __init__(self) -> None:
         self.revisions: dict[str, str] = {}
-        self.rounds: list[int] = []
-        # Rounds wait for it.
-        self.open = threading.Event()
+        self.rounds: list[list[str]] = []
+        # A first round has come; rounds wait for the other.
+        self.begun, self.open = threading.Event(), threading.Event()
         self.open.set()
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        self.open.wait(30)
-        self.rounds.append(len(rows))
+        self.begun.set()
+        self.open.wait(60)
+        self.rounds.append([row.candidate for row in rows])
         for row in rows:
             if row.candidate == "refuse":
                 raise InputError("this row is refused")
