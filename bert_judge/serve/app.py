@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -98,6 +97,19 @@ def make_app(roster: Roster, limits: Limits, metrics: Metrics) -> FastAPI:
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(JudgeFailed)(_broken)
 
+    _add_looking(app, roster, metrics)
+
+    @app.post("/v1/judge", responses=FAULTS)
+    async def judge(asked: Asked, request: Request) -> Answered:
+        """Judge one answer (`candidate`) or several (`rows`), or say which of two is better (`answer_a`, `answer_b`; `pairs`)."""
+        return await _unless_gone(request, _answer(roster, limits, asked), limits.answer_seconds)
+
+    return app
+
+
+def _add_looking(app: FastAPI, roster: Roster, metrics: Metrics) -> None:
+    """The places that say how the server fares."""
+
     @app.get("/health")
     async def health() -> dict[str, str]:
         """Whether the server is there and its judges at work."""
@@ -114,25 +126,6 @@ def make_app(roster: Roster, limits: Limits, metrics: Metrics) -> FastAPI:
     async def judges() -> dict[str, list[str]]:
         """Names of the judges; the first of a kind is the default one."""
         return {"pointwise": list(roster.pointwise), "pairwise": list(roster.pairwise)}
-
-    @app.post("/v1/judge", responses=FAULTS)
-    async def judge(asked: Asked, request: Request) -> Answered:
-        """Judge one answer (`candidate`) or several (`rows`), or say which of two is better (`answer_a`, `answer_b`; `pairs`)."""
-        started, status = time.monotonic(), 500
-        try:
-            answer = await _unless_gone(request, _answer(roster, limits, asked), limits.answer_seconds)
-            status = 200
-        except Refused as refused:
-            status = refused.status
-            raise
-        except InputError:
-            status = 422
-            raise
-        finally:
-            metrics.answered("/v1/judge", status, time.monotonic() - started)
-        return answer
-
-    return app
 
 
 async def _answer(roster: Roster, limits: Limits, asked: Asked) -> Answered:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -16,6 +17,8 @@ from bert_judge.serve.metrics import Metrics
 API = ("/v1/", "/metrics", "/openapi.json", "/health")
 # Tells nothing that is worth a token, and load balancers have none.
 OPEN = "/health"
+# Counted each by itself.
+ROUTES = ("/v1/judge", "/v1/judges", "/health", "/metrics", "/openapi.json", "/")
 # Of a body that is too large so much is read and thrown away: a client that still writes would not see why it was refused.
 DISCARDED = 4
 HEADERS = {
@@ -63,7 +66,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._http(scope, receive, _with_headers(send))
+            await self._counted(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -72,6 +75,23 @@ class Guard:
         self._released = True
         for task in self._pages:
             task.cancel()
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started, answered = time.monotonic(), 0
+
+        async def sent(message: Message) -> None:
+            nonlocal answered
+            if message["type"] == "http.response.start":
+                answered = message["status"]
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        try:
+            await self._http(scope, receive, sent)
+        finally:
+            if answered:
+                route = scope["path"] if scope["path"] in ROUTES else "other"
+                self.metrics.answered(route, answered, time.monotonic() - started)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = bytearray()
@@ -177,14 +197,3 @@ def _first(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return next_message
-
-
-def _with_headers(send: Send) -> Send:
-    async def sent(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers[name] = value
-        await send(message)
-
-    return sent

@@ -19,7 +19,7 @@ class Metrics:
         ProcessCollector(registry=kept)
         self._requests = Counter("bert_judge_requests", "Requests by status of HTTP.", ["route", "status"], registry=kept)
         self._seconds = Histogram(
-            "bert_judge_request_seconds", "From a body to its answer.", ["route"], buckets=SECONDS, registry=kept
+            "bert_judge_request_seconds", "From a request to the end of its answer.", ["route"], buckets=SECONDS, registry=kept
         )
         self._rows = Counter("bert_judge_rows", "Rows and pairs judged.", ["judge"], registry=kept)
         self._round_rows = Histogram(

@@ -21,6 +21,10 @@ from bert_judge.serve.limits import Limits, Refused
 from bert_judge.serve.roster import Roster
 
 Found = TypeVar("Found")
+# Of a table: cells are texts, whatever stands in them.
+TEXTS_ONLY: dict[str, Any] = {"datatype": "str", "type": "array", "interactive": False, "wrap": True, "buttons": []}
+# Of an event: Gradio's own interface does not offer it to programs; they have another one.
+PRIVATE: dict[str, Any] = {"api_visibility": "private"}
 
 
 @dataclass(frozen=True)

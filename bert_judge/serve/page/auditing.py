@@ -10,7 +10,7 @@ from bert_judge.errors import InputError
 from bert_judge.evaluation.audit.labels import CANNOT_TELL, CORRECT, INCORRECT
 from bert_judge.report.audit_sheet import HEAD, TAIL, Asked
 from bert_judge.report.texts import shown
-from bert_judge.serve.page.asking import faults_told
+from bert_judge.serve.page.asking import PRIVATE, faults_told
 from bert_judge.serve.page.sheet import Sheet
 
 
@@ -61,10 +61,10 @@ def audit_tab(sheet: Sheet, page: gr.Blocks) -> None:
             return look(_unmarked(sheet.asked(), sheet.marks(), place))
 
     for button, word in zip((*verdicts, clear), (CORRECT, INCORRECT, CANNOT_TELL, ""), strict=True):
-        button.click(lambda place, seen, word=word: marked(place, seen, word), [at, shown_id], outputs, api_visibility="private")
+        button.click(lambda place, seen, word=word: marked(place, seen, word), [at, shown_id], outputs, **PRIVATE)
     for button, move in zip(steps, (lambda n: look(n - 1), lambda n: look(n + 1), unmarked), strict=True):
-        button.click(move, at, outputs, api_visibility="private")
-    page.load(lambda: look(0), None, outputs, api_visibility="private")
+        button.click(move, at, outputs, **PRIVATE)
+    page.load(lambda: look(0), None, outputs, **PRIVATE)
 
 
 def _unmarked(asked: list[Asked], marks: dict[str, str], place: int) -> int:

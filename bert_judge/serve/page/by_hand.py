@@ -8,7 +8,7 @@ from bert_judge.judges.pairwise.protocol import Preference
 from bert_judge.judges.protocol import Label
 from bert_judge.serve.bodies import PairBody, RowBody
 from bert_judge.serve.limits import Refused
-from bert_judge.serve.page.asking import Asking, faults_told, lines, number
+from bert_judge.serve.page.asking import PRIVATE, TEXTS_ONLY, Asking, faults_told, lines, number
 
 EXAMPLE = ("What is the capital of France?", "Paris", "It is Paris, I believe.", "Lyon is the capital of France.")
 VERDICTS = ["judge", "verdict", "score", "why"]
@@ -34,7 +34,7 @@ def judge_tab(asking: Asking) -> None:
             labels = await asking.labels(_some(judges), [RowBody(question=asked, references=_right(right), candidate=said)])
         return [[name, label.verdict, number(label.score), _why(label)] for name, [label] in labels.items()]
 
-    button.click(judged, [question, references, answer, chosen], found, api_visibility="private")
+    button.click(judged, [question, references, answer, chosen], found, **PRIVATE)
 
 
 def compare_tab(asking: Asking) -> None:
@@ -59,7 +59,7 @@ def compare_tab(asking: Asking) -> None:
             labels = await asking.labels(names, rows) if rows else {}
         return [_preferred(*said) for said in preferences.items()] + [_side(name, *pair) for name, pair in labels.items()]
 
-    button.click(compared, [question, references, first, second], found, api_visibility="private")
+    button.click(compared, [question, references, first, second], found, **PRIVATE)
 
 
 def _question() -> tuple[gr.Textbox, gr.Textbox]:
@@ -68,9 +68,7 @@ def _question() -> tuple[gr.Textbox, gr.Textbox]:
 
 
 def _table(headers: list[str], label: str, identity: str) -> gr.Dataframe:
-    return gr.Dataframe(
-        headers=headers, datatype="str", type="array", interactive=False, wrap=True, label=label, elem_id=identity, buttons=[]
-    )
+    return gr.Dataframe(headers=headers, **TEXTS_ONLY, label=label, elem_id=identity)
 
 
 def _some(judges: list[str]) -> list[str]:

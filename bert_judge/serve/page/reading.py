@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import gradio as gr
 
 from bert_judge.report.texts import shown
 from bert_judge.serve.page import run_tables
-from bert_judge.serve.page.asking import faults_told, number
+from bert_judge.serve.page.asking import PRIVATE, TEXTS_ONLY, faults_told, number
 from bert_judge.serve.page.run_tables import SCREEN_ROWS, Scored, Screen
 from bert_judge.tables import VERDICTS
 
@@ -21,25 +22,62 @@ CELL = 200
 SIGNS = ("✓", "✗", "?")
 
 
+class _Reader:
+    """What the tab shows, from the score tables of a run.
+
+    What a list shows (`View`) goes to the browser's session: the filters, the first row, and how many there are. Rows are read again
+    when one is clicked, so that the server keeps no texts for its readers.
+    """
+
+    def __init__(self, results: Path) -> None:
+        self.results = results
+        self.models = run_tables.scored(results)
+
+    def tasks(self, model: str) -> gr.Dropdown:
+        names = self.models.get(model, [])
+        return gr.Dropdown(names, value=next(iter(names), None))
+
+    def begin(self, model: str | None, task: str | None, show: str, search: str | None) -> tuple[Any, ...]:
+        return self._look(model, task, show, search, 0)
+
+    def turned(self, seen: View | None, step: int) -> tuple[Any, ...]:
+        if seen is None:
+            return self._look(None, None, run_tables.ALL, "", 0)
+        *filters, start, found = seen
+        return self._look(*filters, start + step if 0 <= start + step < found else start)
+
+    def whole(self, seen: View | None, event: gr.SelectData) -> tuple[Any, ...]:
+        with faults_told():
+            rows = [] if seen is None else run_tables.screen(self.results, *seen[:5]).rows
+        if not 0 <= (place := event.index[0]) < len(rows):
+            return "", "", "", []
+        row = rows[place]
+        verdicts = [[judge, verdict, number(score)] for judge, (verdict, score) in row.said.items()]
+        return shown(row.question), shown("\n".join(row.references)), shown(row.candidate), verdicts
+
+    def _look(self, model: str | None, task: str | None, show: str, search: str | None, start: int) -> tuple[Any, ...]:
+        if model is None or task is None:
+            return [], f"no score tables in {self.results}", None
+        with faults_told():
+            found = run_tables.screen(self.results, model, task, show, search or "", start)
+        return _cells(found), _where(found, start), (model, task, show, search or "", start, found.found)
+
+
 def rows_tab(results: Path, page: gr.Blocks) -> None:
     """Rows of the run's score tables, and one of them whole."""
-    models = run_tables.scored(results)
-    first = next(iter(models), None)
+    reader = _Reader(results)
+    first = next(iter(reader.models), None)
     with gr.Row():
-        model = gr.Dropdown(list(models), value=first, label="Model", elem_id="model")
-        task = gr.Dropdown(models.get(first or "", []), label="Task", elem_id="task")
+        model = gr.Dropdown(list(reader.models), value=first, label="Model", elem_id="model")
+        task = gr.Dropdown(reader.models.get(first or "", []), label="Task", elem_id="task")
         show = gr.Dropdown(list(run_tables.SHOW), value=run_tables.ALL, label="Show", elem_id="show")
         search = gr.Textbox("", label="Search", placeholder="words in question, answer or reference", elem_id="search", max_lines=1)
     table = gr.Dataframe(
         headers=["question", "answer", "verdicts"],
-        datatype="str",
-        type="array",
-        interactive=False,
-        wrap=True,
+        **TEXTS_ONLY,
         column_widths=["42%", "36%", "22%"],
         label="Answers",
         elem_id="rows",
-        buttons=[],
     )
     where = gr.Textbox(show_label=False, container=False, interactive=False, elem_id="where")
     with gr.Row():
@@ -49,48 +87,15 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
         question = _text("Question")
         references = _text("Right answers")
     answer = gr.Textbox(label="Answer", lines=6, max_lines=24, interactive=False, elem_id="whole")
-    said = gr.Dataframe(
-        headers=["judge", "verdict", "score"], datatype="str", interactive=False, label="Verdicts", max_height=1000, buttons=[]
-    )
-    # What the list shows: the filters, the first row, and how many there are. Rows are read again when one is clicked, so that the
-    # server keeps no texts for its readers.
+    said = gr.Dataframe(headers=["judge", "verdict", "score"], **TEXTS_ONLY, label="Verdicts", max_height=1000)
     view: gr.State = gr.State(None)
 
-    def look(model: str | None, task: str | None, show: str, search: str, start: int) -> tuple[Any, ...]:
-        if model is None or task is None:
-            return [], f"no score tables in {results}", None
-        with faults_told():
-            found = run_tables.screen(results, model, task, show, search or "", start)
-        return _cells(found), _where(found, start), (model, task, show, search, start, found.found)
-
-    def turned(seen: View | None, step: int) -> tuple[Any, ...]:
-        if seen is None:
-            return look(None, None, "", "", 0)
-        *filters, start, found = seen
-        return look(*filters, start + step if 0 <= start + step < found else start)
-
-    def whole(seen: View | None, event: gr.SelectData) -> tuple[Any, ...]:
-        with faults_told():
-            rows = [] if seen is None else run_tables.screen(results, *seen[:5]).rows
-        if not 0 <= (place := event.index[0]) < len(rows):
-            return "", "", "", []
-        row = rows[place]
-        verdicts = [[judge, verdict, number(score)] for judge, (verdict, score) in row.said.items()]
-        return shown(row.question), shown("\n".join(row.references)), shown(row.candidate), verdicts
-
-    def tasks(name: str) -> gr.Dropdown:
-        return gr.Dropdown(models.get(name, []), value=next(iter(models.get(name, [])), None))
-
     filters, outputs = [model, task, show, search], [table, where, view]
-
-    def begin(*chosen: Any) -> tuple[Any, ...]:
-        return look(*chosen, 0)
-
-    model.input(tasks, model, task, api_visibility="private").then(begin, filters, outputs, api_visibility="private")
-    gr.on([page.load, task.input, show.input, search.submit], begin, filters, outputs, api_visibility="private")
+    model.input(reader.tasks, model, task, **PRIVATE).then(reader.begin, filters, outputs, **PRIVATE)
+    gr.on([page.load, task.input, show.input, search.submit], reader.begin, filters, outputs, **PRIVATE)
     for button, step in ((back, -SCREEN_ROWS), (on, SCREEN_ROWS)):
-        button.click(lambda seen, step=step: turned(seen, step), view, outputs, api_visibility="private")
-    table.select(whole, view, [question, references, answer, said], api_visibility="private")
+        button.click(partial(reader.turned, step=step), view, outputs, **PRIVATE)
+    table.select(reader.whole, view, [question, references, answer, said], **PRIVATE)
 
 
 def _text(label: str) -> gr.Textbox:
