@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ SIGNS = ("✓", "✗", "?")
 class _Reader:
     """What the tab shows, from the score tables of a run.
 
-    What a list shows (`View`) goes to the browser's session: the filters, the first row, and how many there are. Rows are read again
-    when one is clicked, so that the server keeps no texts for its readers.
+    What a list shows (`View`) is kept for each reader: the filters, the first row, and how many there are. Rows are read again when
+    one is clicked, so that the server holds no texts for its readers.
     """
 
     def __init__(self, results: Path) -> None:
@@ -94,7 +93,7 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
     model.input(reader.tasks, model, task, **PRIVATE).then(reader.begin, filters, outputs, **PRIVATE)
     gr.on([page.load, task.input, show.input, search.submit], reader.begin, filters, outputs, **PRIVATE)
     for button, step in ((back, -SCREEN_ROWS), (on, SCREEN_ROWS)):
-        button.click(partial(reader.turned, step=step), view, outputs, **PRIVATE)
+        button.click(lambda seen, step=step: reader.turned(seen, step), view, outputs, **PRIVATE)
     table.select(reader.whole, view, [question, references, answer, said], **PRIVATE)
 
 
