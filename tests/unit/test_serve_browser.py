@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from score_files import write_scores
 from serve_clients import Exact, Longer, running
 
@@ -86,6 +86,11 @@ def opened(browser: Browser, served: Served, tab: str, width: int = 1200, scheme
     return page, faults
 
 
+def box(page: Page, name: str) -> Locator:
+    """A box for text, of one line or several."""
+    return page.locator(f"#{name}").locator("textarea, input")
+
+
 def check_unharmed(page: Page, faults: list[str]) -> None:
     assert page.title() == "bert-judge"
     assert page.locator("#evil").count() == 0
@@ -103,7 +108,7 @@ def cells(page: Page, table: str) -> list[list[str]]:
 def test_an_answer_is_judged_by_hand_under_every_judge(browser: Browser, served: Served) -> None:
     page, faults = opened(browser, served, "Judge")
     page.get_by_label("Right answers, one a line").first.fill("Lyon\nMarseille")
-    page.locator("#answer textarea").fill(f"It is Marseille. {ATTACK}")
+    box(page, "answer").fill(f"It is Marseille. {ATTACK}")
     page.click("#judge")
     expect(page.locator("#verdicts")).to_contain_text("incorrect")
     found = {row[0]: row[1:3] for row in cells(page, "verdicts")}
@@ -121,8 +126,8 @@ def test_a_fault_is_told_in_words(browser: Browser, served: Served) -> None:
 
 def test_two_answers_are_compared(browser: Browser, served: Served) -> None:
     page, faults = opened(browser, served, "Compare")
-    page.locator("#answer-a textarea").fill(ATTACK)
-    page.locator("#answer-b textarea").fill("Paris")
+    box(page, "answer-a").fill(ATTACK)
+    box(page, "answer-b").fill("Paris")
     page.click("#compare")
     expect(page.locator("#sides")).to_contain_text("exact")
     assert [row[:4] for row in cells(page, "sides")] == [
@@ -135,7 +140,7 @@ def test_two_answers_are_compared(browser: Browser, served: Served) -> None:
 
 def test_a_run_is_read_and_its_texts_are_text(browser: Browser, served: Served) -> None:
     page, faults = opened(browser, served, "Answers")
-    where = page.locator("#where textarea")
+    where = box(page, "where")
     expect(where).to_have_value("1 to 20 of 25 answers; click one to read it whole")
     page.click("#later")
     expect(where).to_have_value("21 to 25 of 25 answers; click one to read it whole")
@@ -144,17 +149,17 @@ def test_a_run_is_read_and_its_texts_are_text(browser: Browser, served: Served) 
     expect(where).to_have_value("1 to 10 of 10 answers; click one to read it whole")
     page.locator("#show input").click()
     page.get_by_role("option", name="all answers").click()
-    page.locator("#search textarea").fill("DOCUMENT.title")
-    page.locator("#search textarea").press("Enter")
+    box(page, "search").fill("DOCUMENT.title")
+    box(page, "search").press("Enter")
     expect(where).to_have_value("1 to 1 of 1 answers; click one to read it whole")
     page.locator("#rows [role=gridcell]").nth(1).click()
-    expect(page.locator("#whole textarea")).to_have_value(ATTACK)
+    expect(box(page, "whole")).to_have_value(ATTACK)
     check_unharmed(page, faults)
 
 
 def test_an_audit_is_marked_and_the_workflow_reads_it(browser: Browser, served: Served) -> None:
     page, faults = opened(browser, served, "Audit")
-    progress, said = page.locator("#progress textarea"), page.locator("#said textarea")
+    progress, said = box(page, "progress"), box(page, "said")
     expect(said).to_have_value(ATTACK)
     page.click("#incorrect")
     expect(said).to_have_value("=2+2")
@@ -165,7 +170,7 @@ def test_an_audit_is_marked_and_the_workflow_reads_it(browser: Browser, served: 
     page.click("#unmark")
     expect(progress).to_have_value(f"Answer 3 of 3; 2 marked; marks are kept in {served.labels}")
     page.click("#previous")
-    expect(page.locator("#mark textarea")).to_have_value("cannot tell")
+    expect(box(page, "mark")).to_have_value("cannot tell")
     found = labels.read(served.labels)
     assert list(found) == [f"{0:016x}", f"{1:016x}"]
     assert found[f"{0:016x}"] == 0.0 and found[f"{1:016x}"] != found[f"{1:016x}"]
