@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bert_judge.errors import InputError
 
@@ -56,7 +56,8 @@ class Told:
             )
         means = frame.groupby([*identity, "aspect"])["value"].mean()
         found: dict[Any, dict[str, float]] = {}
-        for (*key, aspect), value in means.items():
+        for names, value in means.items():
+            *key, aspect = cast(tuple[Any, ...], names)
             found.setdefault(tuple(key), {})[aspect] = float(value)
         return found
 

@@ -93,7 +93,7 @@ class PooledLayers:
         def keep(states: Tensor) -> None:
             found.append(pool(states, mask, self.poolings))
 
-        with _hooked(self._blocks, keep):
+        with _hooked(list(self._blocks), keep):
             output = self.model(**batch)
         if len(found) != self.layers - 1:
             raise InputError(f"a {self.model.config.model_type} runs its layers {len(found)} times; take another backbone")
