@@ -90,9 +90,10 @@ def _add(loads: Loads, made: plan.Plan, raw: dict[str, Any], name: str, results:
     manifest, trained = results / "prepared" / f"judge-{name}.json", results / "judges" / name / "judge.json"
     match entry:
         case BertJudge():
-            needed: Path | None = trained if entry.dataset else manifest
+            checkpoint = trained if entry.dataset else manifest
+            needed: Path | None = checkpoint
             settings, work = made.labels_spec(name, SERVED, SERVED)["settings"], results / ".work" / "encoders" / name
-            loads.pointwise[name] = partial(loading.encoder, needed, settings, name, work)
+            loads.pointwise[name] = partial(loading.encoder, checkpoint, settings, name, work)
         case LexicalJudge():
             needed = None
             loads.pointwise[name] = partial(loading.rule, made.labels_spec(name, SERVED, SERVED)["settings"])

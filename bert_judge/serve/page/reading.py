@@ -42,8 +42,8 @@ class _Reader:
     def turned(self, seen: View | None, step: int) -> tuple[Any, ...]:
         if seen is None:
             return self._look(None, None, run_tables.ALL, "", 0)
-        *filters, start, found = seen
-        return self._look(*filters, start + step if 0 <= start + step < found else start)
+        model, task, show, search, start, found = seen
+        return self._look(model, task, show, search, start + step if 0 <= start + step < found else start)
 
     def whole(self, seen: View | None, event: gr.SelectData) -> tuple[Any, ...]:
         with faults_told():
