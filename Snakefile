@@ -16,12 +16,15 @@ if not workflow.overwrite_configfiles:
 
 include: "rules/common.smk"
 include: "rules/pairs_common.smk"
+include: "rules/probes_common.smk"
 include: "rules/prepare.smk"
 include: "rules/tasks.smk"
 include: "rules/candidates.smk"
 include: "rules/labels.smk"
 include: "rules/datasets.smk"
 include: "rules/judges.smk"
+include: "rules/features.smk"
+include: "rules/probes.smk"
 include: "rules/cascades.smk"
 include: "rules/scores.smk"
 include: "rules/standings.smk"
@@ -66,6 +69,7 @@ rule datasets:
 rule judges:
     input:
         expand("results/judges/{judge}/judge.json", judge=trained_judges()),
+        expand("results/judges/{judge}/probe.json", judge=PLAN.judges("probe")),
         expand("results/judges/{judge}/cascade.json", judge=PLAN.judges("cascade")),
         expand("results/judges/{judge}/judge.json", judge=PLAN.trained_pair_judges),
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from bert_judge import selections
-from bert_judge.config import BertJudge, CascadeJudge, PairwiseJudge
+from bert_judge.config import BertJudge, CascadeJudge, PairwiseJudge, ProbeJudge
 from bert_judge.plan import ATTACKS, Plan
 
 # Jobs are processes of their own, perhaps on other machines: they inherit what the run was asked for.
@@ -101,7 +101,7 @@ def _taught(plan: Plan, judges: Iterable[str]) -> Needs:
     found: Needs = set()
     for judge in judges:
         match plan.config.judges.get(judge):
-            case BertJudge(dataset=str(dataset)):
+            case BertJudge(dataset=str(dataset)) | ProbeJudge(dataset=dataset):
                 found |= _training(plan, [dataset])
             case PairwiseJudge(pairs=list(sets)):
                 found |= _paired(plan, sets)

@@ -8,6 +8,7 @@ rule build_report:
         pairs=rank_files(),
         fitted=expand("results/judges/{judge}/cascade.json", judge=PLAN.measured_cascades),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
+        probes=probe_metrics(),
     output:
         report(
             update("results/report.html"),

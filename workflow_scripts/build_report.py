@@ -19,4 +19,5 @@ with job_log(snakemake.log[0]):
         (Path(snakemake.input.attacks[0]), Path(snakemake.input.attacks[1])) if snakemake.input.attacks else None,
         (Path(snakemake.input.cascades[0]), fitted) if snakemake.input.cascades else None,
         tuple(Path(path) for path in snakemake.input.pairs) or None,
+        {Path(path).parent.name: Path(path) for path in snakemake.input.probes},
     )

@@ -12,7 +12,16 @@ from rich.table import Table
 
 from bert_judge import plan, shards, tables
 from bert_judge.cli.terminal import console
-from bert_judge.config import BertJudge, CascadeJudge, ImportedJudge, LexicalJudge, LLMJudge, PairwiseJudge, SimulatedJudge
+from bert_judge.config import (
+    BertJudge,
+    CascadeJudge,
+    ImportedJudge,
+    LexicalJudge,
+    LLMJudge,
+    PairwiseJudge,
+    ProbeJudge,
+    SimulatedJudge,
+)
 from bert_judge.config import files as config_files
 from bert_judge.errors import InputError
 from bert_judge.evaluation.attacks.runner import Tables, try_judge
@@ -108,6 +117,10 @@ def _of_configuration(made: Plan, raw: dict[str, Any], spec: dict[str, Any]) -> 
             store = shards.store_folder(f"verdicts/{name}/{ATTACKS}")
             local = _there(manifest) if f"judge-{name}" in made.assets else None
             yield Prompted.from_run(spec, local, store, raw["judges"][name])
+        case ProbeJudge():
+            from bert_judge.judges.probe import Probe
+
+            yield Probe(_there(Path(f"results/judges/{name}/probe.json")).parent, entry.threshold)
         case LexicalJudge():
             from bert_judge.judges.lexical import LexicalJudge as Lexical
 

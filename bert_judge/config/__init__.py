@@ -26,7 +26,7 @@ from bert_judge.config.models import (
 )
 from bert_judge.config.pairs import PairColumns, PairSet
 from bert_judge.config.pairwise import PairAugment, PairwiseJudge
-from bert_judge.config.probes import BASIC_POOLINGS
+from bert_judge.config.probes import BASIC_POOLINGS, ProbeJudge
 from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
 from bert_judge.config.whole import Config, json_schema, parse
 
@@ -63,6 +63,7 @@ __all__ = [
     "PairwiseJudge",
     "Price",
     "ProbeAspect",
+    "ProbeJudge",
     "SimulatedJudge",
     "SimulatedModel",
     "SourceColumns",

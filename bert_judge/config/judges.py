@@ -10,6 +10,7 @@ from bert_judge.config.blocks import Block, Names, Share, as_list
 from bert_judge.config.encoder import Input, Training
 from bert_judge.config.models import LanguageModel
 from bert_judge.config.pairwise import PairwiseJudge
+from bert_judge.config.probes import ProbeJudge
 
 Extraction = Literal["final_answer", "boxed", "choice", "last_number", "whole"]
 ExtractionList = Annotated[list[Extraction], Field(min_length=1)]
@@ -136,6 +137,6 @@ class CascadeJudge(Block):
 
 
 Judge = Annotated[
-    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge, CascadeJudge, PairwiseJudge],  # noqa: UP007
+    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge, ProbeJudge, CascadeJudge, PairwiseJudge],  # noqa: UP007
     Field(discriminator="kind"),
 ]

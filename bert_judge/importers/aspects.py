@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from bert_judge.errors import InputError
 
@@ -54,10 +54,9 @@ class Told:
             raise InputError(
                 f"{source}: {aspect} is {value:g}, outside {self._low:g} to {self._high:g}; mend imports.<name>.aspects.range"
             )
-        means = frame.groupby([*identity, "aspect"])["value"].mean()
+        means = frame.groupby([*identity, "aspect"], as_index=False)["value"].mean()
         found: dict[Any, dict[str, float]] = {}
-        for names, value in means.items():
-            *key, aspect = cast(tuple[Any, ...], names)
+        for *key, aspect, value in means.itertuples(index=False, name=None):
             found.setdefault(tuple(key), {})[aspect] = float(value)
         return found
 

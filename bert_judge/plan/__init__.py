@@ -14,6 +14,7 @@ from bert_judge.errors import ConfigError
 from bert_judge.plan import faults as plan_faults
 from bert_judge.plan import pair_faults
 from bert_judge.plan.names import ATTACKS
+from bert_judge.plan.probes import ProbeSpecs
 from bert_judge.plan.ranks import RankSpecs
 from bert_judge.plan.specs import Spec, Specs
 
@@ -28,6 +29,8 @@ STAGE_VERSIONS = {
     "dataset": 3,
     "overlap": 1,
     "judge": 3,
+    "features": 1,
+    "probe": 1,
     "cascade": 1,
     "scores": 1,
     "standings": 2,
@@ -41,7 +44,7 @@ STAGE_VERSIONS = {
 }
 
 
-class Plan(RankSpecs, Specs):
+class Plan(RankSpecs, ProbeSpecs, Specs):
     """A checked configuration: its names resolved, and a spec for each of its tables."""
 
 

@@ -18,6 +18,7 @@ from bert_judge.config import (
     Import,
     ImportedJudge,
     ImportedModel,
+    ProbeJudge,
     SimulatedJudge,
     SimulatedModel,
 )
@@ -147,6 +148,7 @@ def of_fit(config: Config) -> list[str]:
             faults.append(f"datasets.{name}.teacher: {dataset.teacher!r} would be trained on its own labels; choose another")
     for name, judge in config.judges.items():
         faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudge) else []
+        faults += _probe_faults(config, name, judge) if isinstance(judge, ProbeJudge) else []
     if config.gold is not None and config.gold not in config.score_with:
         faults.append(f"gold: {config.gold!r} must be listed under score_with too")
     faults += _attack_faults(config, config.attacks) if config.attacks else []
@@ -206,13 +208,20 @@ def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[st
     return faults
 
 
+def _probe_faults(config: Config, name: str, probe: ProbeJudge) -> list[str]:
+    """Datasets with rows that no model gave as an answer, whose hidden states nobody stores."""
+    made_up = [kind for kind, share in config.datasets[probe.dataset].augment.model_dump().items() if share]
+    told = f"judges.{name}.dataset: {probe.dataset!r} has made-up rows ({', '.join(made_up)}); give the probe one without `augment`"
+    return [told] if made_up else []
+
+
 def _taught_by(config: Config, dataset: str) -> set[str]:
     """The datasets behind the labels of a dataset: what its teacher was trained or fitted on, what those teachers were, …"""
     found: set[str] = set()
     teachers = [config.datasets[dataset].teacher]
     while teachers:
         judge = config.judges[teachers.pop()]
-        behind = {judge.dataset} if isinstance(judge, BertJudge | CascadeJudge) and judge.dataset else set()
+        behind = {judge.dataset} if isinstance(judge, BertJudge | ProbeJudge | CascadeJudge) and judge.dataset else set()
         teachers += [config.datasets[name].teacher for name in behind - found]
         teachers += judge.judges if isinstance(judge, CascadeJudge) else []
         found |= behind

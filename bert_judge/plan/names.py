@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,9 +21,11 @@ from bert_judge.config import (
     LocalModel,
     Model,
     PairwiseJudge,
+    ProbeJudge,
     SimulatedModel,
     TaskSource,
 )
+from bert_judge.shards import content_key
 from bert_judge.tasks.sources import published
 
 Spec = dict[str, Any]
@@ -192,7 +195,20 @@ class Names:
             for name in self.tasks
             if (source := self.source_of(name)) and source.repository
         }
-        return {**models, **judges, **data_sets}
+        return {**models, **judges, **self.backbones, **data_sets}
+
+    @cached_property
+    def backbones(self) -> dict[str, Spec]:
+        """The frozen models whose hidden states probes read, as assets."""
+        return {
+            backbone_asset(judge.backbone, judge.revision): {
+                "repository": judge.backbone,
+                "revision": judge.revision,
+                "remote_code": False,
+            }
+            for judge in self.config.judges.values()
+            if isinstance(judge, ProbeJudge)
+        }
 
     @property
     def measured_cascades(self) -> dict[str, list[str]]:
@@ -214,6 +230,16 @@ class Names:
                 weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style
                 found[model] = max(weights, key=lambda style: weights[style])
         return found
+
+
+def backbone_asset(backbone: str, revision: str | None) -> str:
+    """Name of the asset of a frozen model: equal models, equal names."""
+    return f"backbone-{word_of(backbone)}-{content_key(backbone, revision)[:8]}"
+
+
+def word_of(repository: str) -> str:
+    """The last part of a model's name as a plain word."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", repository.rstrip("/").rpartition("/")[2])[:40].strip("-.") or "model"
 
 
 def import_path(entry: Import, data: Path | None) -> Path:

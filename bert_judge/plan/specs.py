@@ -16,12 +16,14 @@ from bert_judge.config import (
     ImportedModel,
     LLMJudge,
     LocalModel,
+    ProbeJudge,
     SimulatedJudge,
 )
 from bert_judge.plan.names import ATTACKS, Names, Spec
 
 # How a trained encoder's scores are read; the other keys of its block say how it is made.
 READING = {"kind", "threshold", "calibrated", "backend", "precision"}
+TRAINED = BertJudge | ProbeJudge | CascadeJudge
 
 
 class Specs(Names):
@@ -81,6 +83,8 @@ class Specs(Names):
                 return spec if in_rows or verdicts is None else {**spec, "verdicts": self._import(verdicts)}
             case SimulatedJudge():
                 return {**spec, "settings": dump(entry), "source": self.candidates_spec(model, task)}
+            case ProbeJudge():
+                return {**spec, "settings": dump(entry, only={"kind", "threshold"})}
             case CascadeJudge():
                 # Where its judges are sure is in the cascade's own spec.
                 return {**spec, "settings": dump(entry, only={"kind", "judges"})}
@@ -123,7 +127,7 @@ class Specs(Names):
         return {
             "judges": self.config.score_with,
             "gold": self.config.gold,
-            "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], BertJudge | CascadeJudge)],
+            "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], TRAINED)],
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
             "styles": self.styles(),
             "cost": self.cost_spec(),

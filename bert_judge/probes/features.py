@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -160,14 +160,20 @@ class FeatureTable:
 
     def states(self, layer: int, pooling: str) -> np.ndarray:
         """float32, shape (rows, width), four times as wide for `concat`; not a number for an answer that failed."""
-        if pooling == "concat":
-            return np.concatenate([self.states(layer, each) for each in BASIC_POOLINGS], axis=1)
+        return side_by_side(lambda each: self._stored(layer, each), pooling)
+
+    def _stored(self, layer: int, pooling: str) -> np.ndarray:
         name = _column(layer, pooling)
         lists = tables.read_columns(self.path, [name])[name].combine_chunks()
         there = lists.is_valid().to_numpy(zero_copy_only=False)
         found = np.full((len(lists), lists.type.list_size), np.nan, np.float32)
         found[there] = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, lists.type.list_size)
         return found
+
+
+def side_by_side(stored: Callable[[str], np.ndarray], pooling: str) -> np.ndarray:
+    """Vectors of a pooling, given those of the stored ones; shape (rows, width or four times width)."""
+    return np.concatenate([stored(each) for each in BASIC_POOLINGS], axis=1) if pooling == "concat" else stored(pooling)
 
 
 def _column(layer: int, pooling: str) -> str:

@@ -93,7 +93,7 @@ class PooledLayers:
         def keep(states: Tensor) -> None:
             found.append(pool(states, mask, self.poolings))
 
-        with _hooked(list(self._blocks), keep):
+        with _hooked(self._blocks, keep):
             output = self.model(**batch)
         if len(found) != self.layers - 1:
             raise InputError(f"a {self.model.config.model_type} runs its layers {len(found)} times; take another backbone")
@@ -102,7 +102,7 @@ class PooledLayers:
 
 
 @contextmanager
-def _hooked(blocks: Sequence[nn.Module], keep: Callable[[Tensor], None]) -> Iterator[None]:
+def _hooked(blocks: nn.ModuleList, keep: Callable[[Tensor], None]) -> Iterator[None]:
     """Have `keep` see what goes into each block: the embeddings, then the states of every layer but the last."""
 
     def see(_: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:

@@ -68,12 +68,6 @@ class PromptEncoder:
         return [ids[text[-self._limit :]] for text in texts]
 
 
-def filled(template: str, name: str, meaning: str | None) -> str:
-    """A template whose {aspect}, if it has one, says what is judged; the other fields stay."""
-    told = f"{name}: {meaning}" if meaning else name
-    return template.replace("{aspect}", told.replace("{", "{{").replace("}", "}}"))
-
-
 def _around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
     """Special tokens before and after a text."""
     word = tokenizer("a", add_special_tokens=False)["input_ids"]

@@ -20,7 +20,18 @@ from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import MADE, load_verdicts
-from bert_judge.report import answer, attack_views, cascade_views, charts, cost_views, pages, pair_views, sections, words
+from bert_judge.report import (
+    answer,
+    attack_views,
+    cascade_views,
+    charts,
+    cost_views,
+    pages,
+    pair_views,
+    probe_views,
+    sections,
+    words,
+)
 from bert_judge.report.rows import ordered, pack
 
 # In the order in which they run: libraries first.
@@ -39,6 +50,7 @@ def build_report(
     attacks: tuple[Path, Path] | None = None,
     cascades: tuple[Path, Mapping[str, Path]] | None = None,
     pairs: tuple[Path, Path, Path] | None = None,
+    probes: Mapping[str, Path] | None = None,
 ) -> None:
     """Write the report.
 
@@ -52,6 +64,7 @@ def build_report(
         attacks: rates and examples, as `build_rates` wrote them, where judges were tried.
         cascades: what `build_cascades` wrote, and cascade → its cascade.json, where there are any.
         pairs: agreement, ranks and correlations, as `build_ranks` wrote them, where pairs were compared.
+        probes: probe → its metrics.json.
 
     Raises:
         InputError: a file is missing or not what it should be.
@@ -71,6 +84,7 @@ def build_report(
             corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
             attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,
             cascades=cascade_views.view(*cascades) if cascades else [],
+            probes=probe_views.view(probes or {}),
             validation=sections.validation(judges),
             rows=rows,
             provenance=_provenance(folder / "standings.parquet"),

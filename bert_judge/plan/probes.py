@@ -1,0 +1,81 @@
+"""What probes read, and the specs of their tables of hidden states and of their training.
+
+Two probes that read the same thing, and two aspects with the same prompt, share a table of hidden states: its folder is named after
+the backbone and after all that the states depend on.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from bert_judge import tables
+from bert_judge.config import ProbeJudge
+from bert_judge.plan.names import Names, Spec, backbone_asset, word_of
+from bert_judge.shards import content_key
+
+
+class ProbeSpecs(Names):
+    """The part of the plan that is about probes."""
+
+    def probe(self, name: str) -> ProbeJudge:
+        entry = self.config.judges[name]
+        assert isinstance(entry, ProbeJudge)
+        return entry
+
+    @cached_property
+    def feature_sets(self) -> dict[str, Spec]:
+        """Name of a set of hidden states → all that the states of an answer depend on."""
+        return {name: spec for judge in self.judges("probe") for name, spec in self.read_by(judge).values()}
+
+    def read_by(self, judge: str) -> dict[str, tuple[str, Spec]]:
+        """Aspect → name and spec of the hidden states that it is told from."""
+        probe = self.probe(judge)
+        found = {}
+        for aspect, entry in probe.told.items():
+            spec = {
+                "backbone": probe.backbone,
+                "revision": probe.revision,
+                "prompt": _filled(probe.prompt, aspect, entry.meaning),
+                "poolings": probe.stored,
+                "max_length": probe.max_length,
+                "precision": probe.precision,
+                "stored_as": probe.stored_as,
+            }
+            found[aspect] = (f"{word_of(probe.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
+        return found
+
+    def features_of(self, judge: str) -> list[str]:
+        """Names of the sets of hidden states that a probe reads, each once."""
+        return list(dict.fromkeys(name for name, _ in self.read_by(judge).values()))
+
+    def backbone_of(self, features: str) -> str:
+        """The asset of the model whose hidden states a set holds."""
+        spec = self.feature_sets[features]
+        return backbone_asset(spec["backbone"], spec["revision"])
+
+    def features_spec(self, features: str, model: str, task: str) -> Spec:
+        """Of the hidden states of a model's answers to a task, or of a selection of answers."""
+        return {"features": features, "model": model, "task": task, **self.feature_sets[features]}
+
+    def probe_spec(self, judge: str) -> Spec:
+        """Of a probe's training."""
+        probe = self.probe(judge)
+        made = probe.model_dump(mode="json", exclude={"aspects", "threshold", *ProbeJudge.reads} - {"pooling"})
+        read = self.read_by(judge)
+        aspects = {
+            name: {**entry.model_dump(mode="json", exclude={"meaning"}), "features": read[name][0]}
+            for name, entry in probe.told.items()
+        }
+        return {
+            "judge": judge,
+            **made,
+            "aspects": aspects,
+            "features": dict(read.values()),
+            "tables": [[model, task] for model, task in self.labelled(probe.dataset)],
+        }
+
+
+def _filled(template: str, name: str, meaning: str | None) -> str:
+    """A prompt whose {aspect}, if it has one, says what is judged; the other fields stay."""
+    told = f"{name}: {meaning}" if meaning else name
+    return template.replace("{aspect}", told.replace("{", "{{").replace("}", "}}"))

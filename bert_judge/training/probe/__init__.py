@@ -1,0 +1,1 @@
+"""Training of probes: layers chosen, classifiers compared and calibrated, all inside folds by question."""

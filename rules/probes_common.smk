@@ -1,0 +1,39 @@
+"""What the rules of probes ask of the plan. No rules here."""
+
+
+def backbone_manifest(wildcards):
+    """What says where the frozen model lies."""
+    return f"results/prepared/{PLAN.backbone_of(wildcards.features)}.json"
+
+
+def training_features(wildcards):
+    """Hidden states that a probe is trained on: by set, then in the order of the spec's tables."""
+    pairs = PLAN.labelled(PLAN.probe(wildcards.judge).dataset)
+    return tables_of(
+        "features/{features}/{model}/{task}", [(name, *p) for name in PLAN.features_of(wildcards.judge) for p in pairs]
+    )
+
+
+def probe_backbone(wildcards):
+    """What says where the frozen model of a probe lies."""
+    return f"results/prepared/{PLAN.backbone_of(PLAN.features_of(wildcards.judge)[0])}.json"
+
+
+def judged_features(wildcards):
+    """Hidden states of the answers that a probe judges."""
+    return tables_of(
+        "features/{features}/{model}/{task}",
+        [(name, wildcards.model, wildcards.task) for name in PLAN.features_of(wildcards.judge)],
+    )
+
+
+def overlap_of_probe(wildcards):
+    """The check of a probe's training data against a test task."""
+    if wildcards.task not in PLAN.config.tasks.test:
+        return []
+    return training_file(f"overlap/{wildcards.task}.json")(wildcards)
+
+
+def probe_metrics():
+    """Figures of the probes, which the report shows."""
+    return [f"results/judges/{judge}/metrics.json" for judge in PLAN.judges("probe") if judge in PLAN.config.score_with]

@@ -1,0 +1,48 @@
+"""What the report shows of probes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bert_judge.errors import InputError
+from bert_judge.probes.metrics import measured
+from bert_judge.report import pages, probe_views, words
+
+
+def figures(tested: bool = True) -> dict[str, Any]:
+    truth, groups = np.array([0, 1, 1, 0]), np.array(["a", "a", "b", "b"])
+    told = {who: measured(truth, np.array([0, 1, 1, at]), groups) for who, at in (("probe", 0), ("majority", 1), ("length", 1))}
+    head = {"head": "binary", "range": [0, 1], "good": None}
+    return {"head": head, "places": [[3, "mean"]], "classifier": "forest", "cross_validation": told, "test": told if tested else {}}
+
+
+def written(path: Path, content: object) -> Path:
+    path.write_text(json.dumps(content), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("tested", "part"), [(True, "the test part"), (False, "cross-validation by question")])
+def test_each_aspect_has_the_probe_beside_its_baselines(tmp_path: Path, tested: bool, part: str) -> None:
+    path = written(tmp_path / "metrics.json", {"aspects": {"<b>tone</b>": figures(tested)}})
+    [probe] = probe_views.view({"p": path})
+    [aspect] = probe.aspects
+    assert (aspect.part, aspect.head, aspect.told_from) == (part, "binary, 0 to 1", "3 mean")
+    assert [row["who"] for row in aspect.rows] == list(probe_views.WHO.values())
+    environment = pages.environment()
+    environment.globals |= {"bare_percent": words.bare_percent, "span": words.span}
+    page = environment.get_template("parts/probes.html.jinja").render(probes=[probe])
+    assert "&lt;b&gt;tone&lt;/b&gt;" in page and "<b>tone" not in page
+    assert "100.0 <small>" in page
+
+
+@pytest.mark.parametrize("content", [{}, {"aspects": {"tone": {}}}, []])
+def test_a_file_without_figures_is_refused(tmp_path: Path, content: object) -> None:
+    with pytest.raises(InputError, match=r"metrics\.json: no figures of a probe; train p anew"):
+        probe_views.view({"p": written(tmp_path / "metrics.json", content)})
+    with pytest.raises(InputError, match="no figures of a probe"):
+        probe_views.view({"p": tmp_path / "none.json"})
