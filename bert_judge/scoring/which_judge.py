@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,7 @@ def choose(names: Sequence[str], threshold: float | None = None, judges: Path = 
 
 def default_name(judges: Path = JUDGES) -> tuple[str, str]:
     """The judge to take when the user names none, and why."""
-    there = trained(judges)
+    there = [name for name in trained(judges) if not is_of_pairs(judges / name)]
     if len(there) == 1:
         return there[0], f"the only trained judge in {judges}"
     why = f"{len(there)} trained judges in {judges}, and none is named" if there else f"no trained judge in {judges}"
@@ -68,6 +69,15 @@ def default_name(judges: Path = JUDGES) -> tuple[str, str]:
 def trained(judges: Path) -> list[str]:
     """Names of the trained judges of a run."""
     return sorted(card.parent.name for card in judges.glob("*/judge.json"))
+
+
+def is_of_pairs(folder: Path) -> bool:
+    """Whether a folder is that of a judge of pairs. What is wrong with it otherwise is told when it is loaded."""
+    try:
+        card = json.loads((folder / "judge.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(card, dict) and bool(card.get("pairwise"))
 
 
 def _load(name: str, threshold: float | None, judges: Path) -> Chosen:

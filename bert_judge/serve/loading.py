@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +18,6 @@ class Loads:
 
     pointwise: dict[str, Callable[[], Judge]] = field(default_factory=dict)
     pairwise: dict[str, Callable[[], PairJudge]] = field(default_factory=dict)
-
-
-def is_of_pairs(folder: Path) -> bool:
-    """Whether a folder is that of a judge of pairs. What is wrong with it otherwise is told when it is loaded."""
-    try:
-        card = json.loads((folder / "judge.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(card, dict) and bool(card.get("pairwise"))
 
 
 def by_name(name: str, judges: Path) -> Judge:

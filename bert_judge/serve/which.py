@@ -59,7 +59,7 @@ def _named(names: Sequence[str], results: Path) -> Loads:
         short = short.split("/")[-1]
         if short in loads.pointwise or short in loads.pairwise:
             raise InputError(f"--judge: two judges are called {short!r}; serve them on two ports")
-        if folder is not None and name not in which_judge.RULES and loading.is_of_pairs(folder):
+        if folder is not None and name not in which_judge.RULES and which_judge.is_of_pairs(folder):
             loads.pairwise[short] = partial(loading.pair_folder, folder)
         else:
             loads.pointwise[short] = partial(loading.by_name, name, judges)

@@ -205,6 +205,9 @@ def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
         [row["question"] for row in ROWS[:2]], [row["references"] for row in ROWS[:2]], [row["candidate"] for row in ROWS[:2]]
     )
     assert scores == pytest.approx(expected.tolist(), abs=1e-6)
+    (tmp_path / "results/judges/pairs").mkdir()
+    (tmp_path / "results/judges/pairs/judge.json").write_text('{"pairwise": {"compare": "apart"}}')
+    assert which_judge.default_name()[0] == "mine"
     judge_folder(tmp_path / "results" / "judges" / "other")
     assert which_judge.default_name()[0] == "contains"
     # By its name, by its folder, and as published checkpoints are, without a card.
