@@ -6,6 +6,7 @@ import asyncio
 import logging
 import resource
 import socket
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 # Of a page that waits for its last answer.
 PAGE_SECONDS = 1.0
+# New requests are still taken until none has come for the one, but no longer than the other.
+QUIET_SECONDS, SETTLE_SECONDS = 0.5, 5.0
 # Files and sockets that are no client's.
 OWN_FILES = 256
 
@@ -110,9 +113,17 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log.info("asked to stop; what was taken is answered first")
+        await self._settle()
         releasing = asyncio.create_task(self._release())
         await super().shutdown(sockets)
         releasing.cancel()
+
+    async def _settle(self) -> None:
+        """Take what has reached this machine already: closing the door drops connections that the process has not accepted yet."""
+        before, end = -1, time.monotonic() + SETTLE_SECONDS
+        while (now := self.server_state.total_requests + len(self.server_state.connections)) != before and time.monotonic() < end:
+            before = now
+            await asyncio.sleep(QUIET_SECONDS)
 
     async def _release(self) -> None:
         while any(batcher.busy for batcher in self._roster.all):
