@@ -17,6 +17,7 @@ if not workflow.overwrite_configfiles:
 include: "rules/common.smk"
 include: "rules/pairs_common.smk"
 include: "rules/probes_common.smk"
+include: "rules/students_common.smk"
 include: "rules/prepare.smk"
 include: "rules/tasks.smk"
 include: "rules/candidates.smk"
@@ -26,6 +27,7 @@ include: "rules/judges.smk"
 include: "rules/features.smk"
 include: "rules/probes.smk"
 include: "rules/cascades.smk"
+include: "rules/students.smk"
 include: "rules/scores.smk"
 include: "rules/standings.smk"
 include: "rules/audit.smk"
@@ -43,6 +45,8 @@ wildcard_constraints:
     judge=one_of(PLAN.config.judges),
     dataset=one_of(PLAN.config.datasets),
     pair_set=one_of(PLAN.config.pairs),
+    filter=one_of(PLAN.config.filters),
+    keep=r"[\d.]+",
 
 
 rule prepare:
@@ -72,6 +76,12 @@ rule judges:
         expand("results/judges/{judge}/probe.json", judge=PLAN.judges("probe")),
         expand("results/judges/{judge}/cascade.json", judge=PLAN.judges("cascade")),
         expand("results/judges/{judge}/judge.json", judge=PLAN.trained_pair_judges),
+
+
+rule students:
+    input:
+        expand("results/students/{model}/manifest.json", model=PLAN.students),
+        student_files(),
 
 
 rule scores:

@@ -60,12 +60,25 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
         folder, commit, names = _model(spec)
     if commit is None and spec["revision"]:
         log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
+    manifest = _manifest(repository, folder, names, commit)
+    with tables.atomic(output) as temporary:
+        temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), "utf-8")
+    log.info("%s: revision %s in %s", repository, manifest["revision"], folder)
+
+
+def manifest_of(name: str, folder: Path, remote_code: bool = False) -> dict[str, Any]:
+    """The manifest of a model that was made here, as a file holds it; the folder stays as it is given.
+
+    Raises:
+        InputError: the folder holds no whole model.
+    """
+    return _manifest(name, folder, model_files.complete(folder, remote_code, f"model {name!r}: {folder}"), None)
+
+
+def _manifest(repository: str, folder: Path, names: list[str], commit: str | None) -> dict[str, Any]:
     files = model_files.describe(folder, names)
     content = hashlib.sha256("\n".join(f"{file.name} {file.sha256}" for file in files).encode()).hexdigest()
-    manifest = Manifest(repository, commit or f"local:{content[:16]}", folder, files)
-    with tables.atomic(output) as temporary:
-        temporary.write_text(json.dumps(asdict(manifest) | {"path": str(folder)}, indent=1, ensure_ascii=False), "utf-8")
-    log.info("%s: revision %s in %s", repository, manifest.revision, folder)
+    return asdict(Manifest(repository, commit or f"local:{content[:16]}", folder, files)) | {"path": str(folder)}
 
 
 def _model(spec: Mapping[str, Any]) -> tuple[Path, str | None, list[str]]:

@@ -15,6 +15,8 @@ from bert_judge.plan import ATTACKS, Plan
 VARIABLE = "BERT_JUDGE_TARGETS"
 PAIRS = re.compile(r"results/(?:pairs/(?P<set>[^/]+)/.+|labels/(?P<judge>[^/]+)/pairs/(?P<compared>[^/]+)\.parquet)")
 ANSWERS = re.compile(r"results/(?:candidates|scores|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
+FILTERED = re.compile(r"results/filtered/(?P<filter>[^/]+)/[^/]+\.parquet")
+SCHOOLED = re.compile(r"results/students/(?P<model>[^/]+)/.+")
 TRAINED = re.compile(r"results/judges/(?P<judge>[^/]+)/.+")
 DATASET = re.compile(r"results/datasets/(?P<dataset>[^/]+)/.+")
 NO_ANSWERS = re.compile(r"prepare|results/(?:prepared|tasks)/.+")
@@ -70,11 +72,17 @@ def _of_target(plan: Plan, target: str) -> Needs:
     if found := ANSWERS.fullmatch(target):
         judges = [found["judge"]] if found["judge"] else plan.config.score_with if "/scores/" in target else []
         judged = _judged(plan, judges, [(found["model"], found["task"])])
-        return (judged or {(None, found["model"], found["task"])}) | _taught(plan, judges)
+        learnt = _schooled(plan, [found["model"]])
+        return (judged or {(None, found["model"], found["task"])}) | _taught(plan, judges) | learnt
+    if found := FILTERED.fullmatch(target):
+        return _chosen_from(plan, [found["filter"]])
+    if found := SCHOOLED.fullmatch(target):
+        return _schooled(plan, [found["model"]])
     if target == "attacks" or target.startswith("results/attacks/"):
         return _attacks(plan)
     everything = _judged(plan, plan.config.score_with, plan.scored) | _taught(plan, plan.config.score_with) | _attacks(plan)
     everything |= _training(plan, plan.config.datasets) | _paired(plan, plan.config.pairs)
+    everything |= _chosen_from(plan, plan.config.filters)
     return {(None, model, task) for _, model, task in everything} if target == "candidates" else everything
 
 
@@ -130,4 +138,19 @@ def _training(plan: Plan, datasets: Iterable[str]) -> Needs:
     for name in datasets:
         if (entry := plan.config.datasets.get(name)) is not None:
             found |= _judged(plan, [entry.teacher], plan.labelled(name)) | _taught(plan, [entry.teacher])
+    return found
+
+
+def _schooled(plan: Plan, models: Iterable[str]) -> Needs:
+    """What those of the models learn from that are students."""
+    return _chosen_from(plan, {plan.students[model].filter for model in models if model in plan.students})
+
+
+def _chosen_from(plan: Plan, filters: Iterable[str]) -> Needs:
+    """What these filters choose from, and what trains their judges."""
+    found: Needs = set()
+    for name in filters:
+        if name in plan.config.filters:
+            pairs, judge = plan.chosen_from(name), plan.filter_judge(name)
+            found |= _judged(plan, [judge], pairs) | _taught(plan, [judge]) if judge else {(None, *pair) for pair in pairs}
     return found

@@ -67,14 +67,17 @@ def prompted_judges(generator):
 def asked():
     """(model, task) of every answer table that is needed."""
     trained_on = {pair for dataset in PLAN.config.datasets for pair in PLAN.labelled(dataset)}
-    return sorted({*PLAN.scored, *trained_on, *(pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name))})
+    paired = {pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name)}
+    chosen_from = {pair for name in PLAN.config.filters for pair in PLAN.chosen_from(name)}
+    return sorted({*PLAN.scored, *trained_on, *paired, *chosen_from})
 
 
 def judged():
     """(judge, model, task) of every label table that is needed."""
     scored = {(judge, *pair) for judge in PLAN.config.score_with for pair in PLAN.scored}
     taught = {(entry.teacher, *pair) for name, entry in PLAN.config.datasets.items() for pair in PLAN.labelled(name)}
-    return sorted(scored | taught)
+    judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
+    return sorted(scored | taught | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.chosen_from(name)})
 
 
 @functools.cache

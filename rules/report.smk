@@ -6,6 +6,7 @@ rule build_report:
         attacks=attack_files(),
         cascades=cascade_files(),
         pairs=rank_files(),
+        students=student_files(),
         fitted=expand("results/judges/{judge}/cascade.json", judge=PLAN.measured_cascades),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
         probes=probe_metrics(),

@@ -20,4 +20,5 @@ with job_log(snakemake.log[0]):
         (Path(snakemake.input.cascades[0]), fitted) if snakemake.input.cascades else None,
         tuple(Path(path) for path in snakemake.input.pairs) or None,
         {Path(path).parent.name: Path(path) for path in snakemake.input.probes},
+        Path(snakemake.input.students[0]) if snakemake.input.students else None,
     )

@@ -3,7 +3,7 @@
 import json
 
 from bert_judge.batches import Batch
-from bert_judge.judges.llm import LLMJudge
+from bert_judge.judges.rubric import prompted_judge
 from bert_judge.labels import fill_store
 from bert_judge.logs import job_log
 from bert_judge.shards import store_folder
@@ -14,6 +14,6 @@ with job_log(snakemake.log[0]):
     spec = next(iter(parts.values()))["verdicts"]
     entry = snakemake.config["judges"][spec["judge"]]
     folder = store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
-    judge = LLMJudge.from_run(spec, snakemake.input.manifest, folder, entry)
+    judge = prompted_judge(spec, snakemake.input.manifest, folder, entry)
     answers = {name: path for name, path in snakemake.input.items() if name != "manifest"}
     fill_store(Batch(parts, answers), snakemake.output[0], judge)

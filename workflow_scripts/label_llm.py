@@ -3,7 +3,7 @@
 import json
 
 from bert_judge import gpus
-from bert_judge.judges.llm import LLMJudge
+from bert_judge.judges.rubric import prompted_judge
 from bert_judge.labels import label_table
 from bert_judge.logs import job_log
 from bert_judge.shards import store_folder
@@ -15,5 +15,5 @@ with job_log(snakemake.log[0]):
         gpus.check(snakemake.resources)
     entry = snakemake.config["judges"][spec["judge"]]
     folder = store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
-    judge = LLMJudge.from_run(spec, snakemake.input.get("manifest"), folder, entry)
+    judge = prompted_judge(spec, snakemake.input.get("manifest"), folder, entry)
     label_table(spec, snakemake.input.candidates, snakemake.output[0], judge)

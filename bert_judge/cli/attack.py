@@ -112,11 +112,11 @@ def _of_configuration(made: Plan, raw: dict[str, Any], spec: dict[str, Any]) -> 
             checkpoint = Path(f"results/judges/{name}/judge.json") if entry.dataset else manifest
             yield BERTJudge.from_run(_there(checkpoint), spec["settings"], name, _converted(name))
         case LLMJudge():
-            from bert_judge.judges.llm import LLMJudge as Prompted
+            from bert_judge.judges.rubric import prompted_judge
 
             store = shards.store_folder(f"verdicts/{name}/{ATTACKS}")
             local = _there(manifest) if f"judge-{name}" in made.assets else None
-            yield Prompted.from_run(spec, local, store, raw["judges"][name])
+            yield prompted_judge(spec, local, store, raw["judges"][name])
         case ProbeJudge():
             from bert_judge.judges.probe import Probe
 

@@ -21,12 +21,14 @@ from bert_judge.config.models import (
     OpenAIModel,
     Price,
     SimulatedModel,
+    StudentModel,
     Style,
     VLLMModel,
 )
 from bert_judge.config.pairs import PairColumns, PairSet
 from bert_judge.config.pairwise import PairAugment, PairwiseJudge
 from bert_judge.config.probes import BASIC_POOLINGS, ProbeJudge
+from bert_judge.config.students import Filter, Tuning
 from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
 from bert_judge.config.whole import Config, json_schema, parse
 
@@ -43,6 +45,7 @@ __all__ = [
     "Config",
     "Dataset",
     "Family",
+    "Filter",
     "HFModel",
     "Import",
     "ImportedJudge",
@@ -67,10 +70,12 @@ __all__ = [
     "SimulatedJudge",
     "SimulatedModel",
     "SourceColumns",
+    "StudentModel",
     "Style",
     "TaskSource",
     "Tasks",
     "Training",
+    "Tuning",
     "VLLMModel",
     "json_schema",
     "parse",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from bert_judge.config.blocks import Block
+from bert_judge.config.blocks import Block, Name
 
 
 class Aspect(Block):
@@ -56,3 +56,19 @@ ROSCOE = {
 def roscoe() -> dict[str, ProbeAspect]:
     """The default aspects, each from 1 to 5."""
     return {name: ProbeAspect(meaning=meaning) for name, meaning in ROSCOE.items()}
+
+
+def named(value: Any) -> Any:
+    """The word `roscoe`, or a list of names, as name → aspect; ROSCOE's names bring their meaning along."""
+    names = list(ROSCOE) if value == "roscoe" else value
+    if isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
+        return {name: {"meaning": ROSCOE.get(name)} for name in names}
+    return value
+
+
+# What may be written as `roscoe`, as a list of names, or with meanings and ranges.
+Aspects = Annotated[
+    dict[Name, Aspect],
+    Field(min_length=1),
+    BeforeValidator(named, json_schema_input_type=Literal["roscoe"] | list[Name] | dict[Name, Aspect]),
+]

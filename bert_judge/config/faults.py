@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 
 from bert_judge.config import schema_words
+from bert_judge.config.students import CONTROLS
 
 Raw = Mapping[str, Any]
 NAME = "letters, digits and . _ + -, the first a letter or digit"
@@ -146,13 +147,19 @@ def _keys(raw: Raw, block: str) -> list[str]:
 
 
 def _dangling(raw: Raw) -> list[str]:
-    defined = {block: _keys(raw, block) for block in ("imports", "judges", "datasets", "pairs")}
+    defined = {block: _keys(raw, block) for block in ("imports", "judges", "datasets", "pairs", "filters")}
     tasks = listed_tasks(raw)
     lines = [
         f"{where}: {name!r} is not defined under {block}; there are: {', '.join(defined[block]) or 'none'}"
         for where, name, block in _uses(raw)
         if name not in defined[block]
     ]
+    for key, entry in entries(raw, "filters").items():
+        lines += [
+            f"filters.{key}.tasks: {name!r} is not listed under tasks.train; there are: {', '.join(tasks) or 'none'}"
+            for name in texts(entry.get("tasks"))
+            if name not in tasks
+        ]
     for key, dataset in entries(raw, "datasets").items():
         own = texts(dataset.get("tasks"))
         lines += [
@@ -184,6 +191,10 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
         yield from ((f"pairs.{key}.{part}", name, "judges") for part in ("gold", "judges") for name in texts(entry.get(part)))
     for key, entry in entries(raw, "datasets").items():
         yield from ((f"datasets.{key}.teacher", name, "judges") for name in texts(entry.get("teacher")))
+    for key, entry in entries(raw, "models").items():
+        yield from ((f"models.{key}.filters", name, "filters") for name in texts(entry.get("filters")))
+    for key, entry in entries(raw, "filters").items():
+        yield from ((f"filters.{key}.judge", name, "judges") for name in texts(entry.get("judge")) if name not in CONTROLS)
     for where in ("score_with", "gold"):
         yield from ((where, name, "judges") for name in texts(raw.get(where)))
     if isinstance(audit := raw.get("audit"), Mapping):
@@ -203,8 +214,10 @@ def _repeated(raw: Raw) -> list[str]:
     lists |= {f"judges.{key}.pairs": texts(entry.get("pairs")) for key, entry in entries(raw, "judges").items()}
     for key, entry in entries(raw, "pairs").items():
         lists |= {f"pairs.{key}.{part}": texts(entry.get(part)) for part in ("tasks", "models", "judges")}
-    for key, dataset in entries(raw, "datasets").items():
-        lists |= {f"datasets.{key}.{part}": texts(dataset.get(part)) for part in ("tasks", "models")}
+    lists |= {f"models.{key}.filters": texts(entry.get("filters")) for key, entry in entries(raw, "models").items()}
+    for block in ("datasets", "filters"):
+        for key, entry in entries(raw, block).items():
+            lists |= {f"{block}.{key}.{part}": texts(entry.get(part)) for part in ("tasks", "models")}
     return [
         f"{where}: {name!r} is listed twice; remove one"
         for where, names in lists.items()

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union
 from pydantic import Field, model_validator
 
 from bert_judge.config.blocks import Block, Names, Share
+from bert_judge.config.students import Tuning
 
 Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "broken_off", "refusing", "option_dumping"]
 
@@ -112,6 +113,17 @@ class VLLMModel(LocalModel):
     """no CUDA graphs: starts sooner, generates more slowly"""
 
 
+class StudentModel(LocalModel):
+    """A language model that is fine-tuned here on the answers that a filter kept, then answers with transformers. For each
+    filter and percentage it is a model of its own, called `{key}-{filter}-{percent}`."""
+
+    generator: Literal["student"]
+    filters: Names
+    """filters, or one, that choose what it learns from"""
+    training: Tuning = Tuning()
+    """how it is fitted"""
+
+
 class OpenAIModel(Generated):
     """Answers of a server that speaks OpenAI's protocol: a vendor, or a vLLM server of your own."""
 
@@ -168,4 +180,4 @@ class OpenAIModel(Generated):
 
 # Those that can be asked anything, also for a verdict.
 LanguageModel = Union[HFModel, VLLMModel, OpenAIModel]  # noqa: UP007
-Model = Annotated[Union[SimulatedModel, ImportedModel, LanguageModel], Field(discriminator="generator")]  # noqa: UP007
+Model = Annotated[Union[SimulatedModel, ImportedModel, StudentModel, LanguageModel], Field(discriminator="generator")]  # noqa: UP007

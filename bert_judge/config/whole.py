@@ -16,6 +16,7 @@ from bert_judge.config.imports import Import
 from bert_judge.config.judges import Judge
 from bert_judge.config.models import Model, Price
 from bert_judge.config.pairs import PairSet
+from bert_judge.config.students import Filter
 from bert_judge.config.tasks import Tasks
 from bert_judge.errors import ConfigError
 
@@ -39,6 +40,8 @@ class Config(Block):
     """name → labelled answers that train a judge"""
     judges: dict[Name, Judge] = Field(min_length=1)
     """name → a way to decide"""
+    filters: dict[Name, Filter] = {}
+    """name → a choice of answers that students learn from"""
     score_with: list[str] = Field(min_length=1)
     """judges whose columns the score tables carry"""
     gold: str | None = None

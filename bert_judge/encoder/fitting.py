@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -34,6 +34,23 @@ log = logging.getLogger(__name__)
 # Batches are formed within this many batches' worth of shuffled rows: enough to sort by length, few enough to stay random.
 BATCHES_PER_POOL = 50
 CHECKPOINTS_PER_RUN = 10
+
+
+class Schedule(Protocol):
+    """How often rows are seen, how many at a time and how fast is learnt; see `config.Training`."""
+
+    @property
+    def epochs(self) -> float: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def rows_at_once(self) -> int | None: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def warmup(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -82,7 +99,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     speed = Speed(model, sum(tokens[i] for i in order), best_dtype(best_device()))
     trainer = _WeightedTrainer(
         model=model,
-        args=_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
+        args=arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
@@ -98,7 +115,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     return {"steps": result.global_step, **speed.figures(trainer.state), "loss": result.training_loss}
 
 
-def batch_order(lengths: Sequence[int], settings: Training) -> list[int]:
+def batch_order(lengths: Sequence[int], settings: Schedule) -> list[int]:
     """Positions of rows in the order of training, all epochs one after the other.
 
     Every epoch holds each row once (the last epoch may be a part). Runs of `batch_size` positions are similar in length.
@@ -196,7 +213,14 @@ class _WeightedTrainer(Trainer):
         return (loss, outputs) if return_outputs else loss
 
 
-def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArguments:
+def arguments(settings: Schedule, folder: Path, steps: int, **more: Any) -> TrainingArguments:
+    """What the Trainer is told: rows in their given order, once; checkpoints that a kill does not reach; no network, no bars.
+
+    Args:
+        folder: of the checkpoints.
+        steps: of the whole run.
+        more: arguments beside these.
+    """
     device = best_device()
     return TrainingArguments(
         output_dir=str(folder),
@@ -217,6 +241,7 @@ def _arguments(settings: Training, folder: Path, steps: int) -> TrainingArgument
         dataloader_pin_memory=device.type == "cuda",
         disable_tqdm=True,
         report_to="none",
+        **more,
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from bert_judge.config import BertJudge, HFModel, ImportedModel, LLMJudge, OpenAIModel, SimulatedModel, VLLMModel
+from bert_judge.config import BertJudge, HFModel, ImportedModel, LLMJudge, OpenAIModel, SimulatedModel, StudentModel, VLLMModel
 from bert_judge.evaluation import timings
 from bert_judge.plan import Plan
 
@@ -85,7 +85,7 @@ def forecast(plan: Plan, pending: Iterable[str], root: str | Path = "results") -
     return works
 
 
-def gpus(model: HFModel | VLLMModel | OpenAIModel) -> int:
+def gpus(model: HFModel | StudentModel | VLLMModel | OpenAIModel) -> int:
     """GPUs that a job of the model holds."""
     if isinstance(model, VLLMModel):
         return model.tensor_parallel_size

@@ -47,12 +47,19 @@ class PromptEncoder:
             ids = self.tokenizer(text, verbose=False)["input_ids"]
             # Some tokenizers close a text; a completion must go on.
             return (ids[:-1] if ids[-1:] == [self.tokenizer.eos_token_id] else ids), False
-        messages = [{"role": "system", "content": self.system}] if self.system else []
-        messages.append({"role": "user", "content": prompt})
-        text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **self.switches)
+        text = self.text(prompt)
         # The template writes the special tokens itself; the tokenizer would add a second beginning of text.
         ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         return ids, self.start is not None and text.rstrip().endswith(self.start)
+
+    def text(self, prompt: str, answer: str | None = None) -> str:
+        """A dialogue as the chat template writes it: up to the place where the answer begins, or with an answer that has ended."""
+        messages = [{"role": "system", "content": self.system}] if self.system else []
+        messages.append({"role": "user", "content": prompt})
+        if answer is not None:
+            messages.append({"role": "assistant", "content": answer})
+        opened = answer is None
+        return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=opened, **self.switches)
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a text that goes on after a prompt."""

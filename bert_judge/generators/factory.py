@@ -26,7 +26,8 @@ def make_generator(name: str, settings: Mapping[str, Any], manifest: Path | None
             from bert_judge.generators.simulated import SimulatedGenerator
 
             return SimulatedGenerator(name, settings)
-        case "hf":
+        # A student is an ordinary model once it is trained.
+        case "hf" | "student":
             from bert_judge.generators.hf import HFGenerator
             from bert_judge.prepare import load_manifest
 

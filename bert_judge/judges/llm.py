@@ -5,22 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates import with_run_time
-from bert_judge.generators.factory import make_generator
 from bert_judge.generators.protocol import Completion, Generator, Request
-from bert_judge.generators.stored import SHARD_ROWS, StoredGenerator
 from bert_judge.judges import prompting, verdicts
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.prepare import load_manifest
+from bert_judge.judges.run_generator import run_generator
 from bert_judge.tasks import Sample
 
 log = logging.getLogger(__name__)
-
-VLLM_SHARD_ROWS = 1024
 
 MODEL_FAILED = "the judge's model failed"
 CLAIMED = "the candidate gives itself the same verdict"
@@ -75,27 +69,8 @@ class LLMJudge:
     def from_run(
         cls, spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
     ) -> LLMJudge:
-        """The judge of a workflow run. What its model says stays in a store: a killed job, a raised limit or another threshold pays
-        only for what was never asked.
-
-        Args:
-            spec: `Plan.labels_spec` of a judge of kind llm.
-            manifest: what says where the model's files lie; None for a model behind an address.
-            folder: of the store.
-            entry: the judge's block of the configuration, for what the spec leaves out: an address, the number of requests at once.
-
-        Raises:
-            InputError: the manifest or, once it is needed, the model cannot be loaded.
-        """
-        name, settings = spec["judge"], spec["settings"]
-        path = None if manifest is None else Path(manifest)
-        revisions = {} if path is None else {name: load_manifest(path).revision}
-        asked = with_run_time(settings["model"], entry["model"]) if entry else settings["model"]
-        # A large engine wants many requests at once; elsewhere a kill should lose few.
-        shard_rows = VLLM_SHARD_ROWS if asked["generator"] == "vllm" else SHARD_ROWS
-        make = partial(make_generator, name, asked, path)
-        generator = StoredGenerator(settings["model"], folder, make, revisions, path is None, shard_rows)
-        return cls(name, settings, generator)
+        """The judge of a workflow run; see `run_generator`."""
+        return cls(spec["judge"], spec["settings"], run_generator(spec, manifest, folder, entry))
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty candidate is incorrect without a look by the model."""
@@ -168,8 +143,8 @@ class LLMJudge:
             # Of a text that never came, the thinking is what there is to look at.
             "raw": f"\n{AGAIN}\n".join(completion.text or completion.reasoning or "" for completion in said),
             "truncated": case.candidate.truncated,
-            "prompt_tokens": _total([completion.prompt_tokens for completion in said]),
-            "completion_tokens": _total([completion.completion_tokens for completion in said]),
+            "prompt_tokens": total([completion.prompt_tokens for completion in said]),
+            "completion_tokens": total([completion.completion_tokens for completion in said]),
         }
         if reading.score is None:
             return Label("invalid", None, **details)
@@ -183,6 +158,6 @@ def _after(first: _Reading, second: _Reading) -> _Reading:
     return _Reading(second.score, second.verdict, f"{first.reason}; asked again: {second.reason}", True)
 
 
-def _total(counts: Sequence[int | None]) -> int | None:
+def total(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None

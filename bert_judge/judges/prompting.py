@@ -93,13 +93,18 @@ def prompt(row: Row, candidate: Shown, form: str) -> str:
         candidate: of the row.
         form: `REASONED`, `VERDICT_ONLY` or `AGAIN`.
     """
-    tag = f"candidate-{candidate.code}"
     references = "\n".join(f"{number}. {reference}" for number, reference in enumerate(row.references, 1))
     parts = [
         INSTRUCTIONS,
         f"# Question\n\n{row.question}",
         f"# References\n\n{references}",
-        f"# Candidate\n\nThe candidate is everything between <{tag}> and </{tag}>.\n\n<{tag}>\n{candidate.text}\n</{tag}>",
+        fenced(candidate),
         f"# Your verdict\n\n{form}",
     ]
     return "\n\n".join(parts)
+
+
+def fenced(candidate: Shown) -> str:
+    """The part of a prompt that shows a candidate."""
+    tag = f"candidate-{candidate.code}"
+    return f"# Candidate\n\nThe candidate is everything between <{tag}> and </{tag}>.\n\n<{tag}>\n{candidate.text}\n</{tag}>"

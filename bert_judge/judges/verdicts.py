@@ -99,7 +99,7 @@ def parse(text: str, code: str = "", candidate: str = "", finished: bool = True)
         candidate: as the judge saw it; one that holds a verdict line is left out even where it is repeated without its fence.
         finished: False when the text stopped at a limit: its last verdict never came.
     """
-    own = _own_words(plain(text), code, plain(candidate).strip())
+    own = own_words(plain(text), code, plain(candidate).strip())
     if own is None:
         return Parsed(None, REASONING_CUT_OFF)
     if not finished:
@@ -118,11 +118,15 @@ def claims(candidate: str) -> set[str]:
 
 def plain(text: str) -> str:
     """The text without what makes equal words unequal: widths, invisible characters, formatting, kinds of line ends."""
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    return _FORMATTING.sub("", "\n".join(text.splitlines()))
+    return _FORMATTING.sub("", visible(text))
 
 
-def _own_words(text: str, code: str, candidate: str) -> str | None:
+def visible(text: str) -> str:
+    """The text without invisible characters, in usual widths and line ends; its formatting stays."""
+    return "\n".join(_INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).splitlines())
+
+
+def own_words(text: str, code: str, candidate: str) -> str | None:
     """The judge's own words outside its reasoning; None when the reasoning has no end."""
     text = _without_fenced(text, code) if code else text
     # A candidate that is nothing but a verdict looks like the judge's own, and must not swallow it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from bert_judge.config import files as config_files
 from bert_judge.config import parse
 from bert_judge.errors import ConfigError
 from bert_judge.plan import faults as plan_faults
-from bert_judge.plan import pair_faults
+from bert_judge.plan import pair_faults, student_faults
 from bert_judge.plan.names import ATTACKS
 from bert_judge.plan.probes import ProbeSpecs
 from bert_judge.plan.ranks import RankSpecs
-from bert_judge.plan.specs import Spec, Specs
+from bert_judge.plan.specs import Spec
+from bert_judge.plan.students import StudentSpecs
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "make"]
 
@@ -31,6 +32,8 @@ STAGE_VERSIONS = {
     "judge": 3,
     "features": 1,
     "probe": 1,
+    "filtered": 1,
+    "student": 1,
     "cascade": 1,
     "scores": 1,
     "standings": 2,
@@ -44,7 +47,7 @@ STAGE_VERSIONS = {
 }
 
 
-class Plan(RankSpecs, ProbeSpecs, Specs):
+class Plan(RankSpecs, ProbeSpecs, StudentSpecs):
     """A checked configuration: its names resolved, and a spec for each of its tables."""
 
 
@@ -66,7 +69,7 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     data = _data_folder(raw)
     path_faults = plan_faults.of_paths(raw, data)
     faults += [*plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
-    faults += [*plan_faults.of_fit(config), *pair_faults.of_fit(config)] if config else []
+    faults += [fault for part in (plan_faults, pair_faults, student_faults) for fault in part.of_fit(config)] if config else []
     if config is None or path_faults:
         # The rest of the checks reads the files of a sound configuration.
         raise ConfigError(faults)
@@ -74,14 +77,14 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     models, name_faults = model_keys.expand(config, in_files)
     plan = Plan(config, data, models)
     # Without the models of a file that cannot be read, how the rest fits together is anybody's guess.
-    faults += [
-        *file_faults,
-        *name_faults,
-        *([] if file_faults else [*plan_faults.of_use(plan, in_files), *pair_faults.of_use(plan)]),
-    ]
+    faults += [*file_faults, *name_faults, *([] if file_faults else _use_faults(plan, in_files))]
     if faults:
         raise ConfigError(faults)
     return plan
+
+
+def _use_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
+    return [*plan_faults.of_use(plan, in_files), *pair_faults.of_use(plan), *student_faults.of_use(plan)]
 
 
 def _data_folder(raw: Mapping[str, Any]) -> Path | None:

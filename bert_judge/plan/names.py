@@ -23,6 +23,7 @@ from bert_judge.config import (
     PairwiseJudge,
     ProbeJudge,
     SimulatedModel,
+    StudentModel,
     TaskSource,
 )
 from bert_judge.shards import content_key
@@ -78,6 +79,11 @@ class Names:
         return [judge for judge in entry.judges if judge != self.config.datasets[entry.dataset].teacher]
 
     @property
+    def unschooled(self) -> list[str]:
+        """Models that are no students: those from whose answers judges and students may learn."""
+        return [name for name, model in self.models.items() if not isinstance(model, StudentModel)]
+
+    @property
     def answering(self) -> list[str]:
         """Models, and what attacks judges in a model's place."""
         return [*self.models, *([ATTACKS] if self.config.attacks else [])]
@@ -121,7 +127,7 @@ class Names:
     def labelled(self, dataset: str) -> list[tuple[str, str]]:
         """(model, task) of every table that a dataset merges, sorted; paths are listed in this order too."""
         entry = self.config.datasets[dataset]
-        chosen = list(self.models) if entry.models == "all" else entry.models
+        chosen = self.unschooled if entry.models == "all" else entry.models
         return sorted((m, t) for t in entry.tasks for m in chosen if self.answers(m, t))
 
     def family(self, task: str) -> str:
@@ -174,7 +180,13 @@ class Names:
         models = {
             f"model-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
             for name, m in self.models.items()
-            if isinstance(m, LocalModel)
+            if isinstance(m, LocalModel) and not isinstance(m, StudentModel)
+        }
+        # The students of one key start from one model.
+        models |= {
+            f"base-{key}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
+            for key, m in self.config.models.items()
+            if isinstance(m, StudentModel)
         }
         judges = {
             f"judge-{name}": {"repository": j.checkpoint or j.backbone, "revision": j.revision, "remote_code": False}

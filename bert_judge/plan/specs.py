@@ -72,7 +72,9 @@ class Specs(Names):
                 return {**spec, "settings": dump(entry, only=READING)}
             case LLMJudge():
                 asked = dump(entry.model, without={"attempts", *entry.model.run_time})
-                return {**spec, "settings": {**dump(entry, without={"model", *entry.run_time}), "model": asked}}
+                # A judge without aspects is what it was before there were any.
+                unused = set() if entry.aspects else {"aspects"}
+                return {**spec, "settings": {**dump(entry, without={"model", *entry.run_time, *unused}), "model": asked}}
             case ImportedJudge():
                 spec = {**spec, "settings": {"kind": entry.kind}, "source": self.candidates_spec(model, task)}
                 verdicts = self.verdict_import(judge, task)

@@ -30,6 +30,7 @@ from bert_judge.report import (
     pair_views,
     probe_views,
     sections,
+    student_views,
     words,
 )
 from bert_judge.report.rows import ordered, pack
@@ -51,6 +52,7 @@ def build_report(
     cascades: tuple[Path, Mapping[str, Path]] | None = None,
     pairs: tuple[Path, Path, Path] | None = None,
     probes: Mapping[str, Path] | None = None,
+    students: Path | None = None,
 ) -> None:
     """Write the report.
 
@@ -65,6 +67,7 @@ def build_report(
         cascades: what `build_cascades` wrote, and cascade → its cascade.json, where there are any.
         pairs: agreement, ranks and correlations, as `build_ranks` wrote them, where pairs were compared.
         probes: probe → its metrics.json.
+        students: what `build_students` wrote, where there are any.
 
     Raises:
         InputError: a file is missing or not what it should be.
@@ -74,12 +77,15 @@ def build_report(
     files = {score_tables.origin(path): Path(path) for path in scores}
     rows = pack(ordered(verdicts, names, spec["gold"], sections.shown_trained(spec)), names, files)
     pair_sets, pair_charts = pair_views.view(*pairs) if pairs else ([], {})
+    shown = spec["gold"] or sections.lead_judge(sections.judge_views(spec))
+    schooled = student_views.view(students, shown) if students else []
     page = (
         _environment()
         .get_template("report.html.jinja")
         .render(
-            **_told(spec, folder, verdicts, pair_charts),
+            **_told(spec, folder, verdicts, {**pair_charts, **{view.chart: view.drawn for view in schooled}}),
             pair_sets=pair_sets,
+            students=schooled,
             audit=spec.get("audit"),
             corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
             attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,

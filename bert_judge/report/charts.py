@@ -42,20 +42,25 @@ def reliability(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence
             {
                 "x": rows["score"].round(4).tolist(),
                 "y": rows["right"].round(4).tolist(),
-                "error_y": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": (rows["high"] - rows["right"]).round(4).tolist(),
-                    "arrayminus": (rows["right"] - rows["low"]).round(4).tolist(),
-                    "thickness": 1,
-                    "width": 3,
-                },
+                "error_y": bars(rows["right"], rows["low"], rows["high"]),
                 "text": [f"{n:,} answers" for n in rows["n"]],
                 "hovertemplate": "score %{x:.2f}: %{y:.1%} right<br>%{text}",
                 **_line(view, dash, "lines+markers"),
             }
         )
     return {"data": traces, "layout": {"xaxis": _axis("mean score"), "yaxis": _axis("share that is right", percent_=True)}}
+
+
+def bars(values: pd.Series, low: pd.Series, high: pd.Series) -> Chart:
+    """Bars from the lower to the upper end of an interval."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": (high - values).round(4).tolist(),
+        "arrayminus": (values - low).round(4).tolist(),
+        "thickness": 1,
+        "width": 3,
+    }
 
 
 def thresholds(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> Chart:

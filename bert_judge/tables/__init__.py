@@ -42,6 +42,7 @@ from bert_judge.tables.schemas import (
     Schema,
     scores_schema,
 )
+from bert_judge.tables.student_schemas import FILTERED, STUDENTS
 
 __all__ = [
     "AGREEMENT",
@@ -55,6 +56,7 @@ __all__ = [
     "CORRECTED",
     "COST",
     "DATASET",
+    "FILTERED",
     "JUDGE_PAIRS",
     "LABELS",
     "MODEL_PAIRS",
@@ -71,6 +73,7 @@ __all__ = [
     "RELIABILITY",
     "STANDINGS",
     "STATUSES",
+    "STUDENTS",
     "TASK",
     "THRESHOLDS",
     "VERDICTS",

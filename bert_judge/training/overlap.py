@@ -34,6 +34,35 @@ def check_overlap(
     parts = [tables.read(path, tables.DATASET)[["question", "task"]] for path in (train, validation)]
     trained = pd.concat(parts, ignore_index=True)
     origin = dict(zip(trained["question"].map(_key), trained["task"], strict=True))
+    _check(f"datasets.{spec['dataset']}", spec, origin, tests, output)
+
+
+def check_filter_overlap(
+    spec: Mapping[str, Any], train: Mapping[str, str | Path], tests: Mapping[str, str | Path], output: str | Path
+) -> None:
+    """Compare the questions that a filter's answers are about with those of every test task.
+
+    Args:
+        spec: of `Plan.filter_overlap_spec`.
+        train: the filter's tasks → their task tables.
+        tests, output: as for `check_overlap`.
+
+    Raises:
+        InputError: questions are shared and the configuration does not allow it.
+    """
+    origin = {_key(question): task for task, path in train.items() for question in tables.read(path, tables.TASK)["question"]}
+    _check(f"filters.{spec['filter']}", spec, origin, tests, output)
+
+
+def _check(
+    where: str, spec: Mapping[str, Any], origin: Mapping[str, str], tests: Mapping[str, str | Path], output: str | Path
+) -> None:
+    """Count shared questions.
+
+    Args:
+        where: the block of the configuration, for the message.
+        origin: key of each question that is learnt → its task.
+    """
     shared = {}
     for task, path in tests.items():
         questions = tables.read(path, tables.TASK)["question"]
@@ -41,7 +70,7 @@ def check_overlap(
         shared[task] = len(common)
         if common and not spec["allow_test_questions"]:
             raise InputError(
-                f"datasets.{spec['dataset']}: {len(common)} questions of test task {task!r} are in the training data "
+                f"{where}: {len(common)} questions of test task {task!r} are in the training data "
                 f"(from {origin[_key(common[0])]!r}), first: {' '.join(common[0].split())[:100]!r}; "
                 "split by question, or set allow_test_questions: true"
             )

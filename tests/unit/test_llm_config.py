@@ -114,3 +114,28 @@ def test_a_model_on_this_machine_is_prepared() -> None:
 
 def test_its_labels_train_another() -> None:
     assert plan.make(RAW).dataset_spec("taught")["teacher"] == "teacher"
+
+
+@pytest.mark.parametrize(
+    ("aspects", "told"),
+    [
+        ("roscoe", ["semantic_consistency", "logicality", "informativeness", "fluency", "factuality"]),
+        (["fluency", "wit"], ["fluency", "wit"]),
+        ({"wit": {"meaning": "it is funny", "range": [0, 1]}}, ["wit"]),
+    ],
+)
+def test_aspects_may_be_written_short(aspects: Any, told: list[str]) -> None:
+    settings = plan.make(with_judge(aspects=aspects)).labels_spec("teacher", "m", "facts_test")["settings"]
+    assert list(settings["aspects"]) == told
+    assert settings["aspects"].get("fluency", {}).get("meaning", "free of repetition").endswith("free of repetition")
+    assert settings["aspects"].get("wit", {}).get("range") in (None, [1, 5], [0, 1])
+
+
+def test_a_judge_without_aspects_has_the_spec_that_it_always_had() -> None:
+    assert "aspects" not in plan.make(RAW).labels_spec("teacher", "m", "facts_test")["settings"]
+
+
+@pytest.mark.parametrize("aspects", ["rosco", [], ["a", "a"], {"a": {"range": [5, 1]}}, {"a b": {}}, 3])
+def test_aspects_that_cannot_be_graded_are_told(aspects: Any) -> None:
+    with pytest.raises(ConfigError, match=r"judges\.teacher\.aspects"):
+        plan.make(with_judge(aspects=aspects))

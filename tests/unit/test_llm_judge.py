@@ -18,7 +18,7 @@ from bert_judge import plan, tables
 from bert_judge.config import HFModel
 from bert_judge.generators.protocol import Completion, Request
 from bert_judge.generators.stored import StoredGenerator
-from bert_judge.judges import llm, prompting, verdicts
+from bert_judge.judges import prompting, run_generator, verdicts
 from bert_judge.judges.llm import AGAIN, CLAIMED, MODEL_FAILED, PROBABILITY, LLMJudge
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.labels import label_table
@@ -358,7 +358,7 @@ def test_settings_of_the_work_come_from_the_configuration(tmp_path: Path, monkey
         made.append({"name": name, "manifest": manifest, **settings})
         return ScriptedGenerator(lambda _: says("Verdict: correct"))
 
-    monkeypatch.setattr(llm, "make_generator", make)
+    monkeypatch.setattr(run_generator, "make_generator", make)
     entry = {"kind": "llm", "model": {"generator": "openai", "model": "big", "base_url": "http://one/v1", "concurrency": 3}}
     raw = {
         "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
@@ -408,6 +408,6 @@ def test_a_table_with_a_real_model(tmp_path: Path, manifest: Path, reasoning: bo
     assert all(rows[n]["prompt_tokens"] > 100 and rows[n]["completion_tokens"] > 0 for n in (0, 1, 3))
     assert tables.provenance(tmp_path / "l.parquet")["revisions"]["teacher"].startswith("local:")
     # Read anew with another threshold: the model is not even loaded.
-    monkeypatch.setattr(llm, "make_generator", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(run_generator, "make_generator", lambda *_: pytest.fail("loaded"))
     again = labelled(1.0)
     assert [row["raw"] for row in again] == [row["raw"] for row in rows]

@@ -12,9 +12,10 @@ from bert_judge.candidates import with_run_time
 from bert_judge.generators.factory import make_generator
 from bert_judge.generators.protocol import Completion, Generator, Request
 from bert_judge.generators.stored import SHARD_ROWS, StoredGenerator
-from bert_judge.judges.llm import AGAIN, MODEL_FAILED, PROBABILITY, VLLM_SHARD_ROWS
+from bert_judge.judges.llm import AGAIN, MODEL_FAILED, PROBABILITY
 from bert_judge.judges.pairwise import prompting, verdicts
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
+from bert_judge.judges.run_generator import VLLM_SHARD_ROWS
 from bert_judge.judges.verdicts import plain
 from bert_judge.prepare import load_manifest
 from bert_judge.shards import content_key

@@ -1,0 +1,100 @@
+"""Filters and students of a configuration: which there are, what they are made of, and their specs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from bert_judge import model_keys
+from bert_judge.config import LocalModel, StudentModel
+from bert_judge.config.students import CONTROLS
+from bert_judge.model_keys import Student
+from bert_judge.plan.names import Spec
+from bert_judge.plan.specs import Specs, dump
+
+# How a student is asked: its prompts, when it learns and when it answers.
+ASKED = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
+
+
+class StudentSpecs(Specs):
+    """Names and specs of what students learn from, and of the students."""
+
+    @cached_property
+    def students(self) -> dict[str, Student]:
+        """Every student by its name as a model."""
+        return {student.name: student for student in model_keys.students(self.config)}
+
+    @cached_property
+    def filtered(self) -> list[tuple[str, str]]:
+        """(filter, percentage) of every table of chosen answers, as its path says them."""
+        return [(name, f"{percent:g}") for name, entry in self.config.filters.items() for percent in entry.percents]
+
+    def chosen_from(self, name: str) -> list[tuple[str, str]]:
+        """(model, task) of every table that a filter chooses from, sorted; paths are listed in this order too."""
+        entry = self.config.filters[name]
+        models = self.unschooled if entry.models == "all" else entry.models
+        return sorted((m, t) for t in entry.tasks for m in models if self.answers(m, t))
+
+    def filter_judge(self, name: str) -> str | None:
+        """The judge whose scores a filter needs; None for a control."""
+        judge = self.config.filters[name].judge
+        return None if judge in CONTROLS else judge
+
+    def filtered_spec(self, filter: str, keep: str) -> Spec:
+        """Which answers a filter keeps."""
+        entry = self.config.filters[filter]
+        settings = dump(entry, only={"judge", "per_question", "seed"})
+        tables = [[m, t] for m, t in self.chosen_from(filter)]
+        return {"filter": filter, "keep": float(keep), **settings, "tables": tables}
+
+    def filter_overlap_spec(self, filter: str, task: str) -> Spec:
+        """The check that no question of a test task is among those of a filter's tasks."""
+        entry = self.config.filters[filter]
+        return {"filter": filter, "allow_test_questions": entry.allow_test_questions, "train": entry.tasks, "test": [task]}
+
+    def candidates_spec(self, model: str, task: str) -> Spec:
+        """Of a student with all that made it; another filter of its key changes nothing here."""
+        spec = super().candidates_spec(model, task)
+        if model not in self.students:
+            return spec
+        settings = {key: value for key, value in spec["settings"].items() if key not in ("filters", "training")}
+        return {**spec, "settings": settings, "student": self.student_spec(model)}
+
+    def student_spec(self, model: str) -> Spec:
+        """What makes a student."""
+        student, entry = self.students[model], self.models[model]
+        assert isinstance(entry, StudentModel)
+        return {
+            "student": model,
+            "recipe": student.key,
+            "base": dump(entry, only={"model", "revision"}),
+            "settings": dump(entry, only=ASKED),
+            "training": dump(entry.training, without={*entry.training.run_time}),
+            "prompt_style": self.config.prompt_style,
+            "families": {task: self.family(task) for task in sorted(self.config.filters[student.filter].tasks)},
+            "filter": self.filtered_spec(student.filter, student.keep),
+        }
+
+    def students_spec(self) -> Spec:
+        """Which students are compared, and with which models."""
+        scored = {model for model, _ in self.scored}
+        described = {
+            name: {
+                "recipe": student.key,
+                "filter": student.filter,
+                "chooser": self.config.filters[student.filter].judge,
+                "keep": float(student.keep),
+            }
+            for name, student in sorted(self.students.items())
+            if name in scored
+        }
+        recipes = sorted({student["recipe"] for student in described.values()})
+        bases = {recipe: base for recipe in recipes if (base := self._base_of(recipe)) in scored}
+        return {"judges": self.config.score_with, "students": described, "bases": bases}
+
+    def _base_of(self, recipe: str) -> str | None:
+        """The model of the configuration that a key's students start from; None when it does not answer itself."""
+        entry = self.config.models[recipe]
+        assert isinstance(entry, StudentModel)
+        origin = (entry.model, entry.revision)
+        others = {name: m for name in self.unschooled if isinstance(m := self.models[name], LocalModel)}
+        return next((name for name, model in others.items() if (model.model, model.revision) == origin), None)

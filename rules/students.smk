@@ -1,0 +1,139 @@
+rule filter_answers:
+    input:
+        candidates=chosen_candidates,
+        labels=chosen_labels,
+    output:
+        update("results/filtered/{filter}/{keep}.parquet"),
+    log:
+        "<logs>/filtered/{filter}/{keep}.log",
+    benchmark:
+        "<benchmarks>/filtered/{filter}/{keep}.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(4000),
+        runtime=grown(30),
+    params:
+        spec=spec_of(PLAN.filtered_spec),
+        stage_version=plan.STAGE_VERSIONS["filtered"],
+    message:
+        "The {wildcards.keep}% of answers that {wildcards.filter} keeps"
+    script:
+        "../workflow_scripts/filter_answers.py"
+
+
+# From the questions alone, so that a shared one is told before anybody is asked about answers.
+rule check_filter_overlap:
+    input:
+        train=questions_of_filter,
+        tests="results/tasks/{task}.parquet",
+    output:
+        update("results/filtered/{filter}/overlap/{task}.json"),
+    log:
+        "<logs>/overlap/filters/{filter}/{task}.log",
+    benchmark:
+        "<benchmarks>/overlap/filters/{filter}/{task}.tsv"
+    priority: 10
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(4000),
+        runtime=grown(30),
+    params:
+        spec=spec_of(PLAN.filter_overlap_spec),
+        stage_version=plan.STAGE_VERSIONS["overlap"],
+    message:
+        "Look for questions of {wildcards.task} in those of {wildcards.filter}"
+    script:
+        "../workflow_scripts/check_filter_overlap.py"
+
+
+rule train_student:
+    input:
+        filtered=filtered_for,
+        base=base_of,
+    output:
+        config=update("results/students/{model}/config.json"),
+        weights=update("results/students/{model}/model.safetensors"),
+        metrics=update("results/students/{model}/metrics.json"),
+        card=update("results/students/{model}/README.md"),
+        # Written last: a folder without it is no model.
+        manifest=update("results/students/{model}/manifest.json"),
+    log:
+        "<logs>/students/{model}.log",
+    benchmark:
+        "<benchmarks>/students/{model}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.students),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=memory_of_base,
+        # It goes on from its last checkpoint: more memory helps, more time does not.
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.student_spec),
+        stage_version=plan.STAGE_VERSIONS["student"],
+    message:
+        "Train student {wildcards.model}"
+    script:
+        "../workflow_scripts/train_student.py"
+
+
+rule generate_candidates_student:
+    input:
+        table="results/tasks/{task}.parquet",
+        manifest="results/students/{model}/manifest.json",
+        # No answer to a test whose questions were learnt.
+        overlap=overlap_of_student,
+    output:
+        update("results/candidates/{model}/{task}.parquet"),
+    log:
+        "<logs>/candidates/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/candidates/{model}/{task}.tsv"
+    wildcard_constraints:
+        model=one_of(PLAN.students),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=memory_of_weights,
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.candidates_spec),
+        stage_version=plan.STAGE_VERSIONS["candidates"],
+    message:
+        "Answers of {wildcards.model} to {wildcards.task}"
+    script:
+        "../workflow_scripts/answer_as_student.py"
+
+
+if PLAN.students:
+
+    rule measure_students:
+        input:
+            standings=STANDINGS,
+            pairs="results/model_pairs.parquet",
+            metrics=expand("results/students/{model}/metrics.json", model=PLAN.students),
+        output:
+            update("results/students.parquet"),
+        log:
+            "<logs>/students.log",
+        benchmark:
+            "<benchmarks>/students.tsv"
+        conda:
+            "../envs/core.yaml"
+        resources:
+            mem_mb=grown(2000),
+            runtime=grown(10),
+        params:
+            spec=spec_of(PLAN.students_spec),
+            stage_version=plan.STAGE_VERSIONS["student"],
+        message:
+            "What students are worth"
+        script:
+            "../workflow_scripts/measure_students.py"

@@ -1,0 +1,114 @@
+"""What students are worth: the table, and what the report shows of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bert_judge import tables
+from bert_judge.errors import InputError
+from bert_judge.evaluation.students import build_students
+from bert_judge.report import student_views
+
+MODELS = {"p-best-10": 0.8, "p-chance-10": 0.5, "p-all-100": 0.6, "base": 0.1}
+
+
+def described(filter: str, chooser: str, keep: float) -> dict[str, Any]:
+    return {"recipe": "p", "filter": filter, "chooser": chooser, "keep": keep}
+
+
+SPEC = {
+    "judges": ["j"],
+    "students": {
+        "p-all-100": described("everything", "all", 100.0),
+        "p-best-10": described("best", "teacher", 10.0),
+        "p-chance-10": described("chance", "random", 10.0),
+    },
+    "bases": {"p": "base"},
+}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """Standings of four models under one judge, and one pair of them, written from the control's side."""
+    standings = [
+        {
+            "level": level,
+            "task": task,
+            "model": model,
+            "judge": "j",
+            "n": 100,
+            "questions": 100,
+            "accuracy": accuracy,
+            "low": accuracy - 0.05,
+            "high": accuracy + 0.05,
+            "invalid": 0.0,
+            "accuracy_if_wrong": accuracy,
+            "accuracy_if_right": accuracy,
+            "rank": 1,
+            "rank_low": 1,
+            "rank_high": 1,
+        }
+        for level, task in (("task", "t"), ("all", "all"))
+        for model, accuracy in MODELS.items()
+    ]
+    pair = {"level": "all", "task": "all", "judge": "j", "model": "p-chance-10", "other": "p-best-10", "n": 100, "questions": 100}
+    figures = {"difference": -0.3, "low": -0.4, "high": -0.2, "p_value": 0.001, "p_holm": 0.01, "detectable": 0.1}
+    tables.write(pd.DataFrame(standings), tmp_path / "standings.parquet", tables.STANDINGS, {})
+    tables.write(pd.DataFrame([{**pair, **figures}]), tmp_path / "pairs.parquet", tables.MODEL_PAIRS, {})
+    for name in SPEC["students"]:
+        (tmp_path / f"{name}.json").write_text(json.dumps({"answers": 60 if name == "p-all-100" else 6}))
+    return tmp_path
+
+
+def build(folder: Path) -> pd.DataFrame:
+    metrics = {name: folder / f"{name}.json" for name in SPEC["students"]}
+    build_students(SPEC, folder / "standings.parquet", folder / "pairs.parquet", metrics, folder / "students.parquet")
+    return tables.read(folder / "students.parquet", tables.STUDENTS).set_index(["model", "level"])
+
+
+def test_a_student_stands_beside_its_control_and_its_base(made: Path) -> None:
+    table = build(made)
+    assert len(table) == 8
+    best = table.loc[("p-best-10", "all")]
+    assert (best["control"], best["answers"], best["keep"], best["accuracy"]) == ("p-chance-10", 6, 10.0, 0.8)
+    # With the student's sign, whichever way round the pair was written.
+    assert tuple(best[["difference", "difference_low", "difference_high", "p_value"]]) == (0.3, 0.2, 0.4, 0.001)
+    # No pair, no control of its size, or itself a control: no difference.
+    assert table["difference"].isna().sum() == 7
+    assert table["control"].notna().sum() == 2
+    base = table.loc[("base", "task")]
+    assert pd.isna(base["filter"]) and (base["keep"], base["answers"]) == (0.0, 0)
+
+
+def test_the_report_tells_of_the_best_and_of_the_choice(made: Path) -> None:
+    build(made)
+    (view,) = student_views.view(made / "students.parquet", "j")
+    assert view.findings == [
+        "p-best-10 is best with 80.0% right; it learnt from 6 answers, the 10% that teacher scores best.",
+        "p-best-10 is better than p-chance-10 (+30.0 points, +20.0 to +40.0).",
+    ]
+    assert [row["model"] for row in view.rows] == ["base", "p-best-10", "p-chance-10", "p-all-100"]
+    traces = {trace["name"]: trace for trace in view.drawn["data"]}
+    assert list(traces) == ["base (base)", "best", "chance", "everything"]
+    assert (traces["best"]["x"], traces["best"]["y"], traces["everything"]["x"]) == ([10.0], [0.8], [100.0])
+    json.dumps(view.drawn, allow_nan=False)
+
+
+def test_students_without_a_verdict_are_listed_and_not_drawn(made: Path) -> None:
+    standings = tables.read(made / "standings.parquet", tables.STANDINGS)
+    blank = {"accuracy": None, "low": None, "high": None}
+    tables.write(standings.assign(**blank), made / "standings.parquet", tables.STANDINGS, {})
+    build(made)
+    (view,) = student_views.view(made / "students.parquet", "j")
+    assert (view.findings, view.drawn["data"], len(view.rows)) == ([], [], 4)
+
+
+def test_metrics_that_cannot_be_read_are_told(made: Path) -> None:
+    (made / "p-best-10.json").write_text("{}")
+    with pytest.raises(InputError, match=r"p-best-10\.json: not the metrics of a student; delete its folder and run again"):
+        build(made)

@@ -1,0 +1,25 @@
+"""Answers of a student to a task: those in its store, and the others generated."""
+
+import json
+from pathlib import Path
+
+from bert_judge import gpus
+from bert_judge.candidates import generate_candidates
+from bert_judge.generators.factory import make_generator
+from bert_judge.logs import job_log
+from bert_judge.prepare import load_manifest
+from bert_judge.shards import store_folder
+
+with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
+    spec, manifest = json.loads(snakemake.params.spec), Path(snakemake.input.manifest)
+    model = spec["model"]
+    generate_candidates(
+        spec,
+        snakemake.input.table,
+        snakemake.output[0],
+        store_folder(model),
+        lambda: make_generator(model, spec["settings"], manifest),
+        {model: load_manifest(manifest).revision},
+        keep=True,
+    )

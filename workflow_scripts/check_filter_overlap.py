@@ -1,0 +1,15 @@
+"""Stop when a question of a test task is among those that students learn from."""
+
+import json
+
+from bert_judge.logs import job_log
+from bert_judge.training.overlap import check_filter_overlap
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    check_filter_overlap(
+        spec,
+        train=dict(zip(spec["train"], snakemake.input.train, strict=True)),
+        tests={snakemake.wildcards.task: snakemake.input.tests},
+        output=snakemake.output[0],
+    )

@@ -1,0 +1,13 @@
+"""What students are worth."""
+
+import json
+from pathlib import Path
+
+from bert_judge.evaluation.students import build_students
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    # results/students/{model}/metrics.json
+    metrics = {Path(path).parent.name: Path(path) for path in snakemake.input.metrics}
+    standings, pairs = Path(snakemake.input.standings), Path(snakemake.input.pairs)
+    build_students(json.loads(snakemake.params.spec), standings, pairs, metrics, Path(snakemake.output[0]))
