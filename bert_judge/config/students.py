@@ -61,7 +61,7 @@ class Lora(Block):
 
     rank: int = Field(16, gt=0)
     """rank of the matrices"""
-    alpha: float = Field(32.0, gt=0)
+    alpha: int = Field(32, gt=0)
     """their product is weighed with alpha / rank"""
     dropout: Share = 0.05
     """dropout before them"""

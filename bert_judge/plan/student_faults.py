@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bert_judge.config import Config
 from bert_judge.config.students import CONTROLS
 from bert_judge.plan.faults import verdict_faults
-from bert_judge.plan.students import StudentSpecs
+
+if TYPE_CHECKING:
+    from bert_judge.plan import Plan
 
 
 def of_fit(config: Config) -> list[str]:
@@ -25,7 +29,7 @@ def of_fit(config: Config) -> list[str]:
     return faults
 
 
-def of_use(plan: StudentSpecs) -> list[str]:
+def of_use(plan: Plan) -> list[str]:
     """What is asked of models and judges that cannot give it."""
     faults = []
     for name, entry in plan.config.filters.items():
@@ -45,7 +49,7 @@ def of_use(plan: StudentSpecs) -> list[str]:
     return faults
 
 
-def _cannot_teach(plan: StudentSpecs, model: str) -> str:
+def _cannot_teach(plan: Plan, model: str) -> str:
     if model in plan.students:
         return f"{model!r} is a student, which learns from judges and teaches none; name other models"
     return f"{model!r} is not defined under models; there are: {', '.join(plan.unschooled) or 'none'}"

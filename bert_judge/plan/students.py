@@ -87,8 +87,8 @@ class StudentSpecs(Specs):
             for name, student in sorted(self.students.items())
             if name in scored
         }
-        recipes = sorted({student["recipe"] for student in described.values()})
-        bases = {recipe: base for recipe in recipes if (base := self._base_of(recipe)) in scored}
+        recipes = sorted({self.students[name].key for name in described})
+        bases = {recipe: base for recipe in recipes if (base := self._base_of(recipe)) and base in scored}
         return {"judges": self.config.score_with, "students": described, "bases": bases}
 
     def _base_of(self, recipe: str) -> str | None:

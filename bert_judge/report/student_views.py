@@ -53,7 +53,7 @@ def _findings(rows: pd.DataFrame) -> list[str]:
     students = rows[rows["filter"].notna() & rows["accuracy"].notna()]
     if students.empty:
         return []
-    best = students.loc[students["accuracy"].idxmax()]
+    best = max(records(students), key=lambda row: row["accuracy"])
     learnt = f"{count(int(best['answers']), 'answer')}, {_choice(best['chooser'], best['keep'])}"
     said = [f"{best['model']} is best with {percent(best['accuracy'])} right; it learnt from {learnt}."]
     for row in records(students[students["difference"].notna()]):

@@ -39,8 +39,9 @@ def build_filtered(
     """
     where = f"filters.{spec['filter']}"
     judged = spec["judge"] not in CONTROLS
-    paths = zip(spec["tables"], candidates, labels if judged else [None] * len(candidates), strict=True)
-    rows = pd.concat([_scored(task, *pair) for (_, task), *pair in paths], ignore_index=True)
+    verdicts: Sequence[str | Path | None] = labels if judged else [None] * len(candidates)
+    paths = zip(spec["tables"], candidates, verdicts, strict=True)
+    rows = pd.concat([_scored(task, answers, scores) for (_, task), answers, scores in paths], ignore_index=True)
     whole = rows[rows["status"].isin(WHOLE) & (rows["candidate"].str.strip() != "")]
     different = _without_copies(whole)
     ranked = _ranked(different, spec["seed"], spec["per_question"])
