@@ -291,7 +291,7 @@ def test_a_cascade_fitted_on_other_judges_is_refused(tmp_path: Path, fitted: Pat
 def dataset(models: Sequence[str]) -> pd.DataFrame:
     frame = pd.concat([answers(model) for model in models], ignore_index=True)
     right = np.tile([1.0, 0.0], len(frame) // 2)
-    return frame.assign(task="t", label=right, weight=1.0)[tables.DATASET.names]
+    return frame.assign(task="t", label=right, weight=1.0, aspects=None)[tables.DATASET.names]
 
 
 SPEC = {

@@ -145,11 +145,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown generator": (
         {"models/bing/generator": "gpt"},
-        "models.bing.generator: unknown generator 'gpt'; known are: hf, imported, openai, simulated, vllm",
+        "models.bing.generator: unknown generator 'gpt'; known are: hf, imported, openai, simulated, student, vllm",
     ),
     "generator left out": (
         {"models/bing/generator": DELETE},
-        "models.bing.generator: is missing; add one of hf, imported, openai, simulated, vllm",
+        "models.bing.generator: is missing; add one of hf, imported, openai, simulated, student, vllm",
     ),
     "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; known are: "),
     "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; it says: the rule"),

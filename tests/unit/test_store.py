@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from bert_judge import shards, tables
+from bert_judge.batches import Batch
 from bert_judge.candidates import fill_store, generate_candidates, with_run_time
 from bert_judge.config import Import, OpenAIModel
 from bert_judge.generators.protocol import Completion, Request
-from bert_judge.targets import Batch
 
 
 class Counting:
