@@ -54,7 +54,7 @@ DEFAULT_RUN: dict[str, Any] = {
             "dataset": "demo",
             "backbone": "minilm",
             # Few rows: small batches give the new layer enough steps.
-            "training": {"epochs": 3, "learning_rate": 1e-4, "batch_size": 16},
+            "training": {"epochs": 2, "learning_rate": 1e-4, "batch_size": 16},
         },
     },
     "score_with": ["truth", "regex_strict", "regex_lenient", "judge"],
