@@ -21,7 +21,7 @@ def run_generator(
     """A generator that asks nothing twice: a killed job, a raised limit or another threshold pays only for what was never asked.
 
     Args:
-        spec: `Plan.labels_spec` of a judge of kind llm.
+        spec: `Plan.labels_spec` of a judge of kind llm, or `Plan.preferences_spec` of a prompted judge of pairs.
         manifest: what says where the model's files lie; None for a model behind an address.
         folder: of the store.
         entry: the judge's block of the configuration, for what the spec leaves out: an address, the number of requests at once.

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_judge.candidates import with_run_time
-from bert_judge.generators.factory import make_generator
 from bert_judge.generators.protocol import Completion, Generator, Request
-from bert_judge.generators.stored import SHARD_ROWS, StoredGenerator
 from bert_judge.judges.llm import AGAIN, MODEL_FAILED, PROBABILITY
 from bert_judge.judges.pairwise import prompting, verdicts
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
-from bert_judge.judges.run_generator import VLLM_SHARD_ROWS
+from bert_judge.judges.run_generator import run_generator
 from bert_judge.judges.verdicts import plain
-from bert_judge.prepare import load_manifest
 from bert_judge.shards import content_key
 from bert_judge.tasks import Sample
 
@@ -61,24 +56,8 @@ class PairLLMJudge:
     def from_run(
         cls, spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
     ) -> PairLLMJudge:
-        """The judge of a workflow run. What its model says stays in a store: a killed job pays only for what was never asked.
-
-        Args:
-            spec: `Plan.preferences_spec` of a judge with a model.
-            manifest: what says where the model's files lie; None for a model behind an address.
-            folder: of the store.
-            entry: the judge's block of the configuration, for what the spec leaves out.
-
-        Raises:
-            InputError: the manifest or, once it is needed, the model cannot be loaded.
-        """
-        name, settings = spec["judge"], spec["settings"]
-        path = None if manifest is None else Path(manifest)
-        revisions = {} if path is None else {name: load_manifest(path).revision}
-        asked = with_run_time(settings["model"], entry["model"]) if entry else settings["model"]
-        shard_rows = VLLM_SHARD_ROWS if asked["generator"] == "vllm" else SHARD_ROWS
-        make = partial(make_generator, name, asked, path)
-        return cls(name, settings, StoredGenerator(settings["model"], folder, make, revisions, path is None, shard_rows))
+        """The judge of a workflow run; see `run_generator`."""
+        return cls(spec["judge"], spec["settings"], run_generator(spec, manifest, folder, entry))
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
         """See `judges.pairwise.PairJudge`. Two answers with the same text tie without a look by the model."""
