@@ -83,8 +83,12 @@ def tables_of(run: Run, source: str) -> list[tuple[str, str]]:
 
 
 def without(run: Run, source: str, judge: str, name: str) -> dict[str, Any]:
-    """The same run with a judge that never sees a file: its tasks are not trained on, and are the only ones judged."""
-    derived = copy.deepcopy(dict(run))
+    """The same run with a judge that never sees a file: its tasks are not trained on, and are the only ones judged.
+
+    Cascades, audits and attacks ask the judge that is replaced, and measure nothing here.
+    """
+    derived = copy.deepcopy({key: value for key, value in run.items() if key not in {"audit", "attacks"}})
+    derived["judges"] = {other: entry for other, entry in derived["judges"].items() if entry["kind"] != "cascade"}
     imported = derived["tasks"]["imported"]
     entry = derived["judges"].pop(judge)
     dataset = derived["datasets"].pop(entry["dataset"])
