@@ -32,6 +32,7 @@ CONFIG = Path("configs/pairwise.yaml")
 SETS = ("pandalm_test", "llmbar_test")
 SHARES = ("agreement", "agreement_one_order", "macro_f1", "consistency", "longer", "panel")
 DIFFERENCES = ("place_bias", "longer_excess")
+SWAPPED = ("ordered_swapped", "ordered_both")
 Run = Mapping[str, Any]
 
 
@@ -40,7 +41,7 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--max-length", type=int, default=192)
-    parser.add_argument("--without", nargs="*", default=[], help="judges to leave out; not ordered and ordered_swapped")
+    parser.add_argument("--without", nargs="*", default=[], help="judges to leave out; none of the three ordered ones")
     parser.add_argument("--folder", type=Path, default=Path("results/.work/pairwise_agreement"), help="where the run lies")
     options = parser.parse_args()
     run = of_people(config_files.load([CONFIG]), options.epochs, options.max_length, options.without)
@@ -59,7 +60,7 @@ def main() -> int:
         print(measures(own).to_markdown(index=False))
         said = preferences(results, run, name)
         print("\n" + against_best_rule(own, said, encoders).to_markdown(index=False))
-        print(f"\nConsistency by swapping answers in training: {swap_effect(said)} points")
+        print(f"\n{swap_effect(said).to_markdown(index=False)}")
     return 0
 
 
@@ -120,10 +121,15 @@ def against_best_rule(rows: pd.DataFrame, said: pd.DataFrame, encoders: list[str
     return pd.DataFrame(lines)
 
 
-def swap_effect(said: pd.DataFrame) -> str:
-    """Consistency with swap augmentation minus without it, of the encoder that reads one order at a time."""
-    with_it, without = (said[f"{judge} consistent"].astype(bool) for judge in ("ordered_swapped", "ordered"))
-    return shown(statistics.paired_difference(with_it, without, said["sample_id"]), "+")
+def swap_effect(said: pd.DataFrame) -> pd.DataFrame:
+    """Consistency and agreement with swap augmentation minus without it, of the encoder that reads one order at a time."""
+    lines = []
+    for judge in SWAPPED:
+        consistent = [said[f"{name} consistent"].astype(bool) for name in (judge, "ordered")]
+        right = [said[name] == said["label"] for name in (judge, "ordered")]
+        more, better = (statistics.paired_difference(*both, said["sample_id"]) for both in (consistent, right))
+        lines.append({"against ordered": judge, "consistency": shown(more, "+"), "agreement": shown(better, "+")})
+    return pd.DataFrame(lines)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ class PairAugment(Block):
 
     swap: Share = 0.0
     """the two answers change places, and with them the label and what the question calls them ("Assistant 1")"""
+    both_orders: Share = 0.0
+    """a row gets a copy in which the two answers have changed places, so that training sees both orders of the pair"""
     support_reference: Share = 0.0
     """a row with references gets a copy whose first one stands in the question's own text"""
     drop_reference: Share = 0.0

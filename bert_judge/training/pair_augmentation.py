@@ -1,6 +1,7 @@
 """What is done to labelled pairs before a judge learns from them: pure functions on rows, drawn by the row's content.
 
-`swap`, `support_reference` and `drop_reference` follow JudgeLM (Zhu et al. 2023, section 4); each has its own share.
+`swap`, `support_reference` and `drop_reference` follow JudgeLM (Zhu et al. 2023, section 4); each has its own share. A swap that is
+drawn once leaves data alone whose labels favour no place; `both_orders` shows the judge each pair from both sides.
 """
 
 from __future__ import annotations
@@ -39,12 +40,17 @@ def augmented(examples: Sequence[Example], settings: PairAugment, seed: int) -> 
     A row's fate depends on its content and the seed alone. The shares do not depend on each other.
     """
     changed = [_changed(example, settings, seed) for example in examples]
+    turned = [
+        swap(made)
+        for example, made in zip(examples, changed, strict=True)
+        if _falls(example, settings.both_orders, "both orders", seed)
+    ]
     copies = [
         Example(supported(example.pair), example.label)
         for example in examples
         if example.pair.references and _falls(example, settings.support_reference, "support", seed)
     ]
-    return [*changed, *copies]
+    return [*changed, *turned, *copies]
 
 
 def swap(example: Example) -> Example:

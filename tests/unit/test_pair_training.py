@@ -54,6 +54,7 @@ def test_without_shares_nothing_is_done_and_with_all_of_them_everything(rows: li
     before = list(rows)
     assert augmented(rows, PairAugment(), seed) == rows
     assert augmented(rows, PairAugment(swap=1), seed) == [swap(row) for row in rows]
+    assert augmented(rows, PairAugment(both_orders=1), seed) == [*rows, *map(swap, rows)]
     found = augmented(rows, PairAugment(support_reference=1, drop_reference=1), seed)
     copies = [row for row in rows if row.pair.references]
     assert len(found) == len(rows) + len(copies)
