@@ -28,6 +28,8 @@ class Augment(Block):
     """right: a reference, bare or in a phrase"""
     reformatted: Share = 0.0
     """right: a reference whose date, number or name is written in another form"""
+    shortened: Share = 0.0
+    """right: a reference without the day of its date, a middle name, a title, a bracket, an article or one of two alternatives"""
     other_answer: Share = 0.0
     """wrong: an answer of the same shape to another question, or another option"""
     near_miss: Share = 0.0

@@ -15,7 +15,7 @@ from bert_judge.training.augmentation import KINDS, augment
 from bert_judge.training.augmentation.rows import Made, Others, Row, contains
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
-RIGHT = {"restated", "reformatted", "settled", "surrounded", "mistyped"}
+RIGHT = {"restated", "reformatted", "shortened", "settled", "surrounded", "mistyped"}
 # Wrong ones that hold the reference, and say that it is not the answer.
 QUOTING = {"denied", "undecided", "taken_back"}
 OTHERS = Others([["Lyon"], ["Angela Merkel"], ["1912"], ["12 May 1900"], ["Bodensee"]])
@@ -63,6 +63,19 @@ def test_right_is_right_and_wrong_has_no_reference(kind: str, row: Row) -> None:
         ("reformatted", Row("How many?", ("3,200",), "", True), {"3200"}),
         ("reformatted", Row("Who?", ("John Paul Smith",), "", True), {"John P. Smith"}),
         ("reformatted", Row("Which firm?", ("Data Center Group",), "", True), set()),
+        ("shortened", Row("When?", ("12 May 1900",), "", True), {"May 1900", "1900"}),
+        ("shortened", Row("When?", ("May 12, 1900",), "", True), {"May 1900", "1900"}),
+        ("shortened", Row("Which day?", ("12 May 1900",), "", True), set()),
+        ("shortened", Row("Who?", ("Claire Rhiannon Holt",), "", True), {"Claire Holt"}),
+        ("shortened", Row("When were the games of 1900?", ("12 May 1900",), "", True), {"May 1900"}),
+        ("shortened", Row("Who?", ("Bank of America",), "", True), set()),
+        ("shortened", Row("Who?", ("New Jersey Devils",), "", True), set()),
+        ("shortened", Row("Which firm?", ("Data Center Group",), "", True), set()),
+        ("shortened", Row("Who?", ("Dr. Éva Nagy",), "", True), {"Éva Nagy"}),
+        ("shortened", Row("What?", ("total cost (TC)",), "", True), {"total cost"}),
+        ("shortened", Row("Which layer?", ("physical layer or layer 1",), "", True), {"physical layer", "layer 1"}),
+        ("shortened", Row("Where?", ("in the north",), "", True), {"the north"}),
+        ("shortened", Row("Which?\n(A) the one\n(B) the other", ("A", "the one"), "", True), set()),
         ("restated", Row(CHOICE, ("B", "apple"), "", True), {"B", "apple", "(B) apple"}),
         ("other_answer", Row(CHOICE, ("B", "apple"), "", True), {"A", "stone", "(A) stone", "C", "chair", "(C) chair"}),
         ("near_miss", Row("?", ("Paris",), "", True), set()),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from bert_judge.draws import Dice
 from bert_judge.evaluation.attacks.families import Subject, attack
-from bert_judge.training.augmentation.true import MONTHS
+from bert_judge.training.augmentation.rows import MONTHS
 
 CONTRAST = "arXiv 2004.02709"
 NUMERACY = "arXiv 1909.07940"

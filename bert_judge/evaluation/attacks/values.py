@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from bert_judge.draws import Dice
 from bert_judge.evaluation.attacks.families import Subject, harmless
-from bert_judge.training.augmentation.true import MONTHS
+from bert_judge.training.augmentation.rows import MONTHS
 
 FORMATS = "arXiv 2504.10481"
 VARIANTS = "arXiv 2508.03686"

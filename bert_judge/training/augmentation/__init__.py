@@ -14,6 +14,7 @@ import pandas as pd
 from bert_judge.draws import Dice
 from bert_judge.training.augmentation.contested import settled, taken_back, undecided
 from bert_judge.training.augmentation.rows import Made, Others, Row
+from bert_judge.training.augmentation.shortened import shortened
 from bert_judge.training.augmentation.silent import cut_short, no_answer
 from bert_judge.training.augmentation.talk import mistyped, surrounded, talk
 from bert_judge.training.augmentation.true import reformatted, restated
@@ -24,6 +25,7 @@ Kind = Callable[[Row, Dice, Others], Made | None]
 KINDS: Mapping[str, Kind] = {
     "restated": restated,
     "reformatted": reformatted,
+    "shortened": shortened,
     "other_answer": other_answer,
     "near_miss": near_miss,
     "swapped_reference": swapped_reference,

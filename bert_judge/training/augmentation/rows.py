@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from bert_judge.judges.normalization import words
 MOST_WORDS = 12
 # So many of the others are looked at for one that resembles an answer.
 LOOKED_AT = 8
+MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+ASKS_FOR_A_PERSON = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 PHRASES = (
     "{}.",
     "It is {}.",

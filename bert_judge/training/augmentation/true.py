@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from bert_judge.draws import Dice
 from bert_judge.judges.normalization import NUMBER_WORDS
-from bert_judge.training.augmentation.rows import Made, Others, Row, said
+from bert_judge.training.augmentation.rows import ASKS_FOR_A_PERSON, MONTHS, Made, Others, Row, said
 
-MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _WORD_OF = {digits: word for word, digits in NUMBER_WORDS.items()}
 # Behind a dash the day belongs to a range.
 _DAY_FIRST = re.compile(rf"(?<![\w–-])(\d{{1,2}}) ({'|'.join(MONTHS)}),? (\d{{4}})\b")
@@ -18,7 +17,6 @@ _SMALL_NUMBER = re.compile(r"(?<![\w.,/:-])(\d{1,2})(?![\w.,/:%-])")
 _NUMBER_WORD = re.compile(rf"\b({'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}),(\d{3})(?![\d.,])")
 _FULL_NAME = re.compile(r"([A-Z][a-z]+) ([A-Z])[a-z]+ ([A-Z][a-z]+)")
-_ASKS_FOR_A_PERSON = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 # A word in place of a number changes what a sentence says: "one small step".
 MOST_WORDS_BESIDE = 4
 
@@ -40,7 +38,7 @@ def reformatted(row: Row, dice: Dice, others: Others) -> Made | None:
     """A date, number or name of a reference in another form that means the same."""
     if row.options:
         return None
-    ways = (*_WAYS, _initial) if _ASKS_FOR_A_PERSON.search(row.question) else _WAYS
+    ways = (*_WAYS, _initial) if ASKS_FOR_A_PERSON.search(row.question) else _WAYS
     forms = [form for reference in row.short_references for way in ways if (form := way(reference)) != reference]
     return Made(row.references, said(dice.choose(forms, "form"), dice), True) if forms else None
 
