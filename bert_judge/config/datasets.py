@@ -30,6 +30,10 @@ class Augment(Block):
     """right: a reference whose date, number or name is written in another form"""
     shortened: Share = 0.0
     """right: a reference without the day of its date, a middle name, a title, a bracket, an article or one of two alternatives"""
+    stated: Share = 0.0
+    """right: a reference in a sentence made of the question's own words"""
+    misstated: Share = 0.0
+    """wrong: another question's answer in the same sentence"""
     other_answer: Share = 0.0
     """wrong: an answer of the same shape to another question, or another option"""
     near_miss: Share = 0.0

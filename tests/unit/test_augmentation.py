@@ -15,7 +15,7 @@ from bert_judge.training.augmentation import KINDS, augment
 from bert_judge.training.augmentation.rows import Made, Others, Row, contains
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
-RIGHT = {"restated", "reformatted", "shortened", "settled", "surrounded", "mistyped"}
+RIGHT = {"restated", "reformatted", "shortened", "stated", "settled", "surrounded", "mistyped"}
 # Wrong ones that hold the reference, and say that it is not the answer.
 QUOTING = {"denied", "undecided", "taken_back"}
 OTHERS = Others([["Lyon"], ["Angela Merkel"], ["1912"], ["12 May 1900"], ["Bodensee"]])
@@ -99,6 +99,31 @@ def test_what_is_made(kind: str, row: Row, expected: set[str] | None) -> None:
         assert expected <= bare and all(any(text in candidate for text in expected) for candidate in bare)
     else:
         assert not bare
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sentence"),
+    [
+        ("who is the author of Emma?", "Jane Austen", "The author of Emma is Jane Austen."),
+        ("Who wrote Emma?", "Jane Austen", "Jane Austen wrote Emma."),
+        ("What band made the album?", "Abba", "Abba made the album."),
+        ("Where was it first held?", "Rome", "It first was held in Rome."),
+        ("when did it come out", "May 12, 1900", "It come out on May 12, 1900."),
+        ("How many states are there in the union?", "fifty", "Fifty states in the union."),
+    ],
+)
+def test_a_question_becomes_a_sentence(question: str, answer: str, sentence: str) -> None:
+    texts = {result.candidate for result in made("stated", Row(question, (answer,), "", True), 300)}
+    assert any(text.startswith(sentence) for text in texts)
+    assert all(answer.lower() in text.lower() for text in texts)
+
+
+def test_the_same_sentence_is_made_of_another_answer() -> None:
+    found = {result.candidate for result in made("misstated", Row("Who wrote Emma?", ("Jane Austen",), "", True), 300)}
+    assert found and not any("Austen" in text for text in found)
+    assert any(" wrote Emma." in text for text in found)
+    # A sentence that holds the reference anyway is no wrong answer.
+    assert not made("misstated", Row("Who is older, Ann or Eve?", ("Ann",), "", True), 300)
 
 
 NAMED = Row("Who wrote it?", ("Emily Bronte",), "It was Emily Bronte.", True)

@@ -16,6 +16,7 @@ from bert_judge.training.augmentation.contested import settled, taken_back, unde
 from bert_judge.training.augmentation.rows import Made, Others, Row
 from bert_judge.training.augmentation.shortened import shortened
 from bert_judge.training.augmentation.silent import cut_short, no_answer
+from bert_judge.training.augmentation.stated import misstated, stated
 from bert_judge.training.augmentation.talk import mistyped, surrounded, talk
 from bert_judge.training.augmentation.true import reformatted, restated
 from bert_judge.training.augmentation.untrue import denied, near_miss, other_answer, swapped_reference
@@ -26,6 +27,8 @@ KINDS: Mapping[str, Kind] = {
     "restated": restated,
     "reformatted": reformatted,
     "shortened": shortened,
+    "stated": stated,
+    "misstated": misstated,
     "other_answer": other_answer,
     "near_miss": near_miss,
     "swapped_reference": swapped_reference,

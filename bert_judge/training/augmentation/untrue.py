@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from bert_judge.draws import Dice
-from bert_judge.training.augmentation.rows import Made, Others, Row, contains, said, shares_words
-from bert_judge.training.augmentation.true import MONTHS
+from bert_judge.training.augmentation.rows import MONTHS, Made, Others, Row, contains, said, shares_words
 
 _DIGITS = re.compile(r"\d+")
 _DENIALS = (
