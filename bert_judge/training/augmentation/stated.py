@@ -34,16 +34,25 @@ FRAMES = (
     "{answer} is the answer to {question}.",
     "The answer to {question} is {answer}.",
 )
+# What may follow without touching the answer; some of it names others, who are no rivals.
 BEHIND = (
+    "",
+    "",
     "",
     "",
     "",
     " This was widely reported at the time.",
     " It is one of the better known facts about it.",
-    " There have been others before and since.",
     " It came about after a long discussion, and drew much attention.",
     " Some accounts give more detail, such as how it began and who took part.",
     " It has been so for many years.",
+    " {other} took part as well.",
+    " Before that, {other} was better known.",
+    " {other} tells the whole story.",
+    " It is often mentioned together with {other} and {third}.",
+    " Later {other} followed, and then {third}.",
+    " Among those who wrote about it was {other}.",
+    " The same goes for {other} in {third}.",
 )
 
 
@@ -52,7 +61,9 @@ def stated(row: Row, dice: Dice, others: Others) -> Made | None:
     short = _short(row)
     if not short:
         return None
-    return Made(row.references, _sentence(row.question, dice.choose(short, "reference"), dice), True)
+    return Made(
+        row.references, _sentence(row.question, dice.choose(short, "reference"), dice) + _behind(short[0], others, dice), True
+    )
 
 
 def misstated(row: Row, dice: Dice, others: Others) -> Made | None:
@@ -61,7 +72,7 @@ def misstated(row: Row, dice: Dice, others: Others) -> Made | None:
     borrowed = others.like(short[0], dice) if short else ()
     if not borrowed or shares_words(borrowed[0], row.references):
         return None
-    text = _sentence(row.question, borrowed[0], dice)
+    text = _sentence(row.question, borrowed[0], dice) + _behind(short[0], others, dice)
     # The question may hold the reference.
     return None if contains(text, row.references) else Made(row.references, text, False)
 
@@ -78,7 +89,14 @@ def _sentence(question: str, answer: str, dice: Dice) -> str:
     answer = answer.rstrip(" .")
     said = None if dice.happens(0.2, "frame") else _statement(asked, answer)
     said = said or dice.choose(FRAMES, "which frame").format(question=asked, answer=answer)
-    return said[:1].upper() + said[1:] + dice.choose(BEHIND, "behind")
+    return said[:1].upper() + said[1:]
+
+
+def _behind(reference: str, others: Others, dice: Dice) -> str:
+    """What follows the answer, with other questions' answers in it where there are any."""
+    second, third = (others.like(reference, Dice((*dice.parts, which))) for which in ("second", "third"))
+    frame = dice.choose(BEHIND, "behind")
+    return frame.format(other=second[0], third=third[0]) if second and third else ""
 
 
 def _statement(asked: str, answer: str) -> str | None:
