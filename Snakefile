@@ -33,6 +33,7 @@ include: "rules/standings.smk"
 include: "rules/audit.smk"
 include: "rules/attacks.smk"
 include: "rules/pairs.smk"
+include: "rules/pair_tuning.smk"
 include: "rules/ranks.smk"
 include: "rules/report.smk"
 

@@ -69,7 +69,7 @@ rule train_pair_judge:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.trained_pair_judges),
+        judge=one_of(PLAN.trained_pair_encoders),
     conda:
         "../envs/core.yaml"
     threads: 8
@@ -146,7 +146,7 @@ rule compare_rule:
 rule compare_llm_hf:
     input:
         pairs=pairs_to_compare,
-        manifest="results/prepared/judge-{judge}.json",
+        manifest=pair_manifest_of,
     output:
         update("results/labels/{judge}/pairs/{pair_set}.parquet"),
     log:
@@ -154,7 +154,7 @@ rule compare_llm_hf:
     benchmark:
         "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.prompted_pair_judges("hf")),
+        judge=one_of(PLAN.asked_pair_judges("hf")),
     conda:
         "../envs/core.yaml"
     threads: 8
@@ -181,7 +181,7 @@ rule compare_llm_openai:
     benchmark:
         "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.prompted_pair_judges("openai")),
+        judge=one_of(PLAN.asked_pair_judges("openai")),
     conda:
         "../envs/core.yaml"
     resources:
@@ -199,7 +199,7 @@ rule compare_llm_openai:
 rule compare_llm_vllm:
     input:
         pairs=pairs_to_compare,
-        manifest="results/prepared/judge-{judge}.json",
+        manifest=pair_manifest_of,
     output:
         update("results/labels/{judge}/pairs/{pair_set}.parquet"),
     log:
@@ -207,7 +207,7 @@ rule compare_llm_vllm:
     benchmark:
         "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.prompted_pair_judges("vllm")),
+        judge=one_of(PLAN.asked_pair_judges("vllm")),
     conda:
         "../envs/vllm.yaml"
     threads: 8

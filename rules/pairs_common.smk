@@ -65,13 +65,20 @@ def pairs_to_learn(wildcards):
 
 def pair_checkpoint_of(wildcards):
     """What says where a pairwise encoder lies: its own folder when trained here, else what `prepare` found."""
-    if wildcards.judge in PLAN.trained_pair_judges:
+    if wildcards.judge in PLAN.trained_pair_encoders:
         return f"results/judges/{wildcards.judge}/judge.json"
     return f"results/prepared/judge-{wildcards.judge}.json"
 
 
+def pair_manifest_of(wildcards):
+    """What says where a language model lies that compares: in its own folder when tuned here, else where `prepare` found it."""
+    if wildcards.judge in PLAN.tuned_pair_judges:
+        return f"results/judges/{wildcards.judge}/manifest.json"
+    return f"results/prepared/judge-{wildcards.judge}.json"
+
+
 def gpus_of_pair_judge(wildcards):
-    """GPUs over which a prompted judge's model is spread."""
+    """GPUs over which a language model that compares is spread."""
     return PLAN.gpus_of_pair_judge(wildcards.judge)
 
 

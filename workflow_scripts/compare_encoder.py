@@ -1,4 +1,4 @@
-"""Verdicts of a trained encoder on pairs of answers."""
+"""Verdicts of a trained judge, of which an encoder is the usual one, on pairs of answers."""
 
 import json
 
@@ -9,8 +9,8 @@ from bert_judge.shards import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
-    from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+    from bert_judge.judges.pairwise import tuned
 
     spec = json.loads(snakemake.params.spec)
-    judge = PairEncoderJudge.from_run(snakemake.input.checkpoint, spec["judge"])
+    judge = tuned.load(snakemake.input.checkpoint, spec["judge"])
     compare_pairs(spec, list(snakemake.input.pairs), snakemake.output[0], judge, work_folder(snakemake.output[0]))

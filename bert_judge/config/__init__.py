@@ -28,8 +28,9 @@ from bert_judge.config.models import (
 from bert_judge.config.pairs import PairColumns, PairSet
 from bert_judge.config.pairwise import PairAugment, PairwiseJudge
 from bert_judge.config.probes import BASIC_POOLINGS, ProbeJudge
-from bert_judge.config.students import Filter, Tuning
+from bert_judge.config.students import Filter
 from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
+from bert_judge.config.tuning import Tuning
 from bert_judge.config.whole import Config, json_schema, parse
 
 __all__ = [

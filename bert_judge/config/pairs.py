@@ -33,6 +33,8 @@ class PairColumns(Block):
     """the same from several people: a list, or one text with commas"""
     task: str = "task"
     """a group of rows in the file; agreement is told per group"""
+    reason: str | None = None
+    """why the label is what it is, in words that a language model can learn to write; left out: none"""
 
 
 class PairSet(Block):

@@ -8,18 +8,21 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from bert_judge.config.blocks import Block, Share, Texts, as_list
 from bert_judge.config.encoder import Training
-from bert_judge.config.models import LanguageModel
+from bert_judge.config.models import LanguageModel, LocalModel
+from bert_judge.config.tuning import Tuning
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
-TRAINED = {"pairs", "checkpoint", "revision", "backbone", "compare", "max_length", "training", "augment", "validation"}
+LEARNT = {"augment", "validation"}
+ENCODER = {"revision", "backbone", "compare", "max_length", "training"}
 PROMPTED = {"reasoning", "scores", "seed", "max_answer_chars"}
-# What may be set besides the origin itself.
+# Where a judge comes from → what may be set besides.
 ORIGINS = {
-    "model": PROMPTED,
-    "pairs": TRAINED - {"checkpoint", "pairs"},
-    "checkpoint": {"revision"},
-    "rule": {"seed"},
+    ("model",): PROMPTED,
+    ("pairs",): LEARNT | ENCODER,
+    ("model", "pairs"): LEARNT | PROMPTED | {"tuning"},
+    ("checkpoint",): {"revision"},
+    ("rule",): {"seed"},
 }
 
 
@@ -37,13 +40,14 @@ class PairAugment(Block):
 
 
 class PairwiseJudge(Block):
-    """Which of two answers is better, each shown in both places: by a trained encoder, a prompted language model, or a rule."""
+    """Which of two answers is better, each shown in both places: by a trained encoder, a language model, prompted as it is or tuned
+    before, or a rule."""
 
     run_time: ClassVar[frozenset[str]] = frozenset()
 
     kind: Literal["pairwise"]
     model: Annotated[LanguageModel, Field(discriminator="generator")] | None = None
-    """prompt this model: a block as under `models` …"""
+    """prompt this model: a block as under `models`; with `pairs`, tune it first on their labels, and ask it then …"""
     pairs: PairSets | None = None
     """… or train an encoder on the labels of these sets of pairs …"""
     checkpoint: str | None = None
@@ -62,26 +66,47 @@ class PairwiseJudge(Block):
     """longest input in tokens; the backbone's window when that is shorter"""
     training: Training = Training()
     """how the encoder is fitted"""
+    tuning: Tuning = Tuning()
+    """how a language model is fitted, where `pairs` and `model` are both given"""
     augment: PairAugment = PairAugment()
     """what is done to the rows that it is trained on"""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    """share of the questions kept to learn when two answers tie, and for metrics"""
+    """share of the questions kept for metrics, and for an encoder to learn when two answers tie"""
     reasoning: bool = True
-    """a prompted model writes down the comparison, before the verdict or after the scores; false: nothing but these"""
+    """a language model writes down the comparison, before the verdict or after the scores; false: nothing but these"""
     scores: bool = False
-    """a prompted model writes a score for each answer, before anything else, in place of a verdict"""
+    """a language model writes a score for each answer, before anything else, in place of a verdict; a tuned one must"""
     seed: int = 0
-    """a prompted model: another seed, another fence around the answers; `random`: other draws"""
+    """a language model: another seed, another fence around the answers; `random`: other draws"""
     max_answer_chars: int = Field(20_000, ge=200)
-    """a prompted model: longest answer that is shown whole, in characters; of a longer one the middle is left out"""
+    """a language model: longest answer that is shown whole, in characters; of a longer one the middle is left out"""
+
+    @property
+    def tuned(self) -> bool:
+        """Whether a language model is fitted to the labels before it is asked."""
+        return self.model is not None and self.pairs is not None
 
     @model_validator(mode="after")
     def _one_origin(self) -> PairwiseJudge:
-        given = [origin for origin in ORIGINS if getattr(self, origin) is not None]
-        if len(given) != 1:
-            raise ValueError("give one of model (to prompt), pairs (to train on), checkpoint and rule")
+        origins = {name for names in ORIGINS for name in names}
+        given = tuple(sorted(origin for origin in origins if getattr(self, origin) is not None))
+        if given not in ORIGINS:
+            raise ValueError("give one of model (to prompt), pairs (to train on), both (to tune the model), checkpoint and rule")
         if self.model and self.model.attempts != 1:
             raise ValueError("a judge gives one verdict per order; remove model.attempts")
-        if wrong := (self.model_fields_set & (TRAINED | PROMPTED)) - ORIGINS[given[0]] - {given[0]}:
-            raise ValueError(f"{' and '.join(sorted(wrong))} does not go with {given[0]}; remove what is set here")
+        elsewhere = {name for settings in ORIGINS.values() for name in settings} | origins
+        if wrong := (self.model_fields_set & elsewhere) - ORIGINS[given] - set(given):
+            raise ValueError(f"{' and '.join(sorted(wrong))} does not go with {' and '.join(given)}; remove what is set here")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_tuned(self) -> PairwiseJudge:
+        if not self.tuned:
+            return self
+        if not isinstance(self.model, LocalModel):
+            raise ValueError("a model behind an address cannot be tuned here; give one of generator hf or vllm, or leave pairs out")
+        if not self.scores:
+            raise ValueError("a model that is tuned on pairs learns to write scores; add scores: true")
+        if self.model.thinking:
+            raise ValueError("a model that is tuned on pairs writes its scores at once; set model.thinking: false")
         return self

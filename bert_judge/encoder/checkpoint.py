@@ -140,8 +140,10 @@ def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Card | None:
     if path.is_file():
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
+            if content.get("pairwise", {}).get("writes"):
+                raise InputError(f"{path}: a language model that compares two answers, and no encoder; name another checkpoint")
             return Card(**{**content, "input": Input.model_validate(content["input"])})
-        except (json.JSONDecodeError, KeyError, TypeError, ValidationError) as error:
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError, ValidationError) as error:
             raise InputError(f"{path}: broken: {' '.join(str(error).split())[:200]}; train the judge anew") from error
     if set(TAGS.values()) <= set(tokenizer.get_vocab()):
         log.info("%s: a published checkpoint: format 'tags', cut on the left", folder)

@@ -1,7 +1,7 @@
 """JudgeLM's judge samples and judgements as pairs: every two answers of a line, with the better one where the line holds scores.
 
 Scores are the first line of a judgement, a number per answer: `text` in its training and validation data, `pred_text` in what
-JudgeLM itself wrote. A judgement whose first line is something else (JudgeLM's [-1, -1]) is no label.
+JudgeLM itself wrote. A judgement whose first line is something else (JudgeLM's [-1, -1]) is no label. What follows is the reason.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bert_judge.importers import judgelm, values
 from bert_judge.importers.answers import Record
 
 JUDGEMENTS = ("text", "pred_text")
-COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "model_b", "label", "task", "id")
+COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "model_b", "label", "reason", "task", "id")
 
 
 class Reader:
@@ -37,7 +37,10 @@ class Reader:
         found = self.answers(record)
         if len(found) < 2:
             raise values.Unreadable("no answer2_body")
-        scores = next((said for key in JUDGEMENTS if (said := _scores(record.get(key), len(found)))), None)
+        judged = ((said, record[key]) for key in JUDGEMENTS if (said := _scores(record.get(key), len(found))))
+        scores, judgement = next(judged, (None, ""))
+        # A judgement of more than two answers speaks of all of them.
+        reason = judgement.partition("\n")[2].strip() if len(found) == 2 else ""
         for a, b in combinations(range(len(found)), 2):
             one, other = found[a], found[b]
             yield {
@@ -48,6 +51,7 @@ class Reader:
                 "model_a": one.model,
                 "model_b": other.model,
                 "label": None if scores is None else _better(scores[a], scores[b]),
+                "reason": reason or None,
                 "task": one.task,
                 "id": one.id,
             }

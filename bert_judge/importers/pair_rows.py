@@ -43,7 +43,8 @@ def of_set(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
         {**named, "columns": {**named["columns"], "id": None}},
         path,
         spec["where"],
-        ("question", "answer_a", "answer_b"),
+        # A column of reasons is named by whoever wants it.
+        ("question", "answer_a", "answer_b", *(["reason"] if named["columns"].get("reason") else [])),
         ("references", "model_a", "model_b", "label", "votes", "task"),
         converters=_CONVERTERS,
     )
@@ -53,16 +54,21 @@ def of_set(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
     rows = rows[(points >= low) & ((points < high) | (high == 1.0))]
     found: dict[str, dict[str, Any]] = {}
     votes: dict[str, list[list[str]]] = {}
+    reasons: dict[tuple[str, str | None], str] = {}
     for row in rows.to_dict("records"):
         pair = _pair({str(name): value for name, value in row.items()}, spec["set"])
         said = row.get("votes") or ([pair["label"]] if pair["label"] else [])
         votes.setdefault(pair["pair_id"], []).append(said)
+        if row.get("reason"):
+            reasons.setdefault((pair["pair_id"], pair["label"]), row["reason"])
         found.setdefault(pair["pair_id"], pair | {"votes": row.get("votes") or None})
     for name, pair in found.items():
         if len(votes[name]) > 1:
             pair["votes"] = [vote for said in votes[name] for vote in said] or None
         if pair["votes"] and (pair["label"] is None or len(votes[name]) > 1):
             pair["label"] = majority(pair["votes"])
+        # Of several rows, the words of one that says what the majority says.
+        pair["reason"] = reasons.get((name, pair["label"])) or reasons.get((name, None))
     return pd.DataFrame(list(found.values()), columns=tables.PAIRS.names)
 
 
@@ -110,6 +116,7 @@ _CONVERTERS: files.Converters = {
     "label": lambda cell, _: preferred(cell),
     "votes": _votes,
     "task": _name,
+    "reason": _name,
 }
 
 

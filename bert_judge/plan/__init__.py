@@ -41,6 +41,7 @@ STAGE_VERSIONS = {
     "attacks": 1,
     "pairs": 1,
     "pair_judge": 1,
+    "tuned_judge": 1,
     "preferences": 1,
     "ranks": 1,
     "report": 1,

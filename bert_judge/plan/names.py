@@ -191,7 +191,7 @@ class Names:
         judges = {
             f"judge-{name}": {"repository": j.checkpoint or j.backbone, "revision": j.revision, "remote_code": False}
             for name, j in self.config.judges.items()
-            if isinstance(j, BertJudge) or (isinstance(j, PairwiseJudge) and (j.pairs or j.checkpoint))
+            if isinstance(j, BertJudge) or (isinstance(j, PairwiseJudge) and not j.model and (j.pairs or j.checkpoint))
         }
         judges |= {
             f"judge-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}

@@ -8,7 +8,7 @@ from pathlib import Path
 from bert_judge.config import LocalModel, PairSet, PairwiseJudge
 from bert_judge.plan import meetings
 from bert_judge.plan.names import Names, Spec
-from bert_judge.plan.specs import dump
+from bert_judge.plan.specs import ASKED, dump
 
 # The one part of a set that comes from a file. Parts of models have a `@` in their names.
 IMPORTED = "imported"
@@ -33,17 +33,27 @@ class PairSpecs(Names):
         return [name for name in self.pair_judges if self.pair_judge(name).pairs]
 
     @property
+    def tuned_pair_judges(self) -> list[str]:
+        """Of those that are trained here, the language models."""
+        return [name for name in self.trained_pair_judges if self.pair_judge(name).tuned]
+
+    @property
+    def trained_pair_encoders(self) -> list[str]:
+        """Of those that are trained here, the encoders."""
+        return [name for name in self.trained_pair_judges if not self.pair_judge(name).tuned]
+
+    @property
     def encoder_pair_judges(self) -> list[str]:
         """Those that are an encoder, trained here or elsewhere."""
-        return [name for name in self.pair_judges if (entry := self.pair_judge(name)).pairs or entry.checkpoint]
+        return [name for name in self.pair_judges if name in self.trained_pair_encoders or self.pair_judge(name).checkpoint]
 
     @property
     def ruled_pair_judges(self) -> list[str]:
         """Those that go by a rule."""
         return [name for name in self.pair_judges if self.pair_judge(name).rule]
 
-    def prompted_pair_judges(self, generator: str) -> list[str]:
-        """Those whose model is of this generator."""
+    def asked_pair_judges(self, generator: str) -> list[str]:
+        """Those that are a language model of this generator, tuned or not."""
         return [name for name in self.pair_judges if (model := self.pair_judge(name).model) and model.generator == generator]
 
     @property
@@ -99,7 +109,9 @@ class PairSpecs(Names):
         entry = self.config.pairs[name]
         if entry.source:
             imported = dump(self.config.imports[entry.source], only={"format", "where"})
-            columns = dump(self.config.imports[entry.source].pair_columns)
+            named = self.config.imports[entry.source].pair_columns
+            # A set without reasons is what it was before there were any.
+            columns = dump(named, without=set() if named.reason else {"reason"})
             return {"set": name, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "questions"})}
         two = self._meetings[name][part]
         return {
@@ -116,6 +128,19 @@ class PairSpecs(Names):
         training = dump(entry.training, without={*entry.training.run_time})
         return {"judge": judge, "pairs": sorted(entry.pairs or []), **made, "training": training}
 
+    def tuned_judge_spec(self, judge: str) -> Spec:
+        """What makes a tuned judge: nothing of how much it writes when it is asked."""
+        entry = self.pair_judge(judge)
+        assert isinstance(entry.model, LocalModel)
+        return {
+            "judge": judge,
+            "pairs": sorted(entry.pairs or []),
+            **dump(entry, only={"kind", "augment", "validation", "seed", "max_answer_chars"}),
+            "base": dump(entry.model, only={"model", "revision"}),
+            "settings": dump(entry.model, only=ASKED),
+            "tuning": dump(entry.tuning, without={*entry.tuning.run_time}),
+        }
+
     def preferences_spec(self, judge: str, name: str) -> Spec:
         """Of a judge's verdicts on a set. Which models met is no part of it: a verdict on two answers stays when others come."""
         entry = self.pair_judge(judge)
@@ -128,7 +153,12 @@ class PairSpecs(Names):
         asked = dump(entry.model, without={"attempts", *entry.model.run_time})
         return {
             **spec,
-            "settings": {**dump(entry, only={"kind", "reasoning", "scores", "seed", "max_answer_chars"}), "model": asked},
+            "settings": {
+                **dump(entry, only={"kind", "reasoning", "scores", "seed", "max_answer_chars"}),
+                # One that is prompted as it is has the spec that it had before others were tuned.
+                **({"tuned": True} if entry.tuned else {}),
+                "model": asked,
+            },
         }
 
     def gpus_of_pair_judge(self, judge: str) -> int:

@@ -9,10 +9,7 @@ from bert_judge.config import LocalModel, StudentModel
 from bert_judge.config.students import CONTROLS
 from bert_judge.model_keys import Student
 from bert_judge.plan.names import Spec
-from bert_judge.plan.specs import Specs, dump
-
-# How a student is asked: its prompts, when it learns and when it answers.
-ASKED = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
+from bert_judge.plan.specs import ASKED, Specs, dump
 
 
 class StudentSpecs(Specs):

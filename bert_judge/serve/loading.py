@@ -48,13 +48,14 @@ def prompted(spec: Mapping[str, Any], entry: Mapping[str, Any], manifest: Path |
 
 
 def pair_folder(folder: Path) -> PairJudge:
-    return pair_encoder(folder / "judge.json", folder.resolve().name)
+    return pair_trained(folder / "judge.json", folder.resolve().name)
 
 
-def pair_encoder(checkpoint: Path, name: str) -> PairJudge:
-    from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+def pair_trained(checkpoint: Path, name: str) -> PairJudge:
+    """An encoder, or a language model that was tuned."""
+    from bert_judge.judges.pairwise import tuned
 
-    judge = PairEncoderJudge.from_run(checkpoint, name)
+    judge = tuned.load(checkpoint, name)
     judge.compare([Pair("Why?", "Because.", "No.")])
     return judge
 

@@ -101,12 +101,13 @@ def _add(loads: Loads, made: plan.Plan, raw: dict[str, Any], name: str, results:
             needed = manifest if isinstance(entry.model, LocalModel) else None
             loads.pointwise[name] = partial(loading.prompted, made.labels_spec(name, SERVED, SERVED), raw["judges"][name], needed)
         case PairwiseJudge() if entry.model is not None:
-            needed = manifest if isinstance(entry.model, LocalModel) else None
+            own = trained.with_name("manifest.json") if entry.tuned else manifest
+            needed = own if isinstance(entry.model, LocalModel) else None
             spec = made.preferences_spec(name, SERVED)
             loads.pairwise[name] = partial(loading.pair_prompted, spec, raw["judges"][name], needed)
         case PairwiseJudge():
             needed = trained if entry.pairs else manifest
-            loads.pairwise[name] = partial(loading.pair_encoder, needed, name)
+            loads.pairwise[name] = partial(loading.pair_trained, needed, name)
         case _:
             return f"of kind {entry.kind}, which judges the answers of a run only"
     if needed is None or needed.is_file():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,16 +12,13 @@ from bert_judge.config import Tuning
 from bert_judge.errors import InputError
 from bert_judge.generators import hf_model
 from bert_judge.generators.chat import PromptEncoder
-from bert_judge.prepare import load_manifest, manifest_of
+from bert_judge.prepare import load_manifest
 from bert_judge.students.card import write_card
 from bert_judge.students.examples import encode
-from bert_judge.students.fitting import tune
+from bert_judge.tuning.fitting import tune
+from bert_judge.tuning.saving import MANIFEST, METRICS, save, write_json
 
 log = logging.getLogger(__name__)
-
-MANIFEST, METRICS = "manifest.json", "metrics.json"
-# One file, whose name is known before there is anything to save.
-ONE_FILE = "100TB"
 
 
 def train_student(
@@ -60,21 +56,10 @@ def train_student(
     # Other rows or another spec must not go on from this run's checkpoints.
     progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
     model, figures = tune(loaded, examples, settings, progress)
-    folder.mkdir(parents=True, exist_ok=True)
-    # From here until the new manifest is written, last of all, the folder is no student.
-    for earlier in (MANIFEST, METRICS):
-        (folder / earlier).unlink(missing_ok=True)
-    model.save_pretrained(folder, max_shard_size=ONE_FILE)
-    loaded.tokenizer.save_pretrained(folder)
-    made = manifest_of(name, folder, spec["settings"]["trust_remote_code"])
+    made = save(name, model, loaded.tokenizer, folder, spec["settings"]["trust_remote_code"], (MANIFEST, METRICS))
     metrics = {"answers": len(examples), "left_out": left_out, "training": figures}
-    _write_json(folder / METRICS, metrics)
+    write_json(folder / METRICS, metrics)
     write_card(folder, spec, manifest, metrics)
-    _write_json(folder / MANIFEST, made)
+    write_json(folder / MANIFEST, made)
     shards.clear(work_folder)
     log.info("%s learnt from %d answers; loss %.4f", name, len(examples), figures["loss"])
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    with tables.atomic(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

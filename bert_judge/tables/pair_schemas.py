@@ -40,6 +40,7 @@ PAIRS = Schema(
         Column("status_b", pa.string(), "how answer B ended", allowed=STATUSES),
         Column("label", pa.string(), "the better answer by people or gold; null without a label", nullable=True, allowed=PREFERRED),
         Column("votes", TEXTS, "what each person said, A, B or tie; null without votes", nullable=True),
+        Column("reason", pa.string(), "why the label is what it is, in words; null where nobody says", nullable=True, late=True),
     ),
 )
 

@@ -14,10 +14,11 @@ from bert_judge import draws
 from bert_judge.config import PairAugment
 from bert_judge.judges.pairwise.protocol import Pair, swapped
 
-# What a question may call its two answers: the noun, and what tells them apart.
-_NAMED = re.compile(
-    r"\b(?P<noun>assistant|answer|response|candidate|output|model|ai)(?P<gap>[ _-]?)(?P<which>[12]|[AB])\b(?!['’])", re.IGNORECASE
-)
+# What a text may call the two answers: the noun, and what tells them apart.
+_NAMED = r"\b(?P<noun>assistant|answer|response|candidate|output|model|ai)(?P<gap>[ _-]?)(?P<which>[12]|[AB])\b"
+_IN_REASON = re.compile(_NAMED, re.IGNORECASE)
+# A question may ask for "the answer 1's digit"; a reason says "Assistant 1's answer".
+_IN_QUESTION = re.compile(rf"{_NAMED}(?!['’])", re.IGNORECASE)
 _OTHER = {"1": "2", "2": "1", "A": "B", "B": "A"}
 REFERENCE = "Reference answer: "
 
@@ -28,10 +29,12 @@ class Example:
 
     Attributes:
         label: 1 where A is better, 0 where B is, 0.5 for a tie; what several people say may lie between.
+        reason: why, in words; None where nobody says.
     """
 
     pair: Pair
     label: float
+    reason: str | None = None
 
 
 def augmented(examples: Sequence[Example], settings: PairAugment, seed: int) -> list[Example]:
@@ -46,7 +49,7 @@ def augmented(examples: Sequence[Example], settings: PairAugment, seed: int) -> 
         if _falls(example, settings.both_orders, "both orders", seed)
     ]
     copies = [
-        Example(supported(example.pair), example.label)
+        replace(example, pair=supported(example.pair))
         for example in examples
         if example.pair.references and _falls(example, settings.support_reference, "support", seed)
     ]
@@ -54,12 +57,13 @@ def augmented(examples: Sequence[Example], settings: PairAugment, seed: int) -> 
 
 
 def swap(example: Example) -> Example:
-    """The same two answers in each other's place: answers, label, and what the question calls them."""
+    """The same two answers in each other's place: answers, label, and what question and reason call them."""
     pair = swapped(example.pair)
-    return Example(replace(pair, question=swapped_names(pair.question)), 1.0 - example.label)
+    reason = None if example.reason is None else swapped_names(example.reason, _IN_REASON)
+    return Example(replace(pair, question=swapped_names(pair.question)), 1.0 - example.label, reason)
 
 
-def swapped_names(text: str) -> str:
+def swapped_names(text: str, named: re.Pattern[str] = _IN_QUESTION) -> str:
     """The text with "Assistant 1" for "Assistant 2", "response B" for "response A" and so on, each in its own case.
 
     A text that names one of the two in several ways keeps each way. Letters count only in capitals: "answer a" is a phrase.
@@ -69,7 +73,7 @@ def swapped_names(text: str) -> str:
         which = found["which"]
         return f"{found['noun']}{found['gap']}{_OTHER[which]}" if which in _OTHER else found[0]
 
-    return _NAMED.sub(other, text)
+    return named.sub(other, text)
 
 
 def without_references(pair: Pair) -> Pair:
@@ -86,10 +90,9 @@ def supported(pair: Pair) -> Pair:
 
 def _changed(example: Example, settings: PairAugment, seed: int) -> Example:
     if example.pair.references and _falls(example, settings.drop_reference, "drop", seed):
-        example_pair = without_references(example.pair)
+        found = replace(example, pair=without_references(example.pair))
     else:
-        example_pair = example.pair
-    found = Example(example_pair, example.label)
+        found = example
     return swap(found) if _falls(example, settings.swap, "swap", seed) else found
 
 

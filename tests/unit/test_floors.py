@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("judges",),
     ("labels", "cascades", "scoring", "preferences"),
     ("loops",),
-    ("parts",),
+    ("parts", "tuning"),
     ("training", "students"),
     ("evaluation",),
     ("report", "exporters"),

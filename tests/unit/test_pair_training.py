@@ -16,7 +16,7 @@ from bert_judge.config import PairAugment
 from bert_judge.judges.pairwise import Opinion, Pair, Preference, both_orders
 from bert_judge.preferences import FAILED, compare_pairs
 from bert_judge.training.pair_augmentation import Example, augmented, supported, swap, swapped_names, without_references
-from bert_judge.training.pair_judge import labelled, split
+from bert_judge.training.pair_rows import labelled, split
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
 examples = st.builds(

@@ -21,9 +21,10 @@ from bert_judge.generators.chat import PromptEncoder
 from bert_judge.generators.factory import make_generator
 from bert_judge.generators.protocol import Request
 from bert_judge.prepare import load_manifest, prepare
-from bert_judge.students.examples import dialogue, encode
+from bert_judge.students.examples import encode
 from bert_judge.students.train import train_student
 from bert_judge.tasks import Sample
+from bert_judge.tuning.examples import dialogue
 
 SETTINGS = {"dtype": "float32", "system": None, "thinking": None, "reasoning_end": "</think>", "trust_remote_code": False}
 # As Qwen3 writes the last turn: with an empty reasoning block that the prompt lacks.
@@ -82,7 +83,7 @@ def test_an_answer_that_does_not_fit_is_left_out_and_counted() -> None:
     rows = [row("Q?", "long " * 200), row("Q?", "7"), row("Q? " * 300, "7")]
     found, left_out = encode(rows, encoder, frozenset(), {"t": "math"}, "free", 60)
     assert (len(found), left_out) == (1, 2)
-    with pytest.raises(InputError, match="none of 1 answers fits into 5 tokens"):
+    with pytest.raises(InputError, match="none of 1 texts fits into 5 tokens"):
         encode(rows[:1], encoder, frozenset(), {"t": "math"}, "free", 5)
 
 

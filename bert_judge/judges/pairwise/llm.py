@@ -1,4 +1,4 @@
-"""A prompted language model as a judge of two answers: each order is a question of its own."""
+"""A language model as a judge of two answers, prompted as it is or tuned before: each order is a question of its own."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ class PairLLMJudge:
     then that order is invalid, and so is the pair.
 
     With `scores`, it writes a score for each answer before anything else. Without reasoning that is all it writes, one of
-    `prompting.SCORES`, whose probabilities give those of A, tie and B.
+    `prompting.SCORES`, whose probabilities give those of A, tie and B. A model that was `tuned` to write them is asked in the words
+    of its training, and where it fails to, for scores once more.
 
     Args:
         name: of the judge in the configuration, for messages.
-        settings: the values of `config.PairwiseJudge`; uses reasoning, scores, seed and max_answer_chars.
+        settings: the values of `config.PairwiseJudge`; uses reasoning, scores, seed, max_answer_chars and, if it is there, tuned.
         generator: holds the model.
     """
 
@@ -77,24 +78,22 @@ class PairLLMJudge:
 
     def _asked(self, cases: Sequence[prompting.Shown]) -> list[Opinion]:
         """One opinion per case; those without a verdict are asked for again, all together."""
-        reasoned = self.settings["reasoning"]
-        if self.settings["scores"]:
-            form, choices = (prompting.SCORED, None) if reasoned else (prompting.SCORES_ONLY, prompting.SCORES)
-        else:
-            form, choices = (prompting.REASONED, None) if reasoned else (prompting.VERDICT_ONLY, prompting.CHOICES)
+        tuned = self.settings.get("tuned", False)
+        form, choices = prompting.first_asked(self.settings["reasoning"], self.settings["scores"], tuned)
+        form_again, choices_again = prompting.asked_again(tuned)
         first = self._ask(cases, form, choices)
         readings = [self._read(*two, choices) for two in zip(cases, first, strict=True)]
         unread = [n for n, reading in enumerate(readings) if reading.verdict is None and not reading.final]
         if unread:
             log.info("%s: %d of %d texts have no verdict; they are asked for again", self.name, len(unread), len(cases))
-        again = self._ask([cases[n] for n in unread], prompting.AGAIN, prompting.CHOICES)
+        again = self._ask([cases[n] for n in unread], form_again, choices_again)
         second = dict(zip(unread, again, strict=True))
         opinions = []
         for number, (case, reading) in enumerate(zip(cases, readings, strict=True)):
             said = [first[number]]
             if number in second:
                 said.append(second[number])
-                later = self._read(case, second[number], prompting.CHOICES)
+                later = self._read(case, second[number], choices_again)
                 reading = later._replace(reason=f"{reading.reason}; asked again: {later.reason}")
             opinions.append(_opinion(case, reading, said))
         return opinions

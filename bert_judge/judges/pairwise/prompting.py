@@ -42,6 +42,11 @@ SCORES_ONLY = (
     "Reply with two numbers from 1 to 9 and nothing else: the scores of A and of B, which add up to 10. The better answer has the "
     "higher one; 5 5 is a tie."
 )
+# Of a model that learnt to write scores first: the same words whether it stops behind them or not.
+TUNED = (
+    "Begin with a line that holds two numbers from 1 to 9 and nothing else: the scores of A and of B, which add up to 10. The "
+    "better answer has the higher one; 5 5 is a tie. What decided may follow from the next line on."
+)
 AGAIN = "Reply with exactly one of these and with nothing else: A, B, tie."
 
 
@@ -68,6 +73,24 @@ class Shown:
         return (f"candidate-{self.first.code}", f"candidate-{self.second.code}")
 
 
+def first_asked(reasoning: bool, scores: bool, tuned: bool) -> tuple[str, tuple[str, ...] | None]:
+    """The form in which a model is asked first, and what it must choose among; None where it writes freely.
+
+    Args:
+        reasoning, scores, tuned: of the judge.
+    """
+    if tuned:
+        return TUNED, None if reasoning else SCORES
+    if scores:
+        return (SCORED, None) if reasoning else (SCORES_ONLY, SCORES)
+    return (REASONED, None) if reasoning else (VERDICT_ONLY, CHOICES)
+
+
+def asked_again(tuned: bool) -> tuple[str, tuple[str, ...]]:
+    """The same of the second try, after a text that says nothing."""
+    return (TUNED, SCORES) if tuned else (AGAIN, CHOICES)
+
+
 def shown(pair: Pair, seed: int, longest: int) -> Shown:
     """Prepare one order of a pair.
 
@@ -86,7 +109,7 @@ def prompt(case: Shown, form: str) -> str:
     """The whole text for the model.
 
     Args:
-        form: `REASONED`, `VERDICT_ONLY` or `AGAIN`.
+        form: `REASONED`, `VERDICT_ONLY`, `SCORED`, `SCORES_ONLY`, `TUNED` or `AGAIN`.
     """
     parts = [INSTRUCTIONS, f"# Question\n\n{case.pair.question}"]
     if case.pair.references:

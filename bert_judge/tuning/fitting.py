@@ -1,4 +1,4 @@
-"""Fitting a causal language model to answers with transformers' Trainer, so that a killed run goes on from its last checkpoint."""
+"""Fitting a causal language model to texts with transformers' Trainer, so that a killed run goes on from its last checkpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bert_judge.encoder.fitting import arguments, batch_order, last_checkpoint
 from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed
 from bert_judge.generators.hf_model import LoadedModel
-from bert_judge.students.examples import Example
+from bert_judge.tuning.examples import Example
 
 log = logging.getLogger(__name__)
 
