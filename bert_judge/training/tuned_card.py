@@ -26,7 +26,7 @@ else, and may give reasons after. Tuned by bert-judge {{ version }} from `{{ bas
 |---|---|
 | pairs | {{ rows.pairs }} of {{ sets }}, made-up ones counted; {{ rows.left_out }} left out as too long |
 | with reasons | {{ rows.reasons }} |
-| method | {{ method }}, {{ "%g" | format(tuning.epochs) }} epochs, {{ rows.steps }} steps, learning rate {{ tuning.learning_rate }} |
+| method | {{ method }}, {{ "%g" | format(tuning.epochs) }} epochs, {{ rows.steps }} steps, rate {{ tuning.learning_rate }} |
 | training loss | {{ "%.4f" | format(rows.loss) }} (mean over the run, tokens of scores and reasons only) |
 
 ## How good it is

@@ -199,3 +199,21 @@ def test_a_text_without_scores_is_asked_for_a_verdict() -> None:
     assert found.verdict == "tie"
     assert str(found.forward.reason).startswith(verdicts.NO_SCORES)
     assert generator.requests[-1].choices == prompting.CHOICES
+
+
+# --- tuned ---
+
+
+@pytest.mark.parametrize(("reasoning", "choices"), [(True, None), (False, prompting.SCORES)])
+def test_a_tuned_model_is_asked_in_one_form_whether_it_stops_or_not(reasoning: bool, choices: tuple[str, ...] | None) -> None:
+    found, generator = compared([says("9 1"), says("3 7")], scores=True, tuned=True, reasoning=reasoning)
+    assert found.verdict == "A"
+    assert all(request.prompt.endswith(prompting.TUNED) for request in generator.requests)
+    assert generator.requests[0].choices == choices
+
+
+def test_a_tuned_model_that_rambles_is_asked_for_scores() -> None:
+    found, generator = compared([says("Hm."), says("1 9\nStone."), says("8 2")], scores=True, tuned=True)
+    assert (found.verdict, found.consistent) == ("A", True)
+    assert generator.requests[-1].choices == prompting.SCORES
+    assert generator.requests[-1].prompt == generator.requests[0].prompt

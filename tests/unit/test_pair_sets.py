@@ -55,11 +55,12 @@ CONFIG: dict[str, Any] = {
         "truth": {"kind": "simulated"},
         "better": {"kind": "pairwise", "pairs": "learn"},
         "prompted": {"kind": "pairwise", "model": {"generator": "hf", "model": "minilm"}},
+        "tuned": {"kind": "pairwise", "pairs": "learn", "model": {"generator": "vllm", "model": "minilm"}, "scores": True},
     },
     "score_with": ["truth"],
     "pairs": {
         "learn": {"tasks": ["facts_train"], "gold": "truth", "rows": 5},
-        "arena": {"tasks": ["facts_test", "word_problems_test"], "judges": ["better"]},
+        "arena": {"tasks": ["facts_test", "word_problems_test"], "judges": ["better", "tuned"]},
     },
 }
 
@@ -78,7 +79,7 @@ def changed(**parts: Any) -> dict[str, Any]:
 def test_a_set_has_a_table_per_two_models() -> None:
     made = plan.make(CONFIG)
     assert made.pair_parts("arena") == ["a@b", "a@c", "b@c"]
-    assert made.compared == [("better", "arena")]
+    assert made.compared == [("better", "arena"), ("tuned", "arena")]
     assert made.pair_tables("arena", "a@b") == (
         [("a", "facts_test"), ("a", "word_problems_test")],
         [("b", "facts_test"), ("b", "word_problems_test")],
@@ -113,9 +114,20 @@ def test_a_new_model_and_another_order_change_no_spec() -> None:
         ({"judges__better__pairs": "nowhere"}, "judges.better.pairs: 'nowhere' is not defined under pairs"),
         (
             {"judges__better__checkpoint": "x"},
-            "judges.better: give one of model (to prompt), pairs (to train on), checkpoint and rule",
+            "judges.better: give one of model (to prompt), pairs (to train on), both (to tune the model), checkpoint and rule",
         ),
         ({"judges__prompted__backbone": "minilm"}, "judges.prompted: backbone does not go with model"),
+        ({"judges__prompted__tuning": {}}, "judges.prompted: tuning does not go with model"),
+        ({"judges__better__tuning": {}}, "judges.better: tuning does not go with pairs"),
+        ({"judges__tuned__training": {}}, "judges.tuned: training does not go with model and pairs"),
+        ({"judges__tuned__scores": False}, "judges.tuned: a model that is tuned on pairs learns to write scores; add scores: true"),
+        ({"judges__tuned__model__thinking": True}, "judges.tuned: a model that is tuned on pairs writes its scores at once; set"),
+        (
+            {"judges__tuned__model": {"generator": "openai", "model": "gpt"}},
+            "judges.tuned: a model behind an address cannot be tuned here; give one of generator hf or vllm",
+        ),
+        ({"judges__tuned__tuning": {"rows_at_once": 3}}, "judges.tuned.tuning: batch_size 16 must be a multiple of rows_at_once"),
+        ({"pairs__arena__tasks": ["facts_train"]}, "'tuned' is trained on answers to the same tasks (learn)"),
         ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),
         ({"judges__prompted__model__speed": 1}, "judges.prompted.model.speed: unknown key"),
         ({"models__pairs": {"generator": "simulated", "knowledge": 1}}, "models.pairs: the verdicts on pairs lie in a folder"),
@@ -125,6 +137,20 @@ def test_a_faulty_configuration_is_told_in_one_line(parts: dict[str, Any], fault
     with pytest.raises(ConfigError) as caught:
         plan.make(changed(**parts))
     assert [line for line in caught.value.faults if fault in line], caught.value.faults
+
+
+def test_what_is_asked_of_a_tuned_judge_does_not_make_it_another() -> None:
+    before, base = plan.make(CONFIG), CONFIG["judges"]["tuned"]
+    assert (before.tuned_pair_judges, before.trained_pair_encoders) == (["tuned"], ["better"])
+    assert before.assets["judge-tuned"]["repository"] == "minilm"
+    again = plan.make(changed(judges__tuned={**base, "reasoning": False, "tuning": {"rows_at_once": 4, "save_memory": True}}))
+    assert again.tuned_judge_spec("tuned") == before.tuned_judge_spec("tuned")
+    assert again.preferences_spec("tuned", "arena") != before.preferences_spec("tuned", "arena")
+    assert before.preferences_spec("tuned", "arena")["settings"]["tuned"]
+    assert "tuned" not in before.preferences_spec("prompted", "arena")["settings"]
+    for change in ({"tuning": {"epochs": 1}}, {"augment": {"swap": 0.5}}, {"seed": 1}, {"model": {**base["model"], "system": "x"}}):
+        other = plan.make(changed(judges__tuned={**base, **change}))
+        assert other.tuned_judge_spec("tuned") != before.tuned_judge_spec("tuned"), change
 
 
 # --- pairs of answers ---
@@ -264,3 +290,29 @@ def test_what_a_cell_calls_the_better_one(cell: object, meaning: str | None) -> 
 )
 def test_a_majority(votes: list[str], most: str) -> None:
     assert majority(list(votes)) == most
+
+
+def test_reasons_are_read_where_a_column_is_named(tmp_path: Path) -> None:
+    columns = {**IMPORTED["import"]["columns"], "reason": "warum"}
+    named = {"import": {**IMPORTED["import"], "columns": columns}}
+    lines = [
+        {**LINE, "votes": None, "label": "B", "warum": "Weil B grüßt."},
+        {**LINE, "votes": None, "label": "A", "warum": " Weil A grüßt. "},
+        {**LINE, "votes": None, "label": "A", "warum": "Weil."},
+        {**LINE, "question": "Stumm?", "warum": None},
+        {**LINE, "question": "Nur Stimmen?", "label": None, "warum": "Zwei von drei."},
+    ]
+    found = imported(tmp_path, lines, **named)
+    # Three people and one pair: the words of the first who is with the majority.
+    assert found["reason"].tolist() == ["Weil A grüßt.", None, "Zwei von drei."]
+    assert imported(tmp_path, lines)["reason"].isna().all()
+    with pytest.raises(InputError, match="no column 'warum' for the reason"):
+        imported(tmp_path, [LINE], **named)
+
+
+def test_a_set_without_reasons_is_what_it_was_before_there_were_any() -> None:
+    imports = {"people": {"path": __file__}}
+    raw = changed(imports=imports, pairs__people={"from": "people", "judges": ["better"]})
+    assert "reason" not in plan.make(raw).pairs_spec("people", "imported")["import"]["columns"]
+    imports["people"]["pair_columns"] = {"reason": "warum"}
+    assert plan.make(raw).pairs_spec("people", "imported")["import"]["columns"]["reason"] == "warum"

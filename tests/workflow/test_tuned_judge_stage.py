@@ -1,0 +1,112 @@
+"""A language model that is tuned to compare, in the workflow: trained, asked, and left alone by what does not concern it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tiny_models
+from safetensors.numpy import load_file
+from test_kills import resumed
+from test_pairs_stage import LINES, table
+from workspace import Workspace
+
+from bert_judge import tables
+from bert_judge.judges.llm import PROBABILITY
+
+pytestmark = pytest.mark.workflow
+
+FOLDER = "results/judges/writer"
+LABELS = "labels/writer/pairs/{}.parquet"
+
+
+@pytest.fixture(scope="module")
+def tuned(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The finished run with a tuned judge. Tests must not change its results."""
+    run = finished.copy(tmp_path_factory.mktemp("tuned") / "run")
+    # A question has one line, so a short training has a held-out part too.
+    lines = [{**line, "why": f"Answer A is fruit {n}."} for n, line in enumerate(LINES)]
+    (run.folder / "people.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    config = run.config
+    config["imports"] = {"people": {"path": str(run.folder / "people.jsonl"), "pair_columns": {"reason": "why"}}}
+    config["judges"]["writer"] = {
+        "kind": "pairwise",
+        "pairs": "learn",
+        "model": {"generator": "hf", "model": str(tiny_models.causal_lm(run.folder / "tiny", window=2048)), "dtype": "float32"},
+        "scores": True,
+        "reasoning": False,
+        "augment": {"swap": 0.5},
+        "validation": 0.3,
+        "tuning": {"epochs": 8, "batch_size": 4, "learning_rate": 1e-3},
+    }
+    config["pairs"] = {
+        "learn": {"from": "people", "questions": [0, 0.7]},
+        "people": {"from": "people", "questions": [0.7, 1], "judges": ["writer"]},
+        "arena": {"tasks": ["mini_test"], "rows": 3, "judges": ["writer"]},
+    }
+    run.configure(config)
+    run.done("preferences", "ranks")
+    return run
+
+
+def test_it_is_trained_on_reasons_and_asked_for_scores(tuned: Workspace) -> None:
+    metrics = json.loads((tuned.folder / FOLDER / "metrics.json").read_text())
+    assert metrics["training"]["reasons"] == metrics["training"]["pairs"] > 4
+    assert metrics["validation"]["n"] >= 1
+    for name in ("people", "arena"):
+        found = table(tuned, LABELS.format(name))
+        assert set(found["reason"]) == {PROBABILITY}
+        assert all(0 < score < 1 for score in found["score"])
+    assert tables.provenance(tuned.folder / "results" / LABELS.format("people"))["revisions"]["writer"].startswith("local:")
+    measured = tables.read(tuned.folder / "results/pair_agreement.parquet", tables.PAIR_AGREEMENT)
+    assert "writer" in set(measured["judge"])
+
+
+def test_a_second_run_has_nothing_to_do(tuned: Workspace) -> None:
+    assert tuned.run("preferences", "ranks", "judges").idle
+
+
+def test_a_new_model_adds_only_its_own_pairs(tuned: Workspace, tmp_path: Path) -> None:
+    run = tuned.copy(tmp_path / "run")
+    config = run.config
+    config["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
+    run.configure(config)
+    planned = run.planned("preferences")
+    assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "writer compares arena"} <= planned
+    assert not {job for job in planned if "solid@weak" in job or "people" in job or job.startswith(("Tune", "Train"))}
+    before, old = run.times(), table(run, LABELS.format("arena"))
+    run.done("preferences")
+    assert not {path for path in run.changed_since(before) if path.startswith(FOLDER)}
+    found = table(run, LABELS.format("arena"))
+    rows = {name: place for place, name in enumerate(found["pair_id"])}
+    assert len(rows) == 3 * len(old["pair_id"])
+    assert [found["raw"][rows[name]] for name in old["pair_id"]] == old["raw"]
+    # Both orders of its pairs in either of its meetings, and nothing else, were new to the model.
+    assert run.run("preferences").idle
+
+
+def test_more_writing_asks_anew_and_trains_nothing(tuned: Workspace, tmp_path: Path) -> None:
+    run = tuned.copy(tmp_path / "run")
+    config = run.config
+    config["judges"]["writer"]["reasoning"] = True
+    run.configure(config)
+    assert run.planned("preferences") == {"writer compares arena", "writer compares people"}
+    config["judges"]["writer"]["tuning"]["epochs"] = 9
+    run.configure(config)
+    assert "Tune writer to compare" in run.planned("preferences")
+
+
+def test_killed_while_it_learns_and_then_finished(tuned: Workspace, tmp_path: Path) -> None:
+    run = tuned.copy(tmp_path / "run")
+    for path in (run.folder / FOLDER).iterdir():
+        path.unlink()
+    target = f"{FOLDER}/judge.json"
+    run.kill_when(lambda: bool(run.found("results/.work/judges/writer/*/checkpoint-*/trainer_state.json")), target)
+    assert not run.found(target)
+    resumed(run, target)
+    assert "going on from step" in run.log("judges/writer")
+    weights = [load_file(place.folder / FOLDER / "model.safetensors") for place in (run, tuned)]
+    for name, values in weights[0].items():
+        assert values == pytest.approx(weights[1][name], abs=1e-5), name
+    assert not run.found("results/.work/judges/writer/*")
