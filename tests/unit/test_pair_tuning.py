@@ -242,7 +242,7 @@ def test_a_tuning_that_is_asked_to_stop_goes_on_where_it_was(tmp_path: Path, mon
     assert len(steps) == 2
     assert not (tmp_path / "stopped").exists()
     weights = load_file(pairs.tune("stopped") / "model.safetensors")
-    assert len(steps) == 4
+    assert len(steps) == 5
     for name, values in weights.items():
         assert values.numpy() == pytest.approx(undisturbed[name].numpy(), abs=1e-5), name
 
