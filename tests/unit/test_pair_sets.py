@@ -304,7 +304,7 @@ def test_reasons_are_read_where_a_column_is_named(tmp_path: Path) -> None:
     ]
     found = imported(tmp_path, lines, **named)
     # Three people and one pair: the words of the first who is with the majority.
-    assert found["reason"].tolist() == ["Weil A grüßt.", None, "Zwei von drei."]
+    assert found["reason"].fillna("").tolist() == ["Weil A grüßt.", "", "Zwei von drei."]
     assert imported(tmp_path, lines)["reason"].isna().all()
     with pytest.raises(InputError, match="no column 'warum' for the reason"):
         imported(tmp_path, [LINE], **named)

@@ -1,0 +1,96 @@
+"""Trained judges of pairs behind HTTP: found in a folder, loaded, asked, and of the opinion that they have without a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import tiny_models
+from serve_clients import running
+
+from bert_judge.config import HFModel
+from bert_judge.judges.pairwise import Pair, PairJudge, tuned
+from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+from bert_judge.serve import which
+from bert_judge.serve.app import make_app
+from bert_judge.serve.guard import Guard
+from bert_judge.serve.limits import Limits
+from bert_judge.serve.metrics import Metrics
+
+PAIRS = [Pair("Größte Stadt?", "Tōkyō", "<b>Lyon</b>"), Pair("Name a fruit.", "An apple.", "Granite.", ("A pear.",))]
+LIMITS = Limits(rate=0)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with an encoder and a language model that compare, both with random weights."""
+    folder = tmp_path_factory.mktemp("results")
+    encoder = PairEncoderJudge(tiny_models.encoder(folder / "backbone"), "mirrored", max_length=48)
+    encoder.checkpoint.trained = True
+    encoder.save(folder / "judges/mirrored")
+    writer = tiny_models.causal_lm(folder / "judges/writer", window=4096)
+    asked = HFModel.model_validate({"generator": "hf", "model": "tiny", "dtype": "float32"}).model_dump(mode="json")
+    card = {"pairwise": {"writes": "scores"}, "settings": {"seed": 0, "max_answer_chars": 400, "model": asked}}
+    (writer / "judge.json").write_text(json.dumps(card))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(results: Path) -> Iterator[str]:
+    metrics = Metrics()
+    roster = which.choose(["mirrored", "writer"], [], results, LIMITS, metrics)
+    assert (list(roster.pointwise), list(roster.pairwise)) == ([], ["mirrored", "writer"])
+    roster.load()
+    guard = Guard(make_app(roster, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics)
+    with running(guard, roster, LIMITS) as (address, _):
+        yield address
+
+
+def offline(results: Path, name: str) -> PairJudge:
+    return tuned.load(results / "judges" / name / "judge.json", name)
+
+
+def asked(address: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer = httpx2.post(f"{address}/v1/judge", json=body, timeout=120)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("name", ["mirrored", "writer"])
+def test_a_served_judge_says_what_it_says_without_a_server(address: str, results: Path, name: str) -> None:
+    found = asked(address, {"judge": name, "pairs": [asdict(pair) for pair in PAIRS]})
+    expected = offline(results, name).compare(PAIRS)
+    assert found["judge"] == name
+    assert [said["verdict"] for said in found["preferences"]] == [said.verdict for said in expected]
+    assert [said["score"] for said in found["preferences"]] == pytest.approx([said.score for said in expected], abs=1e-5)
+
+
+def test_the_first_judge_is_asked_where_none_is_named_and_a_swap_mirrors_its_verdict(address: str) -> None:
+    one = asked(address, asdict(PAIRS[1]))
+    other = asked(address, {**asdict(PAIRS[1]), "answer_a": PAIRS[1].answer_b, "answer_b": PAIRS[1].answer_a})
+    assert (one["judge"], one["consistent"]) == ("mirrored", True)
+    assert one["score"] == pytest.approx(1 - other["score"], abs=1e-9)
+    assert {"A": "B", "B": "A", "tie": "tie"}[one["verdict"]] == other["verdict"]
+
+
+def test_of_a_configuration_a_tuned_judge_is_served_when_it_is_trained(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "people.jsonl").write_text('{"question": "q", "answer_a": "x", "answer_b": "y", "label": "A"}\n')
+    config = f"""
+imports: {{people: {{path: {tmp_path / "people.jsonl"}}}}}
+models: {{ada: {{generator: simulated, knowledge: 0.5, style: terse}}}}
+tasks: {{test: [facts_test]}}
+pairs: {{learn: {{from: people}}}}
+judges:
+  contains: {{kind: lexical, metric: contains}}
+  writer: {{kind: pairwise, pairs: learn, model: {{generator: hf, model: tiny}}, scores: true, reasoning: false}}
+score_with: [contains]
+"""
+    (tmp_path / "config.yaml").write_text(config)
+    assert list(which.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []
+    (results / "judges/writer/manifest.json").write_text("{}")
+    assert list(which.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["writer"]
