@@ -6,6 +6,7 @@ Runs the imported sets of configs/pairwise.yaml: encoders that learn from one pa
 without swap augmentation, and rules that understand nothing, on the other part. Prints agreement, consistency and what else moves a
 judge, with 95% intervals over questions; each encoder against the best rule on the same pairs; and what swapping the answers in
 training does to the consistency of the encoder that is not symmetric by construction. What is done already is not done again.
+`--tiny-lm` adds a small language model that is tuned from random weights on the same pairs (benchmarks/tiny_lm.py).
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from bert_judge.config import files as config_files
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.statistics import Interval
+from bert_judge.judges.pairwise import Pair, prompting
 
 CONFIG = Path("configs/pairwise.yaml")
 SETS = ("pandalm_test", "llmbar_test")
 SHARES = ("agreement", "agreement_one_order", "macro_f1", "consistency", "longer", "panel")
 DIFFERENCES = ("place_bias", "longer_excess")
+TINY_LM = "tiny_lm"
 SWAPPED = ("ordered_swapped", "ordered_both")
 Run = Mapping[str, Any]
 
@@ -43,23 +46,26 @@ def main() -> int:
     parser.add_argument("--max-length", type=int, default=192)
     parser.add_argument("--without", nargs="*", default=[], help="judges to leave out; none of the three ordered ones")
     parser.add_argument("--folder", type=Path, default=Path("results/.work/pairwise_agreement"), help="where the run lies")
+    parser.add_argument("--tiny-lm", action="store_true", help="add a small random language model that is tuned on the pairs")
     options = parser.parse_args()
     run = of_people(config_files.load([CONFIG]), options.epochs, options.max_length, options.without)
     options.folder.mkdir(parents=True, exist_ok=True)
+    if options.tiny_lm:
+        add_tiny_lm(run, options.folder.resolve() / "tiny_lm", options.epochs)
     (options.folder / "config.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
     command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), "--quiet", "all", "--snakefile", "Snakefile"]
     command += ["--directory", str(options.folder), "--configfile", str(options.folder / "config.yaml"), "--", "ranks"]
     subprocess.run(command, check=True, env=os.environ)
     results = options.folder / "results"
     agreement = tables.read(results / "pair_agreement.parquet", tables.PAIR_AGREEMENT).query("level == 'all'")
-    encoders = [name for name, entry in run["judges"].items() if "pairs" in entry]
+    trained = [name for name, entry in run["judges"].items() if "pairs" in entry]
     for name in SETS:
         own = agreement[agreement["set"] == name]
         n = own[own["measure"] == "agreement"].iloc[0]
         print(f"\n## {name}: {n['n']} pairs, {n['questions']} questions\n")
         print(measures(own).to_markdown(index=False))
         said = preferences(results, run, name)
-        print("\n" + against_best_rule(own, said, encoders).to_markdown(index=False))
+        print("\n" + against_best_rule(own, said, trained).to_markdown(index=False))
         print(f"\n{swap_effect(said).to_markdown(index=False)}")
     return 0
 
@@ -76,6 +82,36 @@ def of_people(run: Run, epochs: float, max_length: int, without: Sequence[str] =
         if "pairs" in entry:
             entry |= {"max_length": max_length, "training": {**entry.get("training", {}), "epochs": epochs}}
     return made
+
+
+def add_tiny_lm(run: dict[str, Any], folder: Path, epochs: float) -> None:
+    """Add a language model that learns from the pairs of people and compares what the encoders compare.
+
+    Args:
+        folder: where the model lies, or will.
+        epochs: of its tuning.
+    """
+    if not (folder / "tokenizer.json").is_file():
+        # Only here: it brings torch.
+        import tiny_lm
+
+        data = Path(run.get("data") or os.environ["BERT_JUDGE_DATA"])
+        files = [data / entry["path"] for entry in run["imports"].values()]
+        frames = [pd.read_parquet(path, columns=["question", "answer_a", "answer_b"]) for path in files]
+        instructions = prompting.prompt(prompting.shown(Pair("", "", "x"), 0, 1000), prompting.TUNED)
+        tiny_lm.write(folder, [text for frame in frames for text in frame.stack().astype(str)] + [instructions] * 100)
+    run["judges"][TINY_LM] = {
+        "kind": "pairwise",
+        "pairs": sorted(name for name, entry in run["pairs"].items() if not entry.get("judges")),
+        "model": {"generator": "hf", "model": str(folder), "dtype": "float32"},
+        "scores": True,
+        "reasoning": False,
+        "augment": {"both_orders": 1.0},
+        "max_answer_chars": 2000,
+        "tuning": {"method": "full", "epochs": epochs, "learning_rate": 1e-3, "warmup": 0.1},
+    }
+    for name in SETS:
+        run["pairs"][name]["judges"] = [*run["pairs"][name]["judges"], TINY_LM]
 
 
 def measures(rows: pd.DataFrame) -> pd.DataFrame:
@@ -107,17 +143,17 @@ def preferences(results: Path, run: Run, name: str) -> pd.DataFrame:
     return frame
 
 
-def against_best_rule(rows: pd.DataFrame, said: pd.DataFrame, encoders: list[str]) -> pd.DataFrame:
-    """Agreement of each encoder minus that of the rule that agrees best, chosen with hindsight, on the same pairs."""
+def against_best_rule(rows: pd.DataFrame, said: pd.DataFrame, trained: list[str]) -> pd.DataFrame:
+    """Agreement of each trained judge minus that of the rule that agrees best, chosen with hindsight, on the same pairs."""
     agreement = rows[rows["measure"] == "agreement"].set_index("judge")["value"]
-    rules = [judge for judge in said.columns if judge in agreement and judge not in encoders]
+    rules = [judge for judge in said.columns if judge in agreement and judge not in trained]
     best = str(agreement[rules].idxmax())
-    right = {judge: (said[judge] == said["label"]).to_numpy() for judge in (best, *encoders)}
+    right = {judge: (said[judge] == said["label"]).to_numpy() for judge in (best, *trained)}
     common = (said["label"] == said["label"].value_counts().idxmax()).to_numpy()
     lines = []
-    for judge in encoders:
+    for judge in trained:
         lead, floor = (statistics.paired_difference(right[judge], other, said["sample_id"]) for other in (right[best], common))
-        lines.append({"encoder": judge, f"agrees more than {best}": shown(lead, "+"), f"than {MAJORITY}": shown(floor, "+")})
+        lines.append({"judge": judge, f"agrees more than {best}": shown(lead, "+"), f"than {MAJORITY}": shown(floor, "+")})
     return pd.DataFrame(lines)
 
 

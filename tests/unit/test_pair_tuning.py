@@ -122,6 +122,11 @@ class Pairs:
         tables.write(pd.DataFrame(full, columns=tables.PAIRS.names), self.folder / "pairs.parquet", tables.PAIRS, {})
 
     def tune(self, name: str = "judge", augment: Mapping[str, float] | None = None, **tuning: Any) -> Path:
+        tune_pair_judge(**self.asked(name, augment, **tuning))
+        return self.folder / name
+
+    def asked(self, name: str, augment: Mapping[str, float] | None = None, **tuning: Any) -> dict[str, Any]:
+        """The arguments of the stage."""
         settings = Tuning.model_validate({"epochs": 2, "batch_size": 4, "learning_rate": 2e-2, "warmup": 0.0, **tuning})
         spec = {
             "judge": name,
@@ -133,10 +138,14 @@ class Pairs:
             "tuning": settings.model_dump(exclude=set(Tuning.run_time)),
             **SETTINGS,
         }
-        run_time = settings.model_dump(include=set(Tuning.run_time))
-        paths = [self.folder / "pairs.parquet"], self.folder / "base.json", self.folder / name, self.folder / f".work-{name}"
-        tune_pair_judge(spec, *paths, run_time)
-        return paths[2]
+        return {
+            "spec": spec,
+            "pairs": [str(self.folder / "pairs.parquet")],
+            "base": self.folder / "base.json",
+            "folder": self.folder / name,
+            "work_folder": self.folder / f".work-{name}",
+            "run_time": settings.model_dump(include=set(Tuning.run_time)),
+        }
 
 
 @pytest.fixture(scope="module", autouse=True)

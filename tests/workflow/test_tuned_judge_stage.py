@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny_models
@@ -21,31 +22,44 @@ FOLDER = "results/judges/writer"
 LABELS = "labels/writer/pairs/{}.parquet"
 
 
+def small_config(folder: Path) -> dict[str, Any]:
+    """Two models that meet, a file of people's labels, and a language model that learns from a part of it."""
+    people = {"from": "people"}
+    return {
+        "imports": {"people": {"path": str(folder / "people.jsonl"), "pair_columns": {"reason": "why"}}},
+        "models": {name: {"generator": "simulated", "knowledge": share} for name, share in (("solid", 0.9), ("weak", 0.3))},
+        "tasks": {"test": ["mini_test"]},
+        "task_files": ["mini_tasks.py"],
+        "judges": {
+            "strict": {"kind": "lexical", "metric": "exact_match"},
+            "writer": {
+                "kind": "pairwise",
+                "pairs": "learn",
+                "model": {"generator": "hf", "model": str(folder / "tiny"), "dtype": "float32"},
+                "scores": True,
+                "reasoning": False,
+                "augment": {"both_orders": 1.0},
+                "validation": 0.3,
+                "tuning": {"epochs": 6, "batch_size": 4, "learning_rate": 1e-3},
+            },
+        },
+        "score_with": ["strict"],
+        "pairs": {
+            "learn": {**people, "questions": [0, 0.7]},
+            "people": {**people, "questions": [0.7, 1], "judges": ["writer"]},
+            "arena": {"tasks": ["mini_test"], "rows": 3, "judges": ["writer"]},
+        },
+    }
+
+
 @pytest.fixture(scope="module")
-def tuned(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The finished run with a tuned judge. Tests must not change its results."""
-    run = finished.copy(tmp_path_factory.mktemp("tuned") / "run")
-    # A question has one line, so a short training has a held-out part too.
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A run with a tuned judge that has ended well. Tests must not change it."""
+    folder = tmp_path_factory.mktemp("tuned")
+    tiny_models.causal_lm(folder / "tiny", window=2048)
     lines = [{**line, "why": f"Answer A is fruit {n}."} for n, line in enumerate(LINES)]
-    (run.folder / "people.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    config = run.config
-    config["imports"] = {"people": {"path": str(run.folder / "people.jsonl"), "pair_columns": {"reason": "why"}}}
-    config["judges"]["writer"] = {
-        "kind": "pairwise",
-        "pairs": "learn",
-        "model": {"generator": "hf", "model": str(tiny_models.causal_lm(run.folder / "tiny", window=2048)), "dtype": "float32"},
-        "scores": True,
-        "reasoning": False,
-        "augment": {"swap": 0.5},
-        "validation": 0.3,
-        "tuning": {"epochs": 8, "batch_size": 4, "learning_rate": 1e-3},
-    }
-    config["pairs"] = {
-        "learn": {"from": "people", "questions": [0, 0.7]},
-        "people": {"from": "people", "questions": [0.7, 1], "judges": ["writer"]},
-        "arena": {"tasks": ["mini_test"], "rows": 3, "judges": ["writer"]},
-    }
-    run.configure(config)
+    (folder / "people.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    run = Workspace.create(folder / "run", small_config(folder))
     run.done("preferences", "ranks")
     return run
 
@@ -82,7 +96,6 @@ def test_a_new_model_adds_only_its_own_pairs(tuned: Workspace, tmp_path: Path) -
     rows = {name: place for place, name in enumerate(found["pair_id"])}
     assert len(rows) == 3 * len(old["pair_id"])
     assert [found["raw"][rows[name]] for name in old["pair_id"]] == old["raw"]
-    # Both orders of its pairs in either of its meetings, and nothing else, were new to the model.
     assert run.run("preferences").idle
 
 
