@@ -74,7 +74,7 @@ rule datasets:
 rule judges:
     input:
         expand("results/judges/{judge}/judge.json", judge=trained_judges()),
-        expand("results/judges/{judge}/probe.json", judge=PLAN.judges("probe")),
+        expand("results/judges/{judge}/{part}", judge=PLAN.judges("probe"), part=["probe.json", "README.md"]),
         expand("results/judges/{judge}/cascade.json", judge=PLAN.judges("cascade")),
         expand("results/judges/{judge}/judge.json", judge=PLAN.trained_pair_judges),
 

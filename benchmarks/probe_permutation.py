@@ -21,7 +21,8 @@ from bert_judge import tables
 from bert_judge.probes import heads
 from bert_judge.probes.metrics import measured
 from bert_judge.training.probe.fitting import Aspect, fit
-from bert_judge.training.probe.train import TrainingStates, values_of
+from bert_judge.training.probe.labels import questions, values_of
+from bert_judge.training.probe.train import TrainingStates
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def main() -> None:
     card = json.loads((options.probe / "probe.json").read_text("utf-8"))
     spec = card["spec"]
     rows = tables.read(f"results/datasets/{spec['dataset']}/train.parquet", tables.DATASET)
-    groups = rows["question"].map(lambda question: tables.question_key(tables.question_stem(question))).to_numpy()
+    groups = questions(rows)
     lines = []
     for name, aspect in spec["aspects"].items():
         paths = [f"results/features/{aspect['features']}/{model}/{task}.parquet" for model, task in spec["tables"]]

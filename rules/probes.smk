@@ -5,8 +5,8 @@ rule train_probe:
         features=training_features,
         backbone=probe_backbone,
     output:
-        metrics=update("results/judges/{judge}/metrics.json"),
-        card=update("results/judges/{judge}/README.md"),
+        choices=update("results/judges/{judge}/choices.json"),
+        told=update("results/judges/{judge}/told.parquet"),
         # Written last: a folder without it is not a probe.
         probe=update("results/judges/{judge}/probe.json"),
     log:
@@ -28,6 +28,67 @@ rule train_probe:
         "Train {wildcards.judge}"
     script:
         "../workflow_scripts/train_probe.py"
+
+
+# A job for each baseline that loads the backbone: what is told is not told again for another one, and no verdict waits for it.
+rule tell_baseline:
+    input:
+        train=training_file("train.parquet"),
+        validation=training_file("validation.parquet"),
+        backbone=probe_backbone,
+    output:
+        told=update("results/baselines/{judge}/{baseline}.parquet"),
+        note=update("results/baselines/{judge}/{baseline}.json"),
+    log:
+        "<logs>/baselines/{judge}/{baseline}.log",
+    benchmark:
+        "<benchmarks>/baselines/{judge}/{baseline}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("probe")),
+        baseline=r"\w+",
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=memory_of_backbone,
+        # It goes on where it was: more memory helps, more time does not.
+        runtime=720,
+        gpu=1,
+    params:
+        spec=spec_of(PLAN.baseline_spec),
+        stage_version=plan.STAGE_VERSIONS["baseline"],
+    message:
+        "What {wildcards.baseline} tells beside {wildcards.judge}"
+    script:
+        "../workflow_scripts/tell_baseline.py"
+
+
+rule measure_probe:
+    input:
+        choices="results/judges/{judge}/choices.json",
+        told=told_beside,
+        notes=notes_of_baselines,
+    output:
+        metrics=update("results/judges/{judge}/metrics.json"),
+        card=update("results/judges/{judge}/README.md"),
+    log:
+        "<logs>/judges/{judge}-measures.log",
+    benchmark:
+        "<benchmarks>/judges/{judge}-measures.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("probe")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(2000),
+        runtime=grown(10),
+    params:
+        spec=spec_of(PLAN.measures_spec),
+        stage_version=plan.STAGE_VERSIONS["probe_measures"],
+    message:
+        "Figures of {wildcards.judge} beside its baselines"
+    script:
+        "../workflow_scripts/measure_probe.py"
 
 
 rule label_probe:

@@ -19,6 +19,20 @@ def probe_backbone(wildcards):
     return f"results/prepared/{PLAN.backbone_of(PLAN.features_of(wildcards.judge)[0])}.json"
 
 
+def told_beside(wildcards):
+    """What a probe tells of rows that it has not learnt from, and what its baselines tell of them."""
+    asked = PLAN.probe(wildcards.judge).asked
+    return [
+        f"results/judges/{wildcards.judge}/told.parquet",
+        *tables_of("baselines/{judge}/{name}", [(wildcards.judge, n) for n in asked]),
+    ]
+
+
+def notes_of_baselines(wildcards):
+    """How those baselines came about that load the backbone."""
+    return [f"results/baselines/{wildcards.judge}/{name}.json" for name in PLAN.probe(wildcards.judge).asked]
+
+
 def judged_features(wildcards):
     """Hidden states of the answers that a probe judges."""
     return tables_of(
@@ -37,3 +51,12 @@ def overlap_of_probe(wildcards):
 def probe_metrics():
     """Figures of the probes, which the report shows."""
     return [f"results/judges/{judge}/metrics.json" for judge in PLAN.judges("probe") if judge in PLAN.config.score_with]
+
+
+# --- resources ---
+
+
+def memory_of_backbone(wildcards, input, attempt):
+    """Megabytes of a job that fits a frozen model: room for its weights in float32 several times over, and for all else."""
+    files = json.loads(Path(input.backbone).read_text("utf-8"))["files"]
+    return grown(8000 + 10 * sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)

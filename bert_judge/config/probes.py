@@ -8,12 +8,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from bert_judge.config.aspects import ProbeAspect, roscoe
+from bert_judge.config.baselines import WITHOUT_MODEL, Baseline, BaselineTraining
 from bert_judge.config.blocks import Block, Name, Share, as_list
 
 Pooling = Literal["mean", "last", "min", "max", "concat"]
 Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]
 PoolingList = Annotated[list[Pooling], Field(min_length=1)]
 ClassifierList = Annotated[list[Classifier], Field(min_length=1)]
+BaselineList = Annotated[list[Baseline], BeforeValidator(as_list, json_schema_input_type=Baseline | list[Baseline])]
 
 # What is stored; `concat` is put together of all four when it is read.
 BASIC_POOLINGS = ("mean", "last", "min", "max")
@@ -72,6 +74,11 @@ class ProbeJudge(Block):
     """seed of the folds and classifiers"""
     threshold: Share = 0.5
     """lowest score that counts as correct; the score is the mean of the aspects, each from 0 to 1"""
+    baselines: BaselineList = ["majority", "length"]
+    """beside whom the probe's figures stand: the commonest class, the answer's length, the backbone fine-tuned with all its weights
+    or with low-rank matrices, the backbone asked directly (language models only)"""
+    baseline_training: BaselineTraining = BaselineTraining()
+    """how `fine_tuned` and `lora` are fitted"""
 
     @property
     def told(self) -> dict[str, ProbeAspect]:
@@ -82,6 +89,18 @@ class ProbeJudge(Block):
     def stored(self) -> list[str]:
         """The poolings that must be stored for these."""
         return [name for name in BASIC_POOLINGS if name in self.pooling or "concat" in self.pooling]
+
+    @property
+    def asked(self) -> list[Baseline]:
+        """The baselines that load the backbone."""
+        return [name for name in self.baselines if name not in WITHOUT_MODEL]
+
+    @field_validator("baselines")
+    @classmethod
+    def _each_once(cls, baselines: list[Baseline]) -> list[Baseline]:
+        if repeated := [name for name in baselines if baselines.count(name) > 1]:
+            raise ValueError(f"baselines lists {repeated[0]} twice; remove one")
+        return baselines
 
     @field_validator("prompt")
     @classmethod

@@ -90,8 +90,8 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     order = batch_order(tokens, settings)
     model, config = checkpoint.model, checkpoint.model.config
     if not checkpoint.trained:
-        _new_head(model, settings.seed)
-    _set_dropout(model, settings.dropout)
+        new_head(model, settings.seed)
+    set_dropout(model, settings.dropout)
     embeddings = model.get_input_embeddings()
     # New tokens have everything to learn; old ones are better left to what they mean in the whole language.
     embeddings.requires_grad_(checkpoint.card.input.format == "tags" or not settings.freeze_embeddings)
@@ -219,30 +219,29 @@ def arguments(settings: Schedule, folder: Path, steps: int, **more: Any) -> Trai
     Args:
         folder: of the checkpoints.
         steps: of the whole run.
-        more: arguments beside these.
+        more: arguments beside these, or in their place.
     """
     device = best_device()
-    return TrainingArguments(
-        output_dir=str(folder),
-        num_train_epochs=1,  # the order of the rows holds the epochs
-        train_sampling_strategy="sequential",
-        per_device_train_batch_size=settings.rows_at_once or settings.batch_size,
-        gradient_accumulation_steps=settings.batch_size // (settings.rows_at_once or settings.batch_size),
-        learning_rate=settings.learning_rate,
-        warmup_steps=round(settings.warmup * steps),
-        lr_scheduler_type="linear",
-        bf16=best_dtype(device) == torch.bfloat16,
-        use_cpu=device.type == "cpu",
-        seed=settings.seed,
-        logging_steps=max(1, steps // 50),
-        save_steps=max(10, math.ceil(steps / CHECKPOINTS_PER_RUN)),
-        save_total_limit=2,
-        remove_unused_columns=False,
-        dataloader_pin_memory=device.type == "cuda",
-        disable_tqdm=True,
-        report_to="none",
-        **more,
-    )
+    told: dict[str, Any] = {
+        "num_train_epochs": 1,  # the order of the rows holds the epochs
+        "train_sampling_strategy": "sequential",
+        "per_device_train_batch_size": settings.rows_at_once or settings.batch_size,
+        "gradient_accumulation_steps": settings.batch_size // (settings.rows_at_once or settings.batch_size),
+        "learning_rate": settings.learning_rate,
+        "warmup_steps": round(settings.warmup * steps),
+        "lr_scheduler_type": "linear",
+        "bf16": best_dtype(device) == torch.bfloat16,
+        "use_cpu": device.type == "cpu",
+        "seed": settings.seed,
+        "logging_steps": max(1, steps // 50),
+        "save_steps": max(10, math.ceil(steps / CHECKPOINTS_PER_RUN)),
+        "save_total_limit": 2,
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": device.type == "cuda",
+        "disable_tqdm": True,
+        "report_to": "none",
+    }
+    return TrainingArguments(output_dir=str(folder), **(told | more))
 
 
 def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[str, Any]]:
@@ -250,7 +249,7 @@ def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[st
     groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            groups.setdefault((_in_head(model, name), parameter.ndim > 1), []).append(parameter)
+            groups.setdefault((in_head(model, name), parameter.ndim > 1), []).append(parameter)
     return [
         {
             "params": parameters,
@@ -261,21 +260,22 @@ def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[st
     ]
 
 
-def _new_head(model: PreTrainedModel, seed: int) -> None:
+def new_head(model: PreTrainedModel, seed: int) -> None:
     """Start the layers above the encoder anew (LeCun normal): a backbone's own pooler was made for another purpose."""
     torch.manual_seed(seed)
     for name, module in model.named_modules():
-        if isinstance(module, torch.nn.Linear) and _in_head(model, name):
+        if isinstance(module, torch.nn.Linear) and in_head(model, name):
             torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
             if module.bias is not None:
                 torch.nn.init.zeros_(module.bias)
 
 
-def _in_head(model: PreTrainedModel, name: str) -> bool:
+def in_head(model: PreTrainedModel, name: str) -> bool:
+    """Whether a module or parameter stands above the encoder."""
     return "pooler" in name or not name.startswith(f"{model.base_model_prefix}.")
 
 
-def _set_dropout(model: PreTrainedModel, share: float) -> None:
+def set_dropout(model: PreTrainedModel, share: float) -> None:
     """One rate of dropout for all layers, and none inside attention, where it keeps off the fast path."""
     for module in model.modules():
         if isinstance(getattr(module, "attention_dropout", None), float):

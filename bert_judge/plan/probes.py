@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from bert_judge import tables
-from bert_judge.config import ProbeJudge
+from bert_judge.config import LEARNING, PROMPT, ProbeJudge
 from bert_judge.plan.names import Names, Spec, backbone_asset, word_of
 from bert_judge.shards import content_key
 
@@ -60,7 +60,9 @@ class ProbeSpecs(Names):
     def probe_spec(self, judge: str) -> Spec:
         """Of a probe's training."""
         probe = self.probe(judge)
-        made = probe.model_dump(mode="json", exclude={"aspects", "threshold", *ProbeJudge.reads} - {"pooling"})
+        # A threshold is read with the verdicts; baselines stand beside the probe and change nothing in it.
+        other = {"aspects", "threshold", "baselines", "baseline_training", *ProbeJudge.reads} - {"pooling"}
+        made = probe.model_dump(mode="json", exclude=other)
         read = self.read_by(judge)
         aspects = {
             name: {**entry.model_dump(mode="json", exclude={"meaning"}), "features": read[name][0]}
@@ -73,6 +75,28 @@ class ProbeSpecs(Names):
             "features": dict(read.values()),
             "tables": [[model, task] for model, task in self.labelled(probe.dataset)],
         }
+
+    def baseline_spec(self, judge: str, baseline: str) -> Spec:
+        """Of what a baseline that loads the backbone says of a probe's test part."""
+        probe = self.probe(judge)
+        # One model for all aspects reads one prompt, and has a head for each of them.
+        prompt = PROMPT if "{aspect}" in probe.prompt else probe.prompt
+        spec = {
+            "judge": judge,
+            "baseline": baseline,
+            **probe.model_dump(mode="json", include={"dataset", "backbone", "revision", "max_length"}),
+            "aspects": {name: entry.model_dump(mode="json") for name, entry in probe.told.items()},
+        }
+        if baseline not in LEARNING:
+            return spec
+        training = probe.baseline_training
+        other = {*training.run_time, "lora" if baseline == "fine_tuned" else "head_factor"}
+        other |= {"lora_learning_rate" if baseline == "fine_tuned" else "learning_rate"}
+        return {**spec, "prompt": prompt, "training": training.model_dump(mode="json", exclude=other)}
+
+    def measures_spec(self, judge: str) -> Spec:
+        """Of a probe's figures beside those of its baselines."""
+        return {**self.probe_spec(judge), "baselines": list(self.probe(judge).baselines)}
 
 
 def _filled(template: str, name: str, meaning: str | None) -> str:

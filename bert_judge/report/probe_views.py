@@ -1,4 +1,4 @@
-"""What the report shows of probes: how well each aspect is told, beside what needs no model."""
+"""What the report shows of probes: how well each aspect is told, beside the probe's baselines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any
 
 from bert_judge.errors import InputError
 
-WHO = {"probe": "the probe", "majority": "the commonest class", "length": "the answer's length"}
+WHO = {
+    "probe": "the probe",
+    "majority": "the commonest class",
+    "length": "the answer's length",
+    "fine_tuned": "the backbone, fine-tuned",
+    "lora": "the backbone, tuned by LoRA",
+    "prompted": "the backbone, asked directly",
+}
 
 
 @dataclass(frozen=True)
@@ -27,9 +34,10 @@ class AspectView:
 
 @dataclass(frozen=True)
 class ProbeView:
-    """A probe and its aspects."""
+    """A probe, what its figures say in words, and its aspects."""
 
     name: str
+    findings: list[str]
     aspects: list[AspectView]
 
 
@@ -45,11 +53,25 @@ def view(metrics: Mapping[str, Path]) -> list[ProbeView]:
     found = []
     for name, path in metrics.items():
         try:
-            aspects = json.loads(path.read_text("utf-8"))["aspects"]
-            found.append(ProbeView(name, [_aspect(aspect, figures) for aspect, figures in aspects.items()]))
+            told = json.loads(path.read_text("utf-8"))
+            aspects = [_aspect(aspect, figures) for aspect, figures in told["aspects"].items()]
+            found.append(ProbeView(name, _findings(told), aspects))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: no figures of a probe; train {name} anew") from error
     return found
+
+
+def _findings(metrics: Mapping[str, Any]) -> list[str]:
+    """What the probe beats and what beats it, and the baselines that are absent."""
+    sides: dict[str, list[str]] = {"is better than": [], "is worse than": []}
+    for aspect, figures in metrics["aspects"].items():
+        for teller, difference in figures["differences"].items():
+            _, low, high = difference["macro_f1"]
+            if low > 0 or high < 0:
+                sides["is better than" if low > 0 else "is worse than"].append(f"{WHO[teller]} in {aspect}")
+    said = [f"By macro F1 on the test part the probe {side}: {', '.join(others)}." for side, others in sides.items() if others]
+    absent = {name: note["absent"] for name, note in metrics["baselines"].items() if note.get("absent")}
+    return [*said, *(f"Without {WHO[name]}: {reason}." for name, reason in absent.items())]
 
 
 def _aspect(name: str, figures: Mapping[str, Any]) -> AspectView:
@@ -61,5 +83,9 @@ def _aspect(name: str, figures: Mapping[str, Any]) -> AspectView:
         ", ".join(f"{layer} {pooling}" for layer, pooling in figures["places"]),
         figures["classifier"],
         "the test part" if part == "test" else "cross-validation by question",
-        [{"who": told, **figures[part][who]} for who, told in WHO.items()],
+        [
+            {"who": told, **figures[part][who], "difference": figures["differences"].get(who) if part == "test" else None}
+            for who, told in WHO.items()
+            if who in figures[part]
+        ],
     )

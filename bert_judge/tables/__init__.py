@@ -18,6 +18,7 @@ from bert_judge.tables.files import (
 )
 from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
 from bert_judge.tables.pair_schemas import ORDER_VERDICTS, PAIR_VERDICTS, PAIRS, PREFERENCES, PREFERRED, pair_id
+from bert_judge.tables.probe_schemas import TOLD
 from bert_judge.tables.rank_schemas import PAIR_AGREEMENT, PAIR_MEASURES, RANK_CORRELATIONS, RANKS
 from bert_judge.tables.schemas import (
     AGREEMENT,
@@ -76,6 +77,7 @@ __all__ = [
     "STUDENTS",
     "TASK",
     "THRESHOLDS",
+    "TOLD",
     "VERDICTS",
     "Column",
     "Schema",

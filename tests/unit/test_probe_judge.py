@@ -20,9 +20,22 @@ from bert_judge.labels import label_table
 from bert_judge.loops.samples import evaluate_samples
 from bert_judge.probes.extraction import Reader
 from bert_judge.probes.features import feature_table
-from bert_judge.training.probe.train import train_probe, values_of
+from bert_judge.training.probe.labels import values_of
+from bert_judge.training.probe.measure import measure_probe
+from bert_judge.training.probe.train import CHOICES, TOLD, train_probe
 
 ROWS, TRAIN = 48, 36
+NOTE = {
+    "rows": 30,
+    "held_out_rows": 6,
+    "weights": 1234,
+    "steps": 9,
+    "looks": 3,
+    "best_step": 6,
+    "held_out_f1": 0.5,
+    "seconds": 1.0,
+    "classes_told": {"correctness": [0, 1], "tone": [4]},
+}
 ASPECTS = {
     "correctness": {"head": "binary", "range": [0, 1], "good": None, "features": "f"},
     "tone": {"head": "ordinal", "range": [1, 4], "good": None, "features": "f"},
@@ -40,6 +53,17 @@ class Run(NamedTuple):
         parts = self.folder / "train.parquet", self.folder / "validation.parquet"
         states = [self.folder / "f" / "m" / "t.parquet"]
         train_probe({**self.spec, **changes}, *parts, {"f": states}, {"tiny": "rev"}, folder)
+
+    def measure(self, baselines: list[str], others: dict[str, pd.DataFrame], notes: dict[str, Any], folder: Path) -> dict[str, Any]:
+        """metrics.json of the probe beside these baselines."""
+        for name, told in others.items():
+            tables.write(told, folder / f"{name}.parquet", tables.TOLD, {})
+        for name, note in notes.items():
+            (folder / f"{name}.json").write_text(json.dumps(note), "utf-8")
+        told = [self.probe / TOLD, *(folder / f"{name}.parquet" for name in others)]
+        spec = {**self.spec, "baselines": baselines}
+        measure_probe(spec, self.probe / CHOICES, told, [folder / f"{name}.json" for name in notes], folder)
+        return json.loads((folder / "metrics.json").read_text("utf-8"))
 
     @property
     def probe(self) -> Path:
@@ -74,13 +98,42 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return made
 
 
-def test_the_folder_says_what_the_probe_is_worth(run: Run) -> None:
-    metrics = json.loads((run.probe / "metrics.json").read_text("utf-8"))["aspects"]
+def test_figures_and_card_say_what_the_probe_is_worth(run: Run, tmp_path: Path) -> None:
+    metrics = run.measure(["majority", "length"], {}, {}, tmp_path)["aspects"]
     assert set(metrics) == set(ASPECTS)
-    assert metrics["tone"]["classes"] == {"train": {"1": 12, "4": 24}, "test": {"1": 4, "4": 8}}
-    assert metrics["tone"]["test"]["probe"]["macro_f1"][0] > metrics["tone"]["test"]["majority"]["macro_f1"][0]
-    card = (run.probe / "README.md").read_text("utf-8")
+    tone = metrics["tone"]
+    assert tone["classes"] == {"train": {"1": 12, "4": 24}, "test": {"1": 4, "4": 8}}
+    assert tone["test"]["probe"]["macro_f1"][0] > tone["test"]["majority"]["macro_f1"][0]
+    better = tone["test"]["probe"]["macro_f1"][0] - tone["test"]["majority"]["macro_f1"][0]
+    assert tone["differences"]["majority"]["macro_f1"][0] == pytest.approx(better)
+    card = (tmp_path / "README.md").read_text("utf-8")
     assert "| tone | ordinal, 1 to 4 |" in card and "test part, never trained on" in card
+    assert "tone: the probe is better than majority" in card
+
+
+def test_other_baselines_stand_beside_the_probe(run: Run, tmp_path: Path) -> None:
+    test = tables.read(run.probe / TOLD, tables.TOLD).query("part == 'test' and teller == 'probe'")
+    perfect = test.assign(teller="lora", told=test["truth"])
+    notes = {"lora": NOTE, "prompted": {"absent": "it is an encoder"}}
+    asked = {"lora": perfect, "prompted": tables.empty(tables.TOLD)}
+    metrics = run.measure(["lora", "prompted"], asked, notes, tmp_path)
+    for figures in metrics["aspects"].values():
+        assert set(figures["test"]) == {"probe", "lora"} and set(figures["cross_validation"]) == {"probe"}
+        assert figures["test"]["lora"]["macro_f1"][0] == 1
+        assert figures["differences"]["lora"]["macro_f1"][2] <= 0
+    assert metrics["baselines"] == notes
+    card = (tmp_path / "README.md").read_text("utf-8")
+    assert "prompted is absent: it is an encoder." in card
+    assert "It tells one class only of tone." in card
+
+
+def test_a_baseline_that_tells_other_rows_is_refused(run: Run, tmp_path: Path) -> None:
+    test = tables.read(run.probe / TOLD, tables.TOLD).query("part == 'test' and teller == 'probe'").assign(teller="lora")
+    with pytest.raises(InputError, match="lora tells other rows than the probe"):
+        run.measure(["lora"], {"lora": test[1:]}, {"lora": NOTE}, tmp_path)
+    with pytest.raises(InputError, match=r"gone\.json: not readable"):
+        measure_probe({**run.spec, "baselines": []}, run.probe / CHOICES, [run.probe / TOLD], [tmp_path / "gone.json"], tmp_path)
+    assert not (tmp_path / "metrics.json").exists()
 
 
 def test_training_twice_gives_the_same_probe(run: Run, tmp_path: Path) -> None:

@@ -10,15 +10,19 @@ import numpy as np
 import pytest
 
 from bert_judge.errors import InputError
-from bert_judge.probes.metrics import measured
+from bert_judge.probes.metrics import difference, measured
 from bert_judge.report import pages, probe_views, words
 
 
 def figures(tested: bool = True) -> dict[str, Any]:
     truth, groups = np.array([0, 1, 1, 0]), np.array(["a", "a", "b", "b"])
-    told = {who: measured(truth, np.array([0, 1, 1, at]), groups) for who, at in (("probe", 0), ("majority", 1), ("length", 1))}
+    said = {who: np.array([0, 1, 1, at]) for who, at in (("probe", 0), ("majority", 1), ("lora", 1))}
+    said["lora"] = 1 - truth
+    told = {who: measured(truth, classes, groups) for who, classes in said.items()}
+    apart = {who: difference(truth, said["probe"], classes, groups) for who, classes in said.items() if who != "probe"}
     head = {"head": "binary", "range": [0, 1], "good": None}
-    return {"head": head, "places": [[3, "mean"]], "classifier": "forest", "cross_validation": told, "test": told if tested else {}}
+    made = {"head": head, "places": [[3, "mean"]], "classifier": "forest", "cross_validation": told}
+    return {**made, "test": told if tested else {}, "differences": apart if tested else {}}
 
 
 def written(path: Path, content: object) -> Path:
@@ -28,16 +32,24 @@ def written(path: Path, content: object) -> Path:
 
 @pytest.mark.parametrize(("tested", "part"), [(True, "the test part"), (False, "cross-validation by question")])
 def test_each_aspect_has_the_probe_beside_its_baselines(tmp_path: Path, tested: bool, part: str) -> None:
-    path = written(tmp_path / "metrics.json", {"aspects": {"<b>tone</b>": figures(tested)}})
+    notes = {"lora": {"rows": 4}, "prompted": {"absent": "it is an encoder"}}
+    path = written(tmp_path / "metrics.json", {"aspects": {"<b>tone</b>": figures(tested)}, "baselines": notes})
     [probe] = probe_views.view({"p": path})
     [aspect] = probe.aspects
     assert (aspect.part, aspect.head, aspect.told_from) == (part, "binary, 0 to 1", "3 mean")
-    assert [row["who"] for row in aspect.rows] == list(probe_views.WHO.values())
+    assert [row["who"] for row in aspect.rows] == [probe_views.WHO[who] for who in ("probe", "majority", "lora")]
+    assert probe.findings[-1] == "Without the backbone, asked directly: it is an encoder."
+    assert (f"is better than: {probe_views.WHO['lora']} in <b>tone</b>" in probe.findings[0]) == tested
     environment = pages.environment()
-    environment.globals |= {"bare_percent": words.bare_percent, "span": words.span}
+    environment.globals |= {
+        "bare_percent": words.bare_percent,
+        "span": words.span,
+        "points": words.points,
+        "points_span": words.points_span,
+    }
     page = environment.get_template("parts/probes.html.jinja").render(probes=[probe])
     assert "&lt;b&gt;tone&lt;/b&gt;" in page and "<b>tone" not in page
-    assert "100.0 <small>" in page
+    assert "100.0 <small>" in page and ("+100.0 <small>+100.0 to +100.0" in page) == tested
 
 
 @pytest.mark.parametrize("content", [{}, {"aspects": {"tone": {}}}, []])

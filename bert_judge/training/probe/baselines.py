@@ -13,7 +13,7 @@ from bert_judge.training.probe.classifiers import folds
 Told = dict[str, np.ndarray]
 
 
-def told_by_baselines(
+def told_without_model(
     rows: pd.DataFrame, classes: np.ndarray, groups: np.ndarray, learn: np.ndarray, test: np.ndarray, wanted: int, seed: int
 ) -> tuple[Told, Told]:
     """Baseline → classes told: for the training rows by the folds that did not learn from them, and for the test rows.

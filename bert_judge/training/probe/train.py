@@ -1,4 +1,4 @@
-"""The stage that makes a probe: a dataset and tables of hidden states in, a folder with everything about the probe out."""
+"""The stage that makes a probe: a dataset and tables of hidden states in, classifiers and what they tell of unseen rows out."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.probes import folder as folders
-from bert_judge.probes import heads
 from bert_judge.probes.features import FeatureTable
-from bert_judge.probes.metrics import measured
-from bert_judge.training.probe.baselines import told_by_baselines
-from bert_judge.training.probe.card import write_card
+from bert_judge.training.probe.baselines import told_without_model
 from bert_judge.training.probe.fitting import Aspect, Fitted, fit, predict
+from bert_judge.training.probe.labels import CROSS_VALIDATION, TEST, both_parts, known, told_table
 from bert_judge.training.probe.selection import Place
 
 log = logging.getLogger(__name__)
-# The aspect that any teacher gives: his verdict.
-CORRECTNESS = "correctness"
+# What was chosen in the training, by aspect, and the classes that the probe and those tell that need no model.
+CHOICES, TOLD = "choices.json", "told.parquet"
 
 
 class TrainingStates:
@@ -78,73 +76,57 @@ def train_probe(
     revisions: Mapping[str, str],
     folder: str | Path,
 ) -> None:
-    """Fit, measure and describe a probe.
+    """Fit a probe, and have it tell the rows that it has not learnt from.
 
     Args:
         spec: `Plan.probe_spec`.
         train: dataset table; all choices are made on it.
-        validation: dataset table, the test part: it is only measured on.
+        validation: dataset table, the test part: it is only told.
         features: set of hidden states → its tables, in the order of the spec's `tables`.
         revisions: backbone → revision.
-        folder: gets the classifiers, metrics.json, README.md and, last, probe.json.
+        folder: gets the classifiers, choices.json, told.parquet and, last, probe.json.
 
     Raises:
         InputError: an aspect has no labels, or too few to learn from.
     """
     folder = Path(folder)
-    parts = [tables.read(path, tables.DATASET) for path in (train, validation)]
-    rows, cut = pd.concat(parts, ignore_index=True), len(parts[0])
+    rows, cut = both_parts(train, validation)
     aspects: dict[str, folders.Told] = {}
-    metrics: dict[str, Any] = {}
+    choices: dict[str, Any] = {}
+    told: list[pd.DataFrame] = []
     for name, aspect in spec["aspects"].items():
         states = TrainingStates(features[aspect["features"]], rows, spec["tables"], spec["pooling"])
         head = {key: aspect[key] for key in ("head", "range", "good")}
-        fitted, metrics[name] = _aspect(name, head, states, rows, cut, spec)
+        fitted, choices[name], said = _aspect(name, head, states, rows, cut, spec)
         aspects[name] = folders.Told(head, aspect["features"], fitted.places, fitted.model)
-        log.info("%s: %s on %s, test %s", name, fitted.name, fitted.places, metrics[name]["test"]["probe"])
+        told += said
+        log.info("%s: %s on %s", name, fitted.name, fitted.places)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / folders.CARD).unlink(missing_ok=True)
-    with tables.atomic(folder / "metrics.json") as temporary:
-        temporary.write_text(json.dumps({"aspects": metrics}, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    write_card(folder, spec, metrics, revisions)
+    with tables.atomic(folder / CHOICES) as temporary:
+        temporary.write_text(json.dumps(choices, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    tables.write(pd.concat(told), folder / TOLD, tables.TOLD, spec, revisions)
     folders.save(folder, aspects, spec, revisions)
-
-
-def values_of(name: str, rows: pd.DataFrame) -> np.ndarray:
-    """The teacher's values of an aspect, shape (rows,), not a number where he gave none.
-
-    Raises:
-        InputError: he gave none at all.
-    """
-    values = rows["aspects"].map(lambda found: (found or {}).get(name, np.nan)).astype(float)
-    if name == CORRECTNESS and values.isna().all():
-        values = rows["label"].astype(float)
-    if values.isna().all():
-        known = sorted({aspect for found in rows["aspects"] for aspect in found or ()})
-        raise InputError(f"aspects.{name}: the teacher gives no such aspect; there are: {', '.join(known) or 'none'}")
-    return values.to_numpy()
 
 
 def _aspect(
     name: str, head: Mapping[str, Any], states: TrainingStates, rows: pd.DataFrame, cut: int, spec: Mapping[str, Any]
-) -> tuple[Fitted, dict[str, Any]]:
-    """The classifier of an aspect, and how well it and the baselines tell it: in the cross-validation, and on the test part.
+) -> tuple[Fitted, dict[str, Any], list[pd.DataFrame]]:
+    """The classifier of an aspect, what was chosen for it, and what it and the baselines without a model tell.
 
     Args:
         rows: training rows and, from `cut` on, test rows.
     """
-    values = values_of(name, rows)
-    known = np.flatnonzero(~np.isnan(values))
-    learn, test = known[known < cut], known[known >= cut]
-    classes = np.zeros(len(rows), int)
-    classes[known] = heads.classes_of(name, values[known], head)
-    groups = rows["question"].map(lambda question: tables.question_key(tables.question_stem(question))).to_numpy()
+    found = known(name, head, rows, cut)
+    learn, test, classes, groups = found.learn, found.test, found.classes, found.groups
     fitted, out_of_fold = fit(states, Aspect(name, head, learn, classes, groups), spec)
     beside = np.concatenate([states.at(place)[test] for place in fitted.places], axis=1)
-    cv, on_test = told_by_baselines(rows, classes, groups, learn, test, spec["folds"], spec["seed"])
-    cv["probe"] = out_of_fold
+    in_folds, on_test = told_without_model(rows, classes, groups, learn, test, spec["folds"], spec["seed"])
+    in_folds["probe"] = out_of_fold
     on_test["probe"] = predict(fitted, beside) if len(test) else np.zeros(0, int)
-    return fitted, {
+    told = [told_table(who, CROSS_VALIDATION, name, rows, learn, found, said) for who, said in in_folds.items()]
+    told += [told_table(who, TEST, name, rows, test, found, said) for who, said in on_test.items()]
+    choices = {
         "head": head,
         "classes": {"train": _counts(classes[learn]), "test": _counts(classes[test])},
         "classifier": fitted.name,
@@ -152,10 +134,9 @@ def _aspect(
         "places": [list(place) for place in fitted.places],
         "choice_f1": fitted.inner_f1,
         "best_places": [[layer, pooling, round(score, 4)] for (layer, pooling), score in fitted.ranking[:10]],
-        "cross_validation": {who: measured(classes[learn], told, groups[learn]) for who, told in cv.items()},
-        "test": {who: measured(classes[test], told, groups[test]) for who, told in on_test.items()} if len(test) else {},
     }
+    return fitted, choices, told
 
 
 def _counts(classes: np.ndarray) -> dict[str, int]:
-    return {str(known): int((classes == known).sum()) for known in np.unique(classes)}
+    return {str(one): int((classes == one).sum()) for one in np.unique(classes)}

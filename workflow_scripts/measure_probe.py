@@ -1,0 +1,16 @@
+"""Figures of a probe beside those of its baselines."""
+
+import json
+from pathlib import Path
+
+from bert_judge.logs import job_log
+from bert_judge.training.probe.measure import measure_probe
+
+with job_log(snakemake.log[0]):
+    measure_probe(
+        json.loads(snakemake.params.spec),
+        snakemake.input.choices,
+        snakemake.input.told,
+        snakemake.input.notes,
+        Path(snakemake.output.metrics).parent,
+    )

@@ -1,0 +1,25 @@
+"""What a baseline tells of the test part of a probe."""
+
+import json
+
+from bert_judge import gpus
+from bert_judge.config import BaselineTraining
+from bert_judge.logs import job_log
+from bert_judge.shards import work_folder
+
+with job_log(snakemake.log[0]):
+    gpus.check(snakemake.resources)
+    from bert_judge.training.probe.tell import tell_test_part
+
+    spec = json.loads(snakemake.params.spec)
+    settings = snakemake.config["judges"][spec["judge"]].get("baseline_training", {})
+    tell_test_part(
+        spec,
+        snakemake.input.train,
+        snakemake.input.validation,
+        snakemake.input.backbone,
+        snakemake.output.told,
+        snakemake.output.note,
+        work_folder(snakemake.output.told),
+        {key: value for key, value in settings.items() if key in BaselineTraining.run_time},
+    )
