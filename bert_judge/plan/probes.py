@@ -35,7 +35,7 @@ class ProbeSpecs(Names):
             spec = {
                 "backbone": probe.backbone,
                 "revision": probe.revision,
-                "prompt": _filled(probe.prompt, aspect, entry.meaning),
+                "prompt": filled(probe.prompt, aspect, entry.meaning),
                 "poolings": probe.stored,
                 "max_length": probe.max_length,
                 "precision": probe.precision,
@@ -99,7 +99,7 @@ class ProbeSpecs(Names):
         return {**self.probe_spec(judge), "baselines": list(self.probe(judge).baselines)}
 
 
-def _filled(template: str, name: str, meaning: str | None) -> str:
+def filled(template: str, name: str, meaning: str | None) -> str:
     """A prompt whose {aspect}, if it has one, says what is judged; the other fields stay."""
     told = f"{name}: {meaning}" if meaning else name
     return template.replace("{aspect}", told.replace("{", "{{").replace("}", "}}"))

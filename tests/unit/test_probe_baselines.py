@@ -201,7 +201,7 @@ PROBED = {
         "teacher": {"kind": "simulated", "flip": 0.0},
         "p": {"kind": "probe", "dataset": "d", "aspects": {"correctness": {"range": [0, 1]}}},
     },
-    "datasets": {"d": {"teacher": "teacher"}},
+    "datasets": {"d": {"teacher": "teacher", "tasks": ["facts_train"]}},
     "score_with": ["p"],
 }
 
