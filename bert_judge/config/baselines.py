@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from bert_judge.config.blocks import Block, Share
-from bert_judge.config.students import Lora
+from bert_judge.config.tuning import Lora
 
 Baseline = Literal["majority", "length", "fine_tuned", "lora", "prompted"]
 # Told without a model, when the probe is fitted; the others load the backbone, in a job each.
