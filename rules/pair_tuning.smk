@@ -24,7 +24,7 @@ rule tune_pair_judge:
         mem_mb=memory_of_base,
         # It goes on from its last checkpoint: more memory helps, more time does not.
         runtime=720,
-        gpu=1,
+        gpu=gpus_to_tune,
     params:
         spec=spec_of(PLAN.tuned_judge_spec),
         stage_version=plan.STAGE_VERSIONS["tuned_judge"],

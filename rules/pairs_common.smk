@@ -77,6 +77,11 @@ def pair_manifest_of(wildcards):
     return f"results/prepared/judge-{wildcards.judge}.json"
 
 
+def gpus_to_tune(wildcards):
+    """GPUs that fit a tuned judge together."""
+    return PLAN.gpus_to_tune(wildcards.judge)
+
+
 def gpus_of_pair_judge(wildcards):
     """GPUs over which a language model that compares is spread."""
     return PLAN.gpus_of_pair_judge(wildcards.judge)

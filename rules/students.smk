@@ -72,7 +72,7 @@ rule train_student:
         mem_mb=memory_of_base,
         # It goes on from its last checkpoint: more memory helps, more time does not.
         runtime=720,
-        gpu=1,
+        gpu=gpus_to_teach,
     params:
         spec=spec_of(PLAN.student_spec),
         stage_version=plan.STAGE_VERSIONS["student"],

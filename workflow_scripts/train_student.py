@@ -11,8 +11,16 @@ from bert_judge.shards import work_folder
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
     from bert_judge.students.train import train_student
+    from bert_judge.tuning import launching
 
     folder, spec = Path(snakemake.output.manifest).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["models"][spec["recipe"]].get("training", {})
-    run_time = {key: value for key, value in settings.items() if key in Tuning.run_time}
-    train_student(spec, snakemake.input.filtered, snakemake.input.base, folder, work_folder(folder), run_time)
+    asked = {
+        "spec": spec,
+        "filtered": snakemake.input.filtered,
+        "base": snakemake.input.base,
+        "folder": folder,
+        "work_folder": work_folder(folder),
+        "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
+    }
+    launching.run(train_student, asked, settings.get("accelerate"))

@@ -11,8 +11,16 @@ from bert_judge.shards import work_folder
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
     from bert_judge.training.pair_tuning import tune_pair_judge
+    from bert_judge.tuning import launching
 
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("tuning", {})
-    run_time = {key: value for key, value in settings.items() if key in Tuning.run_time}
-    tune_pair_judge(spec, list(snakemake.input.pairs), snakemake.input.base, folder, work_folder(folder), run_time)
+    asked = {
+        "spec": spec,
+        "pairs": list(snakemake.input.pairs),
+        "base": snakemake.input.base,
+        "folder": folder,
+        "work_folder": work_folder(folder),
+        "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
+    }
+    launching.run(tune_pair_judge, asked, settings.get("accelerate"))

@@ -23,7 +23,7 @@ class Lora(Block):
 class Tuning(Block):
     """How a language model is fitted to the texts that it shall write: a student to answers, a judge of pairs to scores."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"rows_at_once", "save_memory"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"rows_at_once", "save_memory", "accelerate"})
 
     method: Literal["lora", "full"] = "lora"
     """`lora`: low-rank matrices, merged into the weights at the end; `full`: all weights"""
@@ -41,6 +41,9 @@ class Tuning(Block):
     """texts of a step that are in memory together, a divisor of `batch_size`; left out: all"""
     save_memory: bool = False
     """compute activations anew in the backward pass instead of keeping them"""
+    accelerate: str | None = None
+    """configuration file of `accelerate`, such as `configs/accelerate/fsdp.yaml`: fit the model in as many processes as it says;
+    left out: in one"""
     weight_decay: float = Field(0.0, ge=0)
     """AdamW's weight decay"""
     max_length: int = Field(2048, ge=16)

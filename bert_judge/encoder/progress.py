@@ -25,12 +25,13 @@ class Speed(TrainerCallback):
         model: in training.
         tokens: of the whole run, padding not counted.
         dtype: that it computes in.
+        devices: that compute together.
     """
 
-    def __init__(self, model: PreTrainedModel, tokens: int, dtype: torch.dtype) -> None:
+    def __init__(self, model: PreTrainedModel, tokens: int, dtype: torch.dtype, devices: int = 1) -> None:
         self.tokens = tokens
         weights = sum(module.weight.numel() for module in model.modules() if isinstance(module, torch.nn.Linear))
-        self.most = hardware.matmul_rate(next(model.parameters()).device, dtype) / (6 * weights)
+        self.most = devices * hardware.matmul_rate(hardware.best_device(), dtype) / (6 * weights)
         self.first, self.started = 0, time.monotonic()
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:

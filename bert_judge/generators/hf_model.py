@@ -35,13 +35,14 @@ class LoadedModel:
     pad: int
 
 
-def load(name: str, settings: Mapping[str, Any], folder: Path) -> LoadedModel:
+def load(name: str, settings: Mapping[str, Any], folder: Path, spread: bool = True) -> LoadedModel:
     """Load a model onto the accelerators there are, else onto the CPU.
 
     Args:
         name: the model's name in the configuration, for messages.
         settings: uses `dtype` and `trust_remote_code`.
         folder: weights, configuration and tokenizer.
+        spread: False leaves it on the CPU, for whoever places it then.
 
     Raises:
         InputError: the folder does not hold a whole causal language model that transformers knows, or memory is too small.
@@ -56,7 +57,7 @@ def load(name: str, settings: Mapping[str, Any], folder: Path) -> LoadedModel:
             **common,
             dtype=number_format(settings["dtype"]),
             # Spreads a model that is larger than one accelerator over all of them.
-            device_map="auto" if torch.cuda.is_available() else None,
+            device_map="auto" if spread and torch.cuda.is_available() else None,
             output_loading_info=True,
         )
     except torch.OutOfMemoryError as error:

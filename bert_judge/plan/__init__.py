@@ -12,7 +12,7 @@ from bert_judge.config import files as config_files
 from bert_judge.config import parse
 from bert_judge.errors import ConfigError
 from bert_judge.plan import faults as plan_faults
-from bert_judge.plan import pair_faults, student_faults
+from bert_judge.plan import launches, pair_faults, student_faults
 from bert_judge.plan.names import ATTACKS
 from bert_judge.plan.probes import ProbeSpecs
 from bert_judge.plan.ranks import RankSpecs
@@ -72,7 +72,8 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     data = _data_folder(raw)
     path_faults = plan_faults.of_paths(raw, data)
     faults += [*plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
-    faults += [fault for part in (plan_faults, pair_faults, student_faults) for fault in part.of_fit(config)] if config else []
+    parts = (plan_faults, pair_faults, student_faults, launches)
+    faults += [fault for part in parts for fault in part.of_fit(config)] if config else []
     if config is None or path_faults:
         # The rest of the checks reads the files of a sound configuration.
         raise ConfigError(faults)

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bert_judge.config import LocalModel, PairSet, PairwiseJudge
-from bert_judge.plan import meetings
+from bert_judge.plan import launches, meetings
 from bert_judge.plan.names import Names, Spec
 from bert_judge.plan.specs import ASKED, dump
 
@@ -160,6 +160,10 @@ class PairSpecs(Names):
                 "model": asked,
             },
         }
+
+    def gpus_to_tune(self, judge: str) -> int:
+        """GPUs that fit a tuned judge together."""
+        return launches.processes_of(self.pair_judge(judge).tuning)
 
     def gpus_of_pair_judge(self, judge: str) -> int:
         """GPUs over which its model is spread."""

@@ -8,6 +8,7 @@ from bert_judge import model_keys
 from bert_judge.config import LocalModel, StudentModel
 from bert_judge.config.students import CONTROLS
 from bert_judge.model_keys import Student
+from bert_judge.plan import launches
 from bert_judge.plan.names import Spec
 from bert_judge.plan.specs import ASKED, Specs, dump
 
@@ -70,6 +71,12 @@ class StudentSpecs(Specs):
             "families": {task: self.family(task) for task in sorted(self.config.filters[student.filter].tasks)},
             "filter": self.filtered_spec(student.filter, student.keep),
         }
+
+    def gpus_to_teach(self, model: str) -> int:
+        """GPUs that fit a student together."""
+        entry = self.models[model]
+        assert isinstance(entry, StudentModel)
+        return launches.processes_of(entry.training)
 
     def students_spec(self) -> Spec:
         """Which students are compared, and with which models."""

@@ -16,6 +16,7 @@ from bert_judge.prepare import load_manifest
 from bert_judge.students.card import write_card
 from bert_judge.students.examples import encode
 from bert_judge.tuning.fitting import tune
+from bert_judge.tuning.launching import processes
 from bert_judge.tuning.saving import MANIFEST, METRICS, save, write_json
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ def train_student(
     if rows.empty:
         raise InputError(f"{filtered}: no answer to learn from; filter other answers")
     settings = Tuning.model_validate({**spec["training"], **(run_time or {})})
-    loaded = hf_model.load(name, spec["settings"], manifest.path)
+    loaded = hf_model.load(name, spec["settings"], manifest.path, spread=processes() == 1)
     encoder = PromptEncoder(name, loaded.tokenizer, *(spec["settings"][key] for key in ("system", "thinking", "reasoning_end")))
     longest = min(settings.max_length, loaded.window or settings.max_length)
     records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
@@ -56,6 +57,9 @@ def train_student(
     # Other rows or another spec must not go on from this run's checkpoints.
     progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
     model, figures = tune(loaded, examples, settings, progress)
+    if model is None:
+        # Another process writes what all of them made.
+        return
     made = save(name, model, loaded.tokenizer, folder, spec["settings"]["trust_remote_code"], (MANIFEST, METRICS))
     metrics = {"answers": len(examples), "left_out": left_out, "training": figures}
     write_json(folder / METRICS, metrics)

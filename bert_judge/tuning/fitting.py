@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,10 @@ from bert_judge.config import Tuning
 from bert_judge.encoder.fitting import arguments, batch_order, last_checkpoint
 from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed
+from bert_judge.errors import InputError
 from bert_judge.generators.hf_model import LoadedModel
 from bert_judge.tuning.examples import Example
+from bert_judge.tuning.launching import processes
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +33,10 @@ IGNORED = -100
 
 def tune(
     loaded: LoadedModel, examples: Sequence[Example], settings: Tuning, work_folder: str | Path
-) -> tuple[Any, dict[str, float]]:
+) -> tuple[Any | None, dict[str, float]]:
     """Fit a model to answers; the loss is the mean over the tokens of answers, never of prompts.
+
+    Of several processes that were launched together each computes its part of every step.
 
     Args:
         loaded: its model is changed.
@@ -39,29 +45,60 @@ def tune(
         work_folder: keeps the run's progress; a run that finds progress there goes on from it.
 
     Returns:
-        The model with what it learnt merged into its weights, in the number format in which it came, and figures of the run.
+        The model with what it learnt merged into its weights, in the number format in which it came, and figures of the run. None
+        for the model in all processes but the first.
+
+    Raises:
+        InputError: a step's rows cannot be shared out among the processes.
     """
-    work_folder = Path(work_folder)
+    work_folder, together = Path(work_folder), processes()
+    if settings.batch_size % ((settings.rows_at_once or 1) * together):
+        raise InputError(
+            f"batch_size {settings.batch_size} must be a multiple of rows_at_once times the {together} processes of accelerate"
+        )
     order = batch_order([len(example) for example in examples], settings)
     steps = math.ceil(len(order) / settings.batch_size)
     dtype = next(loaded.model.parameters()).dtype
+    blank = partial(_blank, type(loaded.model), loaded.model.config, loaded.model.generation_config, settings)
     model = _adapted(loaded.model, settings)
-    speed = Speed(model, sum(len(examples[place]) for place in order), best_dtype(best_device()))
-    more = {"weight_decay": settings.weight_decay, **({"gradient_checkpointing": True} if settings.save_memory else {})}
+    at_once = settings.rows_at_once or settings.batch_size // together
+    more = {
+        "per_device_train_batch_size": at_once,
+        "gradient_accumulation_steps": settings.batch_size // (at_once * together),
+        "weight_decay": settings.weight_decay,
+        **({"gradient_checkpointing": True} if settings.save_memory else {}),
+    }
+    # First of all: among several processes it gives each its device.
+    told = arguments(settings, work_folder, steps, **more)
+    speed = Speed(model, sum(len(examples[place]) for place in order), best_dtype(best_device()), together)
     trainer = Trainer(
         model=model,
-        args=arguments(settings, work_folder, steps, **more),
+        args=told,
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, loaded.pad),
         callbacks=[speed, SaveBeforeTheEnd()],
     )
     trainer.remove_callback(PrinterCallback)
-    with stopping.sigterm_waits():
-        result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
-        if trainer.state.global_step < trainer.state.max_steps:
-            stopping.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
-    figures = {"steps": result.global_step, **speed.figures(trainer.state), "loss": result.training_loss}
-    return _merged(model, settings, dtype), figures
+    # One of several that stopped on its own would leave the others waiting for it.
+    with stopping.sigterm_waits() if together == 1 else nullcontext():
+        loss = _trained(trainer, work_folder)
+    figures = {"steps": trainer.state.global_step, **speed.figures(trainer.state), "loss": loss}
+    whole = model if together == 1 else _gathered(trainer, blank)
+    return None if whole is None else _merged(whole, settings, dtype), figures
+
+
+def _trained(trainer: Trainer, work_folder: Path) -> float:
+    """Train to the end, from the last checkpoint on where there is one; the mean loss of what was done here.
+
+    Raises:
+        SystemExit: SIGTERM came; what was done is saved.
+    """
+    with trainer.args.main_process_first():
+        checkpoint = last_checkpoint(work_folder)
+    result = trainer.train(resume_from_checkpoint=checkpoint)
+    if trainer.state.global_step < trainer.state.max_steps:
+        stopping.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
+    return result.training_loss
 
 
 def _adapted(model: Any, settings: Tuning) -> Any:
@@ -81,6 +118,23 @@ def _adapted(model: Any, settings: Tuning) -> Any:
             r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear", task_type="CAUSAL_LM"
         ),
     )
+
+
+def _blank(kind: type, config: Any, generation_config: Any, settings: Tuning) -> Any:
+    """A model of the same shape as the one in training, on the CPU and with no weights worth keeping."""
+    model = kind(config)
+    model.generation_config = generation_config
+    return _adapted(model, settings)
+
+
+def _gathered(trainer: Trainer, blank: Callable[[], Any]) -> Any | None:
+    """What several processes fitted, put together in the first of them, whichever way its weights were shared out."""
+    weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+    if not trainer.is_world_process_zero():
+        return None
+    model = blank()
+    model.load_state_dict(weights)
+    return model
 
 
 def _merged(model: Any, settings: Tuning, dtype: torch.dtype) -> Any:
