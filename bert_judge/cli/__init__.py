@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from bert_judge import __version__
-from bert_judge.cli import exchange
+from bert_judge.cli import exchange, making
 from bert_judge.cli.serve import serve as serve_command
 from bert_judge.errors import InputError
 
@@ -45,6 +45,9 @@ app.command()(exchange.predict)
 app.command("import")(exchange.import_)
 app.command()(exchange.export)
 app.command()(exchange.push)
+app.command()(making.generate)
+app.command()(making.label)
+app.command()(making.train)
 app.command("serve")(serve_command)
 
 tasks_app = typer.Typer(cls=_Group, help="The tasks that a configuration may name.", no_args_is_help=True)

@@ -12,8 +12,9 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         "-j",
-        help="A judge's folder, a trained judge of results/judges, a checkpoint of the hub (owner/name), or a rule: exact_match, "
-        "contains, token_f1, rouge_l_recall, rouge_l_f, math_verify. Several allowed. Left out: the only trained judge, or a rule.",
+        help="A judge's folder, a trained judge of results/judges, one of a configuration (FILE.yaml:NAME), a checkpoint "
+        "of the hub (owner/name), or a rule: exact_match, contains, token_f1, rouge_l_recall, rouge_l_f, math_verify. "
+        "Several allowed. Left out: the only trained judge, or a rule.",
     ),
 ]
 Threshold = Annotated[float | None, typer.Option(min=0, max=1, help="Lowest score that counts as correct; the judge's own.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,9 @@ SECONDS_BETWEEN_LINES = 10.0
 SHOWN_MODELS, SHOWN_REASONS = 40, 3
 
 
+Load = Callable[[], Sequence[which_judge.Chosen]]
+
+
 @dataclass(frozen=True)
 class Request:
     """What the command line asked for; see `exchange.score`."""
@@ -42,10 +45,14 @@ class Request:
     columns: Mapping[str, str] = field(default_factory=dict)
     prefix: str = ""
     force: bool = False
+    suffix: str = ".scored"
 
 
-def score(request: Request) -> None:
+def score(request: Request, load: Load | None = None) -> None:
     """Judge a file and say what came out.
+
+    Args:
+        load: gives the judges, once the file is known to make sense; those that the request names when left out.
 
     Raises:
         InputError: the file, its columns, the judge or the output make no sense; nothing was written.
@@ -53,15 +60,15 @@ def score(request: Request) -> None:
     # Whoever names columns means the file's rows, whatever wrote them.
     framework = None if request.columns else frameworks.detect(request.file)
     if framework is None or framework in frameworks.ROWS:
-        output = request.output or request.file.with_suffix(f".scored{request.file.suffix}")
+        output = request.output or request.file.with_suffix(f"{request.suffix}{request.file.suffix}")
         source = open_rows(request.file)
         # All that can be told at once, before a judge is loaded.
         check_output(source, output, request.force)
     else:
-        output = request.output or request.file.with_suffix(".scored.jsonl")
+        output = request.output or request.file.with_suffix(f"{request.suffix}.jsonl")
         source = _imported(request, framework, output)
     reader = _reader(source, framework, request)
-    judges = load_judges(request.judges, request.threshold)
+    judges = load() if load else load_judges(request.judges, request.threshold)
     with _progress() as tell:
         tally = score_file(source, reader, output, judges, request.prefix, request.force, tell)
     _report(tally, output)

@@ -42,12 +42,16 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "model": ("model", "model_name"),
     "task": ("task", "task_name"),
 }
+# A verdict on the row, for those who learn from it; a file that `label` or `score` wrote has one too.
+LABEL = ("label", "labels", "human_label", "is_correct", "label_score", "score")
 # "answer" is what the model said in one file and what is right in another.
 EITHER = ("answer", "answers")
 NEEDED = ("references", "candidate")
 
 
-def guess(path: Path, columns: Sequence[str], told: Mapping[str, str], needed: Sequence[str] = NEEDED) -> dict[str, str]:
+def guess(
+    path: Path, columns: Sequence[str], told: Mapping[str, str], needed: Sequence[str] = NEEDED, labelled: bool = False
+) -> dict[str, str]:
     """Part → column of the file.
 
     Args:
@@ -55,6 +59,7 @@ def guess(path: Path, columns: Sequence[str], told: Mapping[str, str], needed: S
         columns: names of its columns.
         told: part → column, as far as the user said; these are not guessed.
         needed: parts that must be found.
+        labelled: look for a `label` too.
 
     Raises:
         InputError: a column that was named is not there, a part has no column or several, or a column has two parts.
@@ -63,12 +68,12 @@ def guess(path: Path, columns: Sequence[str], told: Mapping[str, str], needed: S
         if column not in columns:
             raise InputError(f"{path}: no column {column!r} for the {part}; there are {_listed(columns)}")
     found = dict(told)
-    for part in SPELLINGS:
-        if part not in found and (spelt := _spelt(path, part, columns)):
+    for part, names in {**SPELLINGS, **({"label": LABEL} if labelled else {})}.items():
+        if part not in found and (spelt := _spelt(path, part, columns, names)):
             found[part] = spelt
     if missing := [part for part in needed if part not in found]:
         either = [name for name in columns if _plain(name) in EITHER and name not in found.values()]
-        if len(missing) > 1 or len(either) != 1:
+        if len(missing) > 1 or len(either) != 1 or missing[0] not in NEEDED:
             raise InputError(
                 f"{path}: no telling which column holds the {missing[0]}; say --{missing[0]} COLUMN; there are {_listed(columns)}"
             )
@@ -79,10 +84,10 @@ def guess(path: Path, columns: Sequence[str], told: Mapping[str, str], needed: S
     return found
 
 
-def _spelt(path: Path, part: str, columns: Sequence[str]) -> str | None:
+def _spelt(path: Path, part: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
     """The one column with a name of this part; none for a part that is not there."""
-    spelt = [name for name in columns if _plain(name) in SPELLINGS[part]]
-    first = [name for name in spelt if _plain(name) == SPELLINGS[part][0]]
+    spelt = [name for name in columns if _plain(name) in names]
+    first = [name for name in spelt if _plain(name) == names[0]]
     if len(spelt) > 1 and len(first) != 1:
         raise InputError(f"{path}: the {part} may be in the column {' or '.join(map(repr, spelt))}; say --{part} COLUMN")
     return next(iter(first or spelt), None)

@@ -1,4 +1,4 @@
-"""What a user calls a judge: a folder, a judge of this run, a rule's name, a checkpoint on the hub; nothing at all."""
+"""What a user calls a judge: a folder, one of this run or of a configuration, a rule, a checkpoint on the hub; nothing at all."""
 
 from __future__ import annotations
 
@@ -84,6 +84,12 @@ def _load(name: str, threshold: float | None, judges: Path) -> Chosen:
     if name in RULES:
         settings = {**RULES[name], **({} if threshold is None else {"threshold": threshold})}
         return Chosen(name, tables.canonical(settings), LexicalJudge(settings))
+    if name.lower().rpartition(":")[0].endswith((".yaml", ".yml")):
+        # Only here, because it brings the configuration's classes.
+        from bert_judge.scoring import configured
+
+        file, _, own = name.rpartition(":")
+        return Chosen(own, *configured.from_file(Path(file), own, threshold, judges.parent))
     if (judges / name / "judge.json").is_file():
         return _encoder(name, judges / name, threshold, judges.parent / ".work" / "encoders" / name)
     if Path(name).expanduser().is_dir():
@@ -91,7 +97,10 @@ def _load(name: str, threshold: float | None, judges: Path) -> Chosen:
         return _encoder(folder.resolve().name, folder, threshold)
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         there = ", ".join([*RULES, *trained(judges)])
-        raise InputError(f"--judge {name}: no such folder, rule or hub checkpoint (owner/name); there are: {there}")
+        raise InputError(
+            f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
+            f"there are: {there}"
+        )
     # Only here, because local judges need nothing of the hub's client.
     from bert_judge import hub
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import yaml
-from framework_files import FIXTURES, jsonl
+from framework_files import jsonl
 from huggingface_hub.repocard_data import model_index_to_eval_results
 from test_cli import SPEC, standings_row
 from typer.testing import CliRunner, Result
@@ -97,12 +95,6 @@ def test_lm_eval_results_have_the_harness_own_keys(tmp_path: Path, scored: Path)
     assert document["higher_is_better"] == {"gsm8k_test": {"acc": True}} and document["model_name"] == "org/m"
 
 
-def test_lm_eval_itself_prints_the_table_of_an_export(tmp_path: Path, scored: Path) -> None:
-    utils = pytest.importorskip("lm_eval.utils")
-    [path] = exported(tmp_path, scored, "lm_eval").glob("org__m/results_*.json")
-    assert "gsm8k_test" in utils.make_table(json.loads(path.read_text("utf-8")))
-
-
 def test_a_model_index_is_what_the_hub_reads(tmp_path: Path, scored: Path) -> None:
     path = exported(tmp_path, scored, "model_index") / "org__m" / "model-index.yaml"
     name, [result] = model_index_to_eval_results(yaml.safe_load(path.read_text("utf-8"))["model-index"])
@@ -157,32 +149,6 @@ def test_scores_for_inspect_leave_the_undecided_unscored(tmp_path: Path, scored:
     assert [(line["id"], line["epoch"], line["value"]) for line in lines] == [("q1", 1, "C"), ("q1", 2, "I"), ("q1", 1, "C")]
     nameless = jsonl(tmp_path / "n.jsonl", [{"references": "a", "candidate": "a", "verdict": "correct", "score": 1, "reason": ""}])
     assert "no column 'id' with the samples' ids" in run("export", nameless, "--to", "inspect", "-o", tmp_path / "x").stderr
-
-
-def test_inspect_takes_the_verdicts_on_its_own_log(tmp_path: Path) -> None:
-    """Round trip: a log, our verdicts on it, and the log rescored with them by inspect."""
-    pytest.importorskip("inspect_ai")
-    log = FIXTURES / "inspect" / "capitals.eval"
-    assert run("score", log, "-o", tmp_path / "scored.jsonl", "--judge", "contains").exit_code == 0
-    scores = exported(tmp_path, tmp_path / "scored.jsonl", "inspect").rename(tmp_path / "scores.jsonl")
-    code = (
-        # The log names its model, which inspect must know.
-        "import sys\nsys.path.insert(0, sys.argv[3])\nimport capitals\n"
-        "from inspect_ai import score\nfrom inspect_ai.log import read_eval_log\n"
-        "from inspect_ai.scorer import precomputed_scores\n"
-        "log = score(read_eval_log(sys.argv[1]), precomputed_scores(sys.argv[2], on_missing='error'), action='overwrite')\n"
-        "print(sorted((s.id, s.epoch, s.scores['precomputed_scores'].value) for s in log.samples))\n"
-        "print(log.results.scores[0].metrics['accuracy'].value)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(log), str(scores), str(log.parent)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-    )
-    told, accuracy = done.stdout.strip().splitlines()[-2:]
-    assert told == "[('austria', 1, 'I'), ('austria', 2, 'I'), ('france', 1, 'C'), ('france', 2, 'C')]" and accuracy == "0.5"
 
 
 def test_answers_become_requests_for_a_teachers_verdicts(tmp_path: Path) -> None:

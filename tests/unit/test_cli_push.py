@@ -60,17 +60,6 @@ def test_transformers_alone_gives_the_raw_scores(tmp_path: Path, architecture: s
     )
 
 
-@pytest.mark.parametrize("architecture", ["bert", "eurobert"])
-def test_a_cross_encoder_gives_the_raw_scores(tmp_path: Path, architecture: str) -> None:
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    judge = trained(tmp_path, architecture, features=True)
-    assert run("push", "judge", "-o", "published").exit_code == 0
-    pairs = [hub_folder.texts(judge, *row) for row in zip(*ROWS, strict=True)]
-    encoder = sentence_transformers.CrossEncoder(str(tmp_path / "published"), device="cpu")
-    found = encoder.predict(pairs, apply_softmax=True, show_progress_bar=False)[:, 1]
-    np.testing.assert_allclose(found, judge.explain(*map(list, ROWS)).raw, atol=1e-5)
-
-
 def test_the_code_in_the_card_runs(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     assert run("push", "judge", "-o", "published").exit_code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,9 @@ def test_second_files_have_ids_once(tmp_path: Path) -> None:
     nameless = jsonl(tmp_path / "other.jsonl", [{"reference": "a"}])
     with pytest.raises(InputError, match="no column of ids; there must be one of custom_id"):
         read(path, "openai_batch", Beside(nameless))
+
+
+def test_without_inspect_its_logs_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    with pytest.raises(InputError, match="needs inspect_ai; pip install inspect_ai"):
+        read(tmp_path / "a.eval", "inspect")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import subprocess
@@ -106,36 +105,3 @@ def test_the_metric_of_the_harness_judges_all_documents_at_once() -> None:
     assert items[0] == ("q", ["Paris"], "It is Paris")
     assert lm_eval_metric.accuracy(items, "contains") == 0.5
     assert math.isnan(lm_eval_metric.accuracy([], "contains")) and math.isnan(lm_eval_metric.accuracy(items[2:], "contains"))
-
-
-# --- the programs themselves ---
-
-
-def test_the_harness_scores_with_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("lm_eval")
-    monkeypatch.chdir(ROOT)
-    command = ["-m", "lm_eval", "run", "--model", "dummy", "--tasks", "judged_sums", "--include_path", "examples/lm_eval"]
-    run(*command, "--output_path", tmp_path / "out", HF_HOME=str(tmp_path / "home"), BERT_JUDGE="contains")
-    [path] = (tmp_path / "out").rglob("results_*.json")
-    # Its model without weights says "lol" to everything, which is right once.
-    assert json.loads(path.read_text("utf-8"))["results"]["judged_sums"]["bert_judge,none"] == 0.5
-
-
-def test_inspect_scores_with_a_judge(tmp_path: Path) -> None:
-    pytest.importorskip("inspect_ai")
-    code = (
-        "import sys\nsys.path[:0] = sys.argv[1:3]\nimport capitals as told\n"
-        "from inspect_task import capitals\nfrom inspect_ai import eval\n"
-        "[log] = eval(capitals('contains'), model='told/answers', log_dir=sys.argv[3], display='none')\n"
-        "print(log.status, log.results.scores[0].name, log.results.scores[0].metrics['accuracy'].value)"
-    )
-    fixtures = ROOT / "tests" / "fixtures" / "frameworks" / "inspect"
-    done = run("-c", code, ROOT / "examples", fixtures, tmp_path / "logs")
-    assert done.stdout.strip().splitlines()[-1] == "success bert_judge 0.5"
-
-
-def test_trl_trains_on_a_judges_scores(tmp_path: Path) -> None:
-    pytest.importorskip("trl")
-    model = tiny_models.causal_lm(tmp_path / "model")
-    done = run(ROOT / "examples" / "trl_reward.py", model, "token_f1")
-    assert 0 <= float(done.stdout.strip().splitlines()[-1].removeprefix("mean reward: ")) <= 1

@@ -1,0 +1,103 @@
+"""`bert-judge generate`: a language model's answers to a file of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+import yaml
+
+from bert_judge import shards, tables
+from bert_judge.cli import import_files
+from bert_judge.cli.label import model_block
+from bert_judge.cli.train import found_columns
+from bert_judge.errors import InputError
+from bert_judge.logs import job_log
+from bert_judge.scoring.score_file import work_folder
+
+NEEDED = ("question", "references")
+BACKENDS = ("hf", "vllm")
+# What the names of `tables.CANDIDATES` mean; a reason is a judge's in files for `score`.
+SCHEMA = pa.schema(
+    [
+        ("question", pa.string()),
+        ("references", pa.list_(pa.string())),
+        ("candidate", pa.string()),
+        ("model", pa.string()),
+        ("attempt", pa.int32()),
+        ("status", pa.string()),
+        ("failure", pa.string()),
+        ("reasoning", pa.string()),
+        ("prompt_tokens", pa.int32()),
+        ("completion_tokens", pa.int32()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for; see `making.generate`."""
+
+    file: Path
+    output: Path
+    model: str
+    server: str | None
+    backend: str
+    style: str
+    family: str
+    block: Mapping[str, Any]
+    columns: Mapping[str, str]
+    show: bool
+    force: bool
+
+
+def generate(request: Request) -> None:
+    """Ask a model and write its answers.
+
+    Raises:
+        InputError: the file, its columns, the model or the output make no sense.
+    """
+    if request.backend not in BACKENDS:
+        raise InputError(f"--backend {request.backend}: there is no such; there are: {', '.join(BACKENDS)}; or name a --server")
+    columns = found_columns(request.file, request.columns, NEEDED)
+    from bert_judge.plan.names import word_of
+    from bert_judge.small_runs import configurations
+
+    name = word_of(request.model)
+    block = {**model_block(request.model, request.server, request.backend), **request.block}
+    raw = configurations.generation(request.file, columns, request.family, name, block, request.style)
+    if request.show:
+        typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
+        return
+    _check_output(request)
+    typer.echo("; ".join(f"{part}: {column!r}" for part, column in columns.items()), err=True)
+    with job_log(None, offline=False):
+        from bert_judge.small_runs.generate import generate as generate_it
+
+        work = work_folder(request.output)
+        made = pq.read_table(generate_it(raw, name, work)).to_pylist()
+        rows = [{**row, "failure": row["reason"]} for row in made]
+        with tables.atomic(request.output) as temporary, import_files.writer(request.output, temporary, SCHEMA) as write:
+            write([{column: row[column] for column in SCHEMA.names} for row in rows])
+    failed = sum(row["status"] == "error" for row in rows)
+    if not failed:
+        # Else the next call finds what is there, and asks for the rest.
+        shards.clear(work)
+    again = f"; {failed} failed, see the column failure; repeat with --force to ask for these again" if failed else ""
+    typer.echo(f"{request.output}: {len(rows):,} answers of {name}{again}")
+
+
+def _check_output(request: Request) -> None:
+    output = request.output
+    import_files.writer(output, output)
+    if output.is_dir() or not output.parent.is_dir():
+        raise InputError(f"{output}: is a folder, or its folder does not exist; name a file in one that does")
+    if output.resolve() == request.file.resolve():
+        raise InputError(f"{output}: is the file that is read; name another with -o")
+    if output.exists() and not request.force:
+        raise InputError(f"{output}: is there already; add --force to write over it, or name another with -o")

@@ -1,0 +1,64 @@
+"""`bert-judge label`: a teacher's verdicts on a file of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bert_judge.cli.score import Request, score
+from bert_judge.errors import InputError
+from bert_judge.logs import quiet_libraries
+from bert_judge.scoring import which_judge
+from bert_judge.scoring.which_judge import Chosen
+
+# Before the names of the new columns: `train` knows its labels by it.
+PREFIX = "label_"
+NAME = "teacher"
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """Who labels.
+
+    Attributes:
+        judge: a judge of a configuration; or
+        model: a language model, on this machine or, with a
+        server: behind an address.
+        reasoning: as of a judge of kind llm.
+    """
+
+    judge: str | None
+    model: str | None
+    server: str | None
+    reasoning: bool
+
+
+def label(file: Path, output: Path | None, teacher: Teacher, columns: Mapping[str, str], force: bool) -> None:
+    """Write the file's rows with the teacher's verdicts; see `exchange.score`, which does the same under other names.
+
+    Raises:
+        InputError: as `score`; or no teacher, or two.
+    """
+    if (teacher.judge is None) == (teacher.model is None):
+        raise InputError("who labels? Give --teacher MODEL, with --server or without, or --judge FILE.yaml:NAME")
+    if teacher.judge is not None and teacher.server is not None:
+        raise InputError("--server belongs to --teacher; a judge of a configuration has its server there")
+    score(Request(file, output, columns=columns, prefix=PREFIX, force=force, suffix=".labelled"), lambda: [_chosen(teacher)])
+
+
+def _chosen(teacher: Teacher) -> Chosen:
+    quiet_libraries()
+    if teacher.judge is not None:
+        [chosen] = which_judge.choose([teacher.judge])
+        return chosen
+    from bert_judge.scoring import configured
+
+    block = {"kind": "llm", "model": model_block(teacher.model or "", teacher.server, "hf"), "reasoning": teacher.reasoning}
+    return Chosen(NAME, *configured.of_block(block, NAME, None, which_judge.JUDGES.parent))
+
+
+def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:
+    """A language model's block of a configuration."""
+    return {"generator": backend, "model": model} if server is None else {"generator": "openai", "model": model, "base_url": server}

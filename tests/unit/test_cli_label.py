@@ -1,0 +1,134 @@
+"""`bert-judge label`, and judges of a configuration in `score`: verdicts of prompted models on a stranger's file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_models
+from chat_server import ChatServer, serving
+from test_cli_score import read, run, write
+
+from bert_judge.generators import patience
+from bert_judge.importers import column_names
+
+ROWS: list[dict[str, Any]] = [
+    {"question": "Capital of France?", "gold": "Paris", "response": "It is Paris.", "n": 1},
+    {"question": "Größe?", "gold": "大", "response": "大", "n": 2},
+    {"question": "Empty?", "gold": "x", "response": None, "n": 3},
+]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    monkeypatch.setattr(patience, "FIRST_WAIT", 0.01)
+    with serving() as made:
+        made.reply = {"message": {"content": "correct"}}
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    return write(tmp_path / "answers.csv", ROWS)
+
+
+def test_a_model_behind_a_server_labels_a_file(answers: Path, tmp_path: Path, server: ChatServer) -> None:
+    command = ("label", answers, "--teacher", "big", "--server", server.url, "--no-reasoning")
+    done = run(*command)
+    assert done.exit_code == 0, done.output
+    before, after = read(answers), read(tmp_path / "answers.labelled.csv")
+    assert [{name: row[name] for name in old} for old, row in zip(before, after, strict=True)] == before
+    assert [row["label_verdict"] for row in after] == ["correct", "correct", "incorrect"]
+    assert [row["label_score"] for row in after] == ["1.0", "1.0", "0.0"] and after[2]["label_reason"] == "empty answer"
+    # An empty answer needs no model; and nothing is asked twice.
+    assert len(server.seen) == 2 and server.seen[0]["model"] == "big"
+    assert run(*command, "--force").exit_code == 0 and len(server.seen) == 2
+    found = column_names.guess(answers, list(after[0]), {}, ("label",), labelled=True)
+    assert found["label"] == "label_score"
+
+
+def test_a_server_that_is_down_gives_no_label(answers: Path, tmp_path: Path, server: ChatServer) -> None:
+    server.refuse = "400"
+    assert run("label", answers, "--teacher", "big", "--server", server.url).exit_code == 0
+    assert [row["label_verdict"] for row in read(tmp_path / "answers.labelled.csv")][:2] == ["invalid", "invalid"]
+    server.refuse = ""
+    assert run("label", answers, "--teacher", "big", "--server", server.url, "--force", "--no-reasoning").exit_code == 0
+    assert [row["label_score"] for row in read(tmp_path / "answers.labelled.csv")][:2] == ["1.0", "1.0"]
+
+
+def test_a_model_on_this_machine_labels_a_file(answers: Path, tmp_path: Path) -> None:
+    model = tiny_models.causal_lm(tmp_path / "model", window=4096)
+    done = run("label", answers, "--teacher", model, "--no-reasoning", "-o", "out.csv")
+    assert done.exit_code == 0, done.output
+    assert {row["label_verdict"] for row in read(tmp_path / "out.csv")} <= {"correct", "incorrect"}
+
+
+def config(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_score_takes_judges_of_a_configuration(answers: Path, tmp_path: Path, server: ChatServer) -> None:
+    block = json.dumps({"generator": "openai", "model": "big", "base_url": server.url})
+    # Judges alone are enough of a configuration.
+    config(
+        tmp_path / "judges.yaml",
+        f"judges:\n  strict: {{kind: lexical, metric: exact_match}}\n  big: {{kind: llm, model: {block}, reasoning: false}}\n"
+        "  people: {kind: simulated}\n",
+    )
+    done = run("score", answers, "--judge", "judges.yaml:strict", "--judge", "judges.yaml:big", "--judge", "contains")
+    assert done.exit_code == 0, done.output
+    after = read(tmp_path / "answers.scored.csv")
+    assert [row["strict_verdict"] for row in after] == ["incorrect", "correct", "invalid"]
+    assert [row["big_verdict"] for row in after] == ["correct", "correct", "incorrect"]
+    assert "contains_verdict" in after[0]
+    one = run("predict", "Paris", "-r", "Paris", "--judge", "judges.yaml:strict")
+    assert one.stdout.startswith("correct")
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ("judges.yaml:nobody", "judges.yaml:nobody: the file has no such judge; there are: people, broken"),
+        ("judges.yaml:broken", "judges.broken"),
+        ("nothing.yaml:big", "nothing.yaml: no such file"),
+        ("list.yaml:big", "a configuration is a mapping of keys"),
+        ("nowhere", "judge of a configuration (FILE.yaml:NAME)"),
+    ],
+)
+def test_judges_that_are_not_there(answers: Path, tmp_path: Path, told: str, says: str) -> None:
+    config(tmp_path / "judges.yaml", "judges: {people: {kind: simulated}, broken: {kind: lexical, metric: exact}}")
+    config(tmp_path / "list.yaml", "- judges")
+    done = run("score", answers, "--judge", told)
+    assert done.exit_code == 1 and says in done.stderr, done.stderr
+    assert not (tmp_path / "answers.scored.csv").exists()
+
+
+def test_a_judge_that_only_a_run_has(answers: Path, tmp_path: Path) -> None:
+    config(tmp_path / "judges.yaml", "judges: {people: {kind: simulated}}")
+    done = run("score", answers, "--judge", "judges.yaml:people")
+    assert done.exit_code == 1 and "of kind simulated, which judges the answers of a run only" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "who labels? Give --teacher MODEL"),
+        (("--teacher", "a", "--judge", "b.yaml:c"), "who labels?"),
+        (("--judge", "b.yaml:c", "--server", "http://localhost:1/v1"), "--server belongs to --teacher"),
+        (("--teacher", "./nowhere"), "no such folder"),
+        (("--teacher", "big", "--server", "localhost"), "base_url needs http:// or https://"),
+    ],
+)
+def test_teachers_that_make_no_sense(answers: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    done = run("label", answers, *words)
+    assert done.exit_code == 1 and says in done.stderr, done.stderr
+    assert not (tmp_path / "answers.labelled.csv").exists()

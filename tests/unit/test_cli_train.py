@@ -1,0 +1,156 @@
+"""`bert-judge train`: a judge out of a file of labelled answers, whatever the file and however often it is killed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_models
+import yaml
+from test_cli_score import run, write
+
+from bert_judge.config import parse
+from bert_judge.judges.bert import BERTJudge
+from bert_judge.small_runs import train as small_run
+
+WORDS = ["Paris", "Größe", "東京", "42"]
+
+
+def rows(number: int = 60, **changes: Any) -> list[dict[str, Any]]:
+    """A right or a wrong answer to each of some questions."""
+    made = []
+    for at in range(number):
+        right, said = WORDS[at % 4], WORDS[(at + at % 2) % 4]
+        row = {"question": f"Question {at}?", "gold": right, "response": f"It is {said}.", "label": float(right == said)}
+        made.append({**row, "note": at, **changes})
+    return made
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def backbone(tmp_path: Path) -> Path:
+    return tiny_models.encoder(tmp_path / "tiny")
+
+
+def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
+    file = write(tmp_path / "labelled.csv", [*rows(), *rows(2, label=None)])
+    before = file.read_bytes()
+    done = run("train", file, "-o", "mine", "--backbone", backbone, "--epochs", "0.2", "--seed", "3")
+    assert done.exit_code == 0, done.output
+    assert "label: 'label'" in done.stderr and "Against labels on" in done.stdout and "contains" in done.stdout
+    judge = BERTJudge(tmp_path / "mine")
+    assert 0 <= judge.predict(["Question 1?"], ["Paris"], ["It is Paris."])[0] <= 1
+    assert {"README.md", "metrics.json", "judge.json"} <= {path.name for path in (tmp_path / "mine").iterdir()}
+    spec = json.loads((tmp_path / "mine" / "judge.json").read_text("utf-8"))["spec"]
+    assert (spec["backbone"], spec["training"]["epochs"], spec["training"]["seed"]) == (str(backbone), 0.2, 3)
+    # Nothing is left of the work, and the file is what it was.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["labelled.csv", "mine", "tiny"]
+    assert file.read_bytes() == before
+    scored = run("score", file, "--judge", "mine")
+    assert scored.exit_code == 0, scored.output
+
+
+def test_the_questions_that_measure_are_not_learnt(tmp_path: Path, backbone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learnt: list[str] = []
+    fit = BERTJudge.fit
+
+    def spied(self: BERTJudge, questions: list[str], *rest: Any) -> Any:
+        learnt.extend(questions)
+        return fit(self, questions, *rest)
+
+    monkeypatch.setattr(BERTJudge, "fit", spied)
+    measured: list[str] = []
+    judge = BERTJudge.judge
+
+    def seen(self: BERTJudge, asked: Any) -> Any:
+        measured.extend(row.question for row in asked)
+        return judge(self, asked)
+
+    monkeypatch.setattr(BERTJudge, "judge", seen)
+    # Every question twice: with another answer, and once more in other letters.
+    again = [row | {"response": "no idea", "label": 0} for row in rows()]
+    file = write(tmp_path / "a.parquet", [*rows(), *again])
+    done = run("train", file, "-o", "mine", "--backbone", backbone, "--epochs", "0.1", "--test", "0.4")
+    assert done.exit_code == 0, done.output
+    assert set(learnt) and set(measured) and not set(learnt) & set(measured)
+    assert len(measured) == 2 * len(set(measured))
+
+
+def test_what_was_fitted_before_a_kill_is_not_fitted_again(tmp_path: Path, backbone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path / "a.jsonl", rows())
+    command = ("train", file, "-o", "mine", "--backbone", backbone, "--epochs", "1")
+    with monkeypatch.context() as broken:
+        broken.setattr(BERTJudge, "calibrate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        first = run(*command)
+    assert first.exit_code != 0 and "step 1 of" in first.stderr
+    assert list(small_run.work_folder(tmp_path / "mine").glob("training/*"))
+    second = run(*command)
+    assert second.exit_code == 0, second.output
+    assert "step 1 of" not in second.stderr
+    assert not small_run.work_folder(tmp_path / "mine").exists()
+
+
+def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", rows())
+    done = run("train", file, "-o", "mine", "--show-config", "--learning-rate", "0.0001")
+    config = parse(yaml.safe_load(done.stdout))
+    assert config.judges["mine"].training.learning_rate == 0.0001  # type: ignore[union-attr]
+    assert config.imports["answers"].columns.references == "gold" and config.gold == "labels"
+    (tmp_path / "mine.yaml").write_text(done.stdout, "utf-8")
+    checked = run("check", "mine.yaml")
+    assert checked.exit_code == 0, checked.output
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        ([], "a.csv: the file has no rows"),
+        (rows(4), "4 labelled questions, of which "),
+        (rows(label=1), "all 60 labels say the same"),
+        (rows(label=7), "row 1: column 'label' (label) is '7'"),
+        (rows(gold=""), "row 1: column 'gold' (references)"),
+        (rows(question=" "), "row 1: column 'question' (question) is empty"),
+        (
+            [{k: v for k, v in row.items() if k != "label"} for row in rows()],
+            "no telling which column holds the label; say --label",
+        ),
+        (
+            [{k: v for k, v in row.items() if k != "question"} | {"answer": "x"} for row in rows()],
+            "holds the question; say --question",
+        ),
+        ([row | {"labels": 1, "score": 1, "label": None} for row in rows()], "0 labelled questions"),
+        ([{"labels": 1, **{k: v for k, v in row.items() if k != "label"}, "score": 1} for row in rows()], "the label may be in"),
+    ],
+)
+def test_files_that_teach_nothing(tmp_path: Path, made: list[dict[str, Any]], says: str) -> None:
+    file = write(tmp_path / "a.csv", made) if made else tmp_path / "a.csv"
+    if not made:
+        file.write_text("question,gold,response,label\n", "utf-8")
+    done = run("train", file, "-o", "mine")
+    assert done.exit_code == 1 and says in done.stderr, done.stderr
+    assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
+    assert not (tmp_path / "mine").exists()
+
+
+def test_outputs_that_would_destroy_something(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", rows())
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "one.jpg").write_bytes(b"x")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "judge.json").write_text("{}", "utf-8")
+    for folder, says in (
+        ("photos", "holds something that is no judge"),
+        ("old", "holds a judge already; add --force"),
+        ("a.csv", "is a file; name a folder"),
+        ("contains", "a judge called 'contains' is measured beside it"),
+    ):
+        done = run("train", file, "-o", folder)
+        assert done.exit_code == 1 and says in done.stderr, done.stderr
+    assert (tmp_path / "old" / "judge.json").read_text("utf-8") == "{}"

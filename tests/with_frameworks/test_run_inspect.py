@@ -1,0 +1,77 @@
+"""inspect_ai itself: the logs it wrote and writes, a judge as its scorer, and its log rescored with our verdicts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from framework_files import FIXTURES, read
+from programs import ROOT, run
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
+from bert_judge.errors import InputError
+from bert_judge.importers import frameworks
+
+pytestmark = pytest.mark.framework("inspect_ai")
+
+
+def test_logs_that_inspect_wrote_itself() -> None:
+    answers, _ = read(FIXTURES / "inspect" / "capitals.eval", "inspect")
+    told = {(a.id, a.attempt): (a.question, a.references, a.candidate) for a in answers}
+    assert told == {("france", n): ("What is the capital of France?", ("Paris",), "It is Paris") for n in (0, 1)} | {
+        ("austria", n): ("Hauptstadt von Österreich?", ("Wien", "Vienna"), "Graz, glaube ich") for n in (0, 1)
+    }
+    assert {(a.model, a.task) for a in answers} == {("told/answers", "capitals")}
+    assert frameworks.detect(FIXTURES / "inspect" / "capitals.json") == "inspect"
+    assert sorted(read(FIXTURES / "inspect" / "capitals.json", "inspect")[0], key=str) == sorted(answers, key=str)
+    [planet], _ = read(FIXTURES / "inspect" / "planets.eval", "inspect")
+    assert (planet.question, planet.references) == ("Which planet is the largest?\n(A) Mars\n(B) Jupiter", ("B", "Jupiter"))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"{}"])
+def test_what_is_no_log_of_inspect(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.eval"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read(path, "inspect")
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_inspect_runs_and_its_log_is_imported(tmp_path: Path) -> None:
+    script = FIXTURES / "inspect" / "capitals.py"
+    subprocess.run([sys.executable, str(script), "logs", "eval"], cwd=tmp_path, capture_output=True, check=True)
+    logs = sorted((tmp_path / "logs").glob("*.eval"))
+    assert sorted(len(read(path, "inspect")[0]) for path in logs) == [1, 4]
+
+
+def test_inspect_scores_with_a_judge(tmp_path: Path) -> None:
+    code = (
+        "import sys\nsys.path[:0] = sys.argv[1:3]\nimport capitals as told\n"
+        "from inspect_task import capitals\nfrom inspect_ai import eval\n"
+        "[log] = eval(capitals('contains'), model='told/answers', log_dir=sys.argv[3], display='none')\n"
+        "print(log.status, log.results.scores[0].name, log.results.scores[0].metrics['accuracy'].value)"
+    )
+    done = run("-c", code, ROOT / "examples", FIXTURES / "inspect", tmp_path / "logs", folder=tmp_path)
+    assert done.splitlines()[-1] == "success bert_judge 0.5"
+
+
+def test_inspect_takes_the_verdicts_on_its_own_log(tmp_path: Path) -> None:
+    """Round trip: a log, our verdicts on it, and the log rescored with them by inspect."""
+    log, scored, scores = FIXTURES / "inspect" / "capitals.eval", tmp_path / "scored.jsonl", tmp_path / "scores.jsonl"
+    for command in (["score", log, "-o", scored, "--judge", "contains"], ["export", scored, "--to", "inspect", "-o", scores]):
+        result = CliRunner().invoke(app, [str(word) for word in command])
+        assert result.exit_code == 0, result.output
+    code = (
+        # The log names its model, which inspect must know.
+        "import sys\nsys.path.insert(0, sys.argv[3])\nimport capitals\n"
+        "from inspect_ai import score\nfrom inspect_ai.log import read_eval_log\n"
+        "from inspect_ai.scorer import precomputed_scores\n"
+        "log = score(read_eval_log(sys.argv[1]), precomputed_scores(sys.argv[2], on_missing='error'), action='overwrite')\n"
+        "print(sorted((s.id, s.epoch, s.scores['precomputed_scores'].value) for s in log.samples))\n"
+        "print(log.results.scores[0].metrics['accuracy'].value)"
+    )
+    told, accuracy = run("-c", code, log, scores, log.parent, folder=tmp_path).splitlines()[-2:]
+    assert told == "[('austria', 1, 'I'), ('austria', 2, 'I'), ('france', 1, 'C'), ('france', 2, 'C')]" and accuracy == "0.5"
