@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bert_judge import tables
 from bert_judge.errors import InputError
 from bert_judge.evaluation.statistics import proportion
 from bert_judge.importers import column_names
 from bert_judge.importers.streams import open_rows
+from bert_judge.scoring.tally import hashed
 
 VERDICTS = ("correct", "incorrect", "invalid")
 ALL_ROWS = "answers"
@@ -77,8 +81,9 @@ def _chosen(path: Path, judge: str | None, judges: list[str], likely: list[str])
 
 
 def _of_scored(path: Path, judge: str | None) -> list[Result]:
-    right: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    asked: dict[tuple[str, str], list[str]] = defaultdict(list)
+    # Nine bytes a row, so that a file may be of any length.
+    right: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
+    asked: dict[tuple[str, str], array[int]] = defaultdict(lambda: array("Q"))
     invalid: dict[tuple[str, str], int] = defaultdict(int)
     name = judge or "judge"
     for row in scored_rows(path, judge):
@@ -87,13 +92,14 @@ def _of_scored(path: Path, judge: str | None) -> list[Result]:
             invalid[key] += 1
         else:
             right[key].append(row["verdict"] == "correct")
-            asked[key].append(row["question"])
+            asked[key].append(hashed(row["question"]))
     found = []
     for key in sorted({*right, *invalid}):
-        share = proportion(right[key], asked[key])
-        n = len(right[key]) + invalid[key]
+        questions = np.frombuffer(asked[key], np.uint64)
+        share = proportion(np.frombuffer(right[key], bool), questions)
+        n = len(questions) + invalid[key]
         whole = (share.value, share.low, share.high, invalid[key] / n)
-        found.append(Result(*key, name, *whole, n, len(set(asked[key]))))
+        found.append(Result(*key, name, *whole, n, len(np.unique(questions))))
     if not found:
         raise InputError(f"{path}: holds no verdict; score a file with answers")
     return found

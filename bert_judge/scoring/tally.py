@@ -44,7 +44,7 @@ class Tally:
         self.rows += len(models)
         codes = [self.models.setdefault(model, len(self.models)) for model in models]
         self._model.append(np.array(codes, np.int16))
-        self._question.append(np.array([_hash(question) for question in questions], np.uint64))
+        self._question.append(np.array([hashed(question) for question in questions], np.uint64))
         verdicts = [[SKIPPED if label is None else CODES[label.verdict] for label in column] for column in labels]
         self._verdict.append(np.array(verdicts, np.int8).reshape(len(labels), len(models)))
         self.reasons.update(
@@ -69,5 +69,6 @@ class Tally:
         return sum(int((part[0] == SKIPPED).sum()) for part in self._verdict) if self.judges else 0
 
 
-def _hash(text: str) -> int:
+def hashed(text: str) -> int:
+    """64 bits of a question, to tell it from others: as good as the text and smaller."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

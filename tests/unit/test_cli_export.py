@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,34 @@ def scored(tmp_path: Path) -> Path:
         row | {"verdict": verdict, "score": score, "reason": "whole"} for row, (verdict, score) in zip(ROWS, VERDICTS, strict=True)
     ]
     return jsonl(tmp_path / "scored.jsonl", [*rows, ROWS[0] | {"verdict": None, "score": None, "reason": None}])
+
+
+# --- size ---
+
+EXPORT = """
+import sys
+from bert_judge.cli import app
+try:
+    app(sys.argv[1:])
+except SystemExit as end:
+    print(end.code, *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.parametrize("form", ["lm_eval", "inspect", "every_eval_ever_instances", "openai_batch"])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str) -> None:
+    peaks = []
+    for rows in (2_000, 22_000):
+        verdict = {"verdict": "correct", "score": 1.0, "reason": ""}
+        answers = ({**ROWS[0], "id": str(n), "question": f"{n}: {'a long question ' * 20}", **verdict} for n in range(rows))
+        path = jsonl(tmp_path / f"{rows}.jsonl", list(answers))
+        command = ["export", str(path), "--to", form, "-o", str(tmp_path / f"{rows}.{form}"), "--teacher", "big"]
+        done = subprocess.run([sys.executable, "-c", EXPORT, *command], capture_output=True, text=True, check=True)
+        code, peak = map(int, done.stdout.split()[-2:])
+        assert code == 0, done.stderr
+        peaks.append(peak)
+    # Kilobytes; the questions of the rows that the larger file has more take 6,400 as bytes, and twice that as Python objects.
+    assert peaks[1] - peaks[0] < 4_000
 
 
 @pytest.fixture

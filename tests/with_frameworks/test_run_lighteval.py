@@ -14,11 +14,17 @@ from programs import ROOT, run
 from bert_judge.importers import frameworks
 
 pytestmark = pytest.mark.framework("lighteval")
+# The program without its own tasks, one of which fetches a file from the network when it is imported.
+PROGRAM = (
+    "from lighteval.tasks.registry import Registry\n"
+    "Registry._load_from_files = Registry._load_from_subdirs = staticmethod(lambda *_: {})\n"
+    "from lighteval.__main__ import app\napp()"
+)
 
 
 def test_lighteval_scores_with_a_judge_and_its_details_are_imported(tmp_path: Path) -> None:
     model, out = tiny_models.causal_lm(tmp_path / "tiny"), tmp_path / "out"
-    command = ("-m", "lighteval", "accelerate", f"model_name={model},batch_size=2", "judged_sums|0", "--save-details")
+    command = ("-c", PROGRAM, "accelerate", f"model_name={model},batch_size=2", "judged_sums|0", "--save-details")
     options = ("--custom-tasks", "examples/lighteval_metric.py", "--output-dir", out)
     # `token_f1` has a verdict on any text of a model that knows nothing.
     run(*command, *options, folder=ROOT, HF_HOME=str(tmp_path / "home"), BERT_JUDGE="token_f1")
