@@ -80,7 +80,9 @@ def of_people(run: Run, epochs: float, max_length: int, without: Sequence[str] =
     made["judges"] = {name: entry for name, entry in made["judges"].items() if name in used}
     for entry in made["judges"].values():
         if "pairs" in entry:
-            entry |= {"max_length": max_length, "training": {**entry.get("training", {}), "epochs": epochs}}
+            # As many steps for each: copies of rows take the place of passes over them.
+            passes = epochs / (1 + entry.get("augment", {}).get("both_orders", 0))
+            entry |= {"max_length": max_length, "training": {**entry.get("training", {}), "epochs": passes}}
     return made
 
 
