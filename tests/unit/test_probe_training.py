@@ -58,6 +58,17 @@ def test_what_one_place_knows_is_found_there(spec: dict[str, Any], low: int, hig
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
+def test_a_rare_class_is_told_where_little_can_be_told() -> None:
+    """By the likeliest class alone a weak probe would tell the commonest one of every row."""
+    classes = (np.random.default_rng(5).random(ROWS) < 0.75).astype(int)
+    fitted, told = fitting.fit(Made(classes, strength=0.3), aspect(classes, BINARY), SETTINGS)
+    found = np.concatenate([Made(classes, strength=0.3).at(p) for p in fitted.places], axis=1)
+    assert set(told) == set(fitting.predict(fitted, found)) == {0, 1}
+    assert 0.2 < np.mean(told == 0) < 0.7
+    # The probabilities know the shares of the classes.
+    assert fitted.model.predict_proba(found)[:, 1].mean() == pytest.approx(classes.mean(), abs=0.05)
+
+
 def test_shuffled_labels_are_told_at_chance(binary: np.ndarray) -> None:
     """Were layers, components or settings chosen with a look at the held-out rows, this would be above chance."""
     shuffled = np.random.default_rng(3).permutation(binary)

@@ -87,8 +87,12 @@ def fit(states: States, aspect: Aspect, settings: Mapping[str, Any]) -> tuple[Fi
 
 
 def predict(fitted: Fitted, found: np.ndarray) -> np.ndarray:
-    """The class of each row of states, shape (n,)."""
-    return heads.decided(fitted.model.predict_proba(found), fitted.model.classes_)
+    """The class of each row of states, shape (n,): the classifier's own, to which all classes count alike.
+
+    The likeliest class by calibrated probabilities would be the commonest one of every row, where little can be told.
+    """
+    [calibrated] = fitted.model.calibrated_classifiers_
+    return calibrated.estimator.predict(found)
 
 
 def _fit_part(states: Kept, each: Part, ranking: Ranking, aspect: Aspect, settings: Mapping[str, Any]) -> Fitted:
