@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,9 +89,17 @@ def ways(options: argparse.Namespace) -> tuple[dict[str, Callable[[], np.ndarray
 def peak(options: argparse.Namespace, name: str, answer: Any) -> None:
     """Megabytes that a way needs above what its process holds before the first batch."""
     way = ways(options)[0][name]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # The peak begins anew here; `getrusage` would go on from that of the process which started this one.
+    Path("/proc/self/clear_refs").write_text("5", "ascii")
+    before = kilobytes("VmRSS")
     way()
-    answer.put((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000)
+    answer.put((kilobytes("VmHWM") - before) / 1000)
+
+
+def kilobytes(entry: str) -> int:
+    """An entry of Linux's account of this process."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{entry}:"))
 
 
 def main() -> None:
