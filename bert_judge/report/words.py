@@ -54,7 +54,7 @@ def span(low: Any, high: Any) -> str:
 
 def points(value: Any) -> str:
     """A difference of shares as `+3.1`, in percentage points."""
-    return f"{100 * value:+.1f}".replace("-", "−") if known(value) else NOTHING
+    return f"{100 * value:+z.1f}".replace("-", "−") if known(value) else NOTHING
 
 
 def points_span(low: Any, high: Any) -> str:
