@@ -43,7 +43,8 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
             for line in str(error).splitlines():
                 if path is not None:
                     log.error(line)
-                print(f"error: {line}", file=sys.stderr)
+                # In one write: several processes of a launched stage share this stream, and `print` ends a line in a second one.
+                sys.stderr.write(f"error: {line}\n")
             raise SystemExit(1) from error
         except Exception:
             log.exception("the job failed")

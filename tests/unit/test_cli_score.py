@@ -220,7 +220,11 @@ def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        (["nothing"], "--judge nothing: no such folder, rule or hub checkpoint (owner/name); there are: exact_match, contains"),
+        (
+            ["nothing"],
+            "--judge nothing: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
+            "there are: exact_match, contains",
+        ),
         (["./none"], "--judge ./none: no such folder"),
         (["contains", "contains"], "--judge: two judges are called 'contains'"),
     ],
