@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
-import yaml
-
-from bert_judge import __version__, tables
 from bert_judge.encoder.checkpoint import Card
+from bert_judge.training.readme import write_readme
 
 CURVES = "calibration.png"
 _CARD = """\
@@ -96,23 +92,5 @@ def write_model_card(
         dataset: spec of the dataset.
         summary: the dataset's summary.json.
     """
-    front_matter = {
-        "library_name": "transformers",
-        "pipeline_tag": "text-classification",
-        "base_model": card.backbone,
-        "tags": ["bert-judge", "evaluation", "answer-equivalence"],
-    }
-    template = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=False).from_string(_CARD)
-    text = template.render(
-        front_matter=yaml.safe_dump(front_matter, sort_keys=False),
-        name=name,
-        curves=CURVES,
-        version=__version__,
-        card=card,
-        metrics=metrics,
-        dataset=dataset,
-        summary=summary,
-        spec=json.dumps(card.spec, indent=2, ensure_ascii=False),
-    )
-    with tables.atomic(Path(folder) / "README.md") as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    shown = {"name": name, "curves": CURVES, "card": card, "metrics": metrics, "dataset": dataset, "summary": summary}
+    write_readme(folder, _CARD, card.backbone, "text-classification", "answer-equivalence", card.spec, **shown)

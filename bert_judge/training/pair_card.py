@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import jinja2
-import yaml
-
-from bert_judge import __version__, tables
 from bert_judge.encoder.checkpoint import Card
+from bert_judge.training.readme import write_readme
 
 READS = {
     "mirrored": "It reads A before B and B before A, and the difference counts: a swap mirrors its verdict exactly.",
@@ -68,26 +64,6 @@ def write_pair_card(folder: str | Path, name: str, card: Card, metrics: Mapping[
         metrics: on the held-out questions.
         rows: labelled pairs that it learnt from, made-up ones not counted.
     """
-    front_matter = {
-        "library_name": "transformers",
-        "pipeline_tag": "text-classification",
-        "base_model": card.backbone,
-        "tags": ["bert-judge", "evaluation", "pairwise-comparison"],
-    }
-    text = (
-        jinja2.Environment(undefined=jinja2.StrictUndefined)
-        .from_string(_CARD)
-        .render(
-            front_matter=yaml.safe_dump(front_matter, sort_keys=False),
-            name=name,
-            version=__version__,
-            card=card,
-            rows=rows,
-            sets=", ".join(f"`{name}`" for name in card.spec["pairs"]),
-            reads=READS[card.pairwise["compare"]],
-            metrics=metrics,
-            spec=json.dumps(card.spec, indent=2, ensure_ascii=False),
-        )
-    )
-    with tables.atomic(Path(folder) / "README.md") as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    sets = ", ".join(f"`{name}`" for name in card.spec["pairs"])
+    shown = {"name": name, "card": card, "rows": rows, "sets": sets, "reads": READS[card.pairwise["compare"]], "metrics": metrics}
+    write_readme(folder, _CARD, card.backbone, "text-classification", "pairwise-comparison", card.spec, **shown)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
-import yaml
-
-from bert_judge import __version__, tables
 from bert_judge.prepare import Manifest
+from bert_judge.training.readme import write_readme
 
 _CARD = """\
 ---
@@ -70,27 +66,13 @@ def write_tuned_card(
         rows: figures of the training: pairs, left_out, reasons, steps, loss.
     """
     tuning = spec["tuning"]
-    front_matter = {
-        "library_name": "transformers",
-        "pipeline_tag": "text-generation",
-        "base_model": base.repository,
-        "tags": ["bert-judge", "evaluation", "pairwise-comparison"],
+    shown = {
+        "name": spec["judge"],
+        "base": base,
+        "rows": rows,
+        "sets": ", ".join(f"`{name}`" for name in spec["pairs"]),
+        "method": f"LoRA of rank {tuning['lora']['rank']}, merged" if tuning["method"] == "lora" else "All weights",
+        "tuning": tuning,
+        "metrics": metrics,
     }
-    text = (
-        jinja2.Environment(undefined=jinja2.StrictUndefined)
-        .from_string(_CARD)
-        .render(
-            front_matter=yaml.safe_dump(front_matter, sort_keys=False),
-            name=spec["judge"],
-            version=__version__,
-            base=base,
-            rows=rows,
-            sets=", ".join(f"`{name}`" for name in spec["pairs"]),
-            method=f"LoRA of rank {tuning['lora']['rank']}, merged" if tuning["method"] == "lora" else "All weights",
-            tuning=tuning,
-            metrics=metrics,
-            spec=json.dumps(spec, indent=2, ensure_ascii=False),
-        )
-    )
-    with tables.atomic(folder / "README.md") as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_readme(folder, _CARD, base.repository, "text-generation", "pairwise-comparison", spec, **shown)
