@@ -63,7 +63,7 @@ def test_labels(tmp_path: Path, run: Workspace) -> None:
 def test_training(run: Workspace, finished: Workspace) -> None:
     for path in run.found("results/judges/encoder/*"):
         path.unlink()
-    run.kill_when(lambda: bool(run.found("results/.work/judges/encoder/*/checkpoint-*/trainer_state.json")))
+    run.kill_when(lambda: run.has_checkpoint("judges/encoder"))
     assert not run.found("results/judges/encoder/judge.json")
     resumed(run)
     assert "going on from step" in run.log("judges/encoder")

@@ -122,7 +122,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(school: Worksp
     student = "results/students/pupil-best-20"
     for name in own_tables("pupil-best-20"):
         (school.folder / name).unlink()
-    school.kill_when(lambda: bool(school.found("results/.work/students/pupil-best-20/*/checkpoint-*/trainer_state.json")))
+    school.kill_when(lambda: school.has_checkpoint("students/pupil-best-20"))
     assert not school.found(f"{student}/manifest.json")
     resumed(school)
     assert "going on from step" in school.log("students/pupil-best-20")

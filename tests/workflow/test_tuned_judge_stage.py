@@ -114,7 +114,7 @@ def test_killed_while_it_learns_and_then_finished(tuned: Workspace, tmp_path: Pa
     for path in (run.folder / FOLDER).iterdir():
         path.unlink()
     target = f"{FOLDER}/judge.json"
-    run.kill_when(lambda: bool(run.found("results/.work/judges/writer/*/checkpoint-*/trainer_state.json")), target)
+    run.kill_when(lambda: run.has_checkpoint("judges/writer"), target)
     assert not run.found(target)
     resumed(run, target)
     assert "going on from step" in run.log("judges/writer")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 import shutil
@@ -109,6 +111,14 @@ class Workspace:
 
     def found(self, pattern: str) -> list[Path]:
         return sorted(self.folder.glob(pattern))
+
+    def has_checkpoint(self, stage: str) -> bool:
+        """Whether a training has saved its state to the end: the file that comes last is there before it is whole."""
+        for path in self.found(f"results/.work/{stage}/*/checkpoint-*/trainer_state.json"):
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+                json.loads(path.read_text())
+                return True
+        return False
 
     def log(self, job: str) -> str:
         return (self.folder / "logs" / f"{job}.log").read_text()
