@@ -136,7 +136,8 @@ def shown(interval: Interval, sign: str = "") -> str:
 
 def preferences(results: Path, run: Run, name: str) -> pd.DataFrame:
     """The set's labelled pairs with the verdict and the consistency of each judge."""
-    frame = tables.read(results / f"pairs/{name}/imported.parquet", tables.PAIRS)[["pair_id", "sample_id", "label"]]
+    parts = [tables.read(path, tables.PAIRS) for path in sorted((results / "pairs" / name).glob("*.parquet"))]
+    frame = pd.concat(parts, ignore_index=True)[["pair_id", "sample_id", "label"]]
     frame = frame[frame["label"].notna()]
     for judge in run["pairs"][name]["judges"]:
         said = tables.read(results / f"labels/{judge}/pairs/{name}.parquet", tables.PREFERENCES)
