@@ -4,8 +4,9 @@
 
 People's pairs teach a small encoder nothing (benchmarks/pairwise_agreement.py), so swapping cannot show its worth there. These
 pairs are simulated: two answers to one question with its references in sight, labelled by the known truth. The encoders differ in
-the augmentation alone and take as many steps; one that is symmetric by construction stands beside them. Prints agreement, consistency
-and place bias with 95% intervals over questions, and the differences that swapping makes. What is done already is not done again.
+the augmentation alone and take as many steps; one that is symmetric by construction stands beside them. Prints agreement,
+consistency and place bias with 95% intervals over questions, and the differences that swapping makes. What is done already is not
+done again.
 """
 
 from __future__ import annotations
