@@ -6,7 +6,7 @@ Questions and references come from a second file, in the same order. A `scores.j
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from bert_judge.importers.json_items import items
 LIST = "item"
 
 
-def records(path: Path, questions: Sequence[Record], scores: Path | None) -> Iterator[tuple[str, Record]]:
+def records(path: Path, questions: Iterator[Record], scores: Path | None) -> Iterator[tuple[str, Record]]:
     """Answers with their questions as plain rows.
 
     Args:
@@ -30,9 +30,13 @@ def records(path: Path, questions: Sequence[Record], scores: Path | None) -> Ite
     """
     given = items(scores, LIST) if scores else iter(())
     for count, (row, said, score) in enumerate(zip_longest(questions, items(path, LIST), given)):
+        if row is None and said is None:
+            raise InputError(f"{scores}: has more scores than there are answers ({count}); give the scores of these answers")
         if row is None or said is None:
+            # What is left of the questions is counted for the message alone.
+            asked = count if row is None else count + 1 + sum(1 for _ in questions)
             raise InputError(
-                f"{path}: has {'more' if row is None else 'fewer'} answers than the references have questions ({len(questions)}); "
+                f"{path}: has {'more' if row is None else 'fewer'} answers than the references have questions ({asked}); "
                 "give the questions that were asked, in their order"
             )
         place, text = said

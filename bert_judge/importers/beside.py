@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 from bert_judge.errors import InputError
 from bert_judge.importers import column_names, values
 from bert_judge.importers.answers import Record, part
+from bert_judge.importers.on_disk import OnDisk
 from bert_judge.importers.streams import open_rows
 
 IDS = ("custom_id", "question_id", "sample_id", "id")
+CHUNK_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -30,42 +32,48 @@ class Beside:
     scores: Path | None = None
 
 
-def by_id(path: Path) -> dict[str, list[str]]:
+def by_id(path: Path) -> Mapping[str, list[str]]:
     """Id → right answers.
 
     Raises:
-        InputError: the file has no column of ids or of right answers, or an id is there twice.
+        InputError: the file has no column of ids or of right answers, a cell cannot be read, or an id is there twice.
     """
     rows = open_rows(path)
     name = next((name for name in IDS if name in rows.columns), None)
     if name is None:
         raise InputError(f"{path}: no column of ids; there must be one of {', '.join(IDS)}")
-    found: dict[str, list[str]] = {}
-    for place, record in _rows(path):
-        identity = values.text(record[name])
-        if identity in found:
-            raise InputError(f"{path}: {place}: the {name} {identity!r} is there twice; make the ids unique")
-        found[identity] = record["references"]
-    return found
+    return OnDisk(path, name, ((place, row["id"], row["references"]) for place, row in _rows(path, name)))
 
 
-def in_order(path: Path) -> list[Record]:
-    """Questions with their right answers, in the file's order."""
-    return [{"question": record["question"], "references": record["references"]} for _, record in _rows(path)]
+def in_order(path: Path) -> Iterator[Record]:
+    """Questions with their right answers, in the file's order.
+
+    Raises:
+        InputError: the file has no column of right answers, or a cell cannot be read; rows before that are given.
+    """
+    return (row for _, row in _rows(path))
 
 
-def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    """Place and record of each row, with `question` and `references` under these names."""
+def _rows(path: Path, identity: str | None = None) -> Iterator[tuple[str, Record]]:
+    """Place, and `question`, `references` and where it is named `id`, of each row.
+
+    Args:
+        identity: column of the ids.
+    """
     source = open_rows(path)
     columns = column_names.guess(path, source.columns, {}, needed=("references",))
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    for chunk in source.chunks(4096):
+
+    def right(told: Any) -> list[str]:
+        return values.texts(part(told, "text") if isinstance(told, Mapping) else told, source.format == "csv")
+
+    wanted: dict[str, tuple[str, Callable[[Any], Any]]] = {"references": (columns["references"], right)}
+    if "question" in columns:
+        wanted["question"] = (columns["question"], values.text)
+    if identity is not None:
+        wanted["id"] = (identity, values.text)
+    for chunk in source.chunks(CHUNK_ROWS):
         for place, record in zip(chunk.places, chunk.records, strict=True):
-            told = record.get(columns["references"])
-            try:
-                references = values.texts(part(told, "text") if isinstance(told, Mapping) else told, source.format == "csv")
-                question = values.text(record.get(columns["question"])) if "question" in columns else ""
-            except values.Unreadable as error:
-                raise InputError(f"{path}: {place}: {error}") from error
-            found.append((place, {**record, "question": question, "references": references}))
-    return found
+            row = {
+                name: values.meant(path, place, column, convert, record.get(column)) for name, (column, convert) in wanted.items()
+            }
+            yield place, {"question": "", **row}

@@ -100,7 +100,7 @@ def reader(path: Path, framework: str, second: Beside = Beside()) -> Reader:  # 
         case "mm_vet":
             return mm_vet.Reader(path)
         case "openai_batch":
-            return openai_batch.Reader(path, openai_batch.Asked(second.requests) if second.requests else None, references)
+            return openai_batch.Reader(path, openai_batch.asked(second.requests) if second.requests else {}, references)
         case "representation_judge":
             return representation_judge.Reader(path)
         case _:

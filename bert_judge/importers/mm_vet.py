@@ -16,6 +16,7 @@ from typing import Any
 from bert_judge.errors import InputError
 from bert_judge.importers import formats, values
 from bert_judge.importers.answers import Answer, Record
+from bert_judge.importers.on_disk import OnDisk
 from bert_judge.importers.streams import open_rows
 
 SAMPLE_KEYS = frozenset({"imagename", "question", "answer", "answer1_body"})
@@ -80,7 +81,8 @@ def records(path: Path, questions: Path | None) -> Iterator[tuple[str, Record]]:
         return
     if questions is None:
         raise InputError(f"{path}: holds answers alone; name MM-Vet's file of questions (mm-vet.json) with --references")
-    asked = dict(_members(questions))
+    members = enumerate(_members(questions), 1)
+    asked = OnDisk(questions, "question", ((f"item {number}", identity, member) for number, (identity, member) in members))
     for identity, said in _members(path):
         if not isinstance(said, str | None):
             raise InputError(f"{path}: {identity} is no text; this is a file of answers by id, not the questions themselves")

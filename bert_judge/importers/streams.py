@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 from bert_judge.errors import InputError
 from bert_judge.importers import formats
 
+# Of a column of a parquet file that are fetched at once.
+BUFFER_BYTES = 1 << 20
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -74,7 +77,8 @@ def open_rows(path: Path) -> RowFile:
 
 
 def _parquet(path: Path, rows: int) -> Iterator[Chunk]:
-    with pq.ParquetFile(path) as file:
+    # Otherwise a whole row group is fetched before its first row is given, and many writers put all rows into one.
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
         _check_names(path, file.schema_arrow.names)
         done, total = 0, file.metadata.num_rows
         for batch in file.iter_batches(batch_size=rows):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
 
+from bert_judge.errors import InputError
+
+T = TypeVar("T")
 RIGHT = frozenset({"correct", "true", "yes"})
 WRONG = frozenset({"incorrect", "false", "no"})
 NO_VERDICT = frozenset({"", "nan", "null", "none"})
@@ -15,6 +19,21 @@ NO_VERDICT = frozenset({"", "nan", "null", "none"})
 
 class Unreadable(ValueError):
     """A cell that makes no sense; the text says why and what would, and is the second half of an `InputError`."""
+
+
+def meant(path: Path, place: str, column: str, convert: Callable[[Any], T], value: Any) -> T:
+    """What one of the functions below makes of a cell.
+
+    Args:
+        path, place, column: where the cell is, for the message.
+
+    Raises:
+        InputError: it makes no sense.
+    """
+    try:
+        return convert(value)
+    except Unreadable as error:
+        raise InputError(f"{path}: {place}: column {column!r} {error}") from error
 
 
 def text(value: Any) -> str:

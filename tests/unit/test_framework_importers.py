@@ -151,6 +151,21 @@ def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
     assert (answer.question, answer.candidate) == ("Capital?", "Paris")
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"choices": 5}, "no answer"),
+        ({"choices": [{"message": {"content": {"a": 1}}}]}, "is {'a': 1}; give a text"),
+        ({"output": [5, {"type": "message", "content": [{"text": [1]}]}]}, "is [1]; give a text"),
+    ],
+)
+def test_a_response_of_another_form_is_counted(tmp_path: Path, body: dict[str, Any], says: str) -> None:
+    path = made(tmp_path, "openai_batch", [batch_response(response={"status_code": 200, "body": body})])
+    requests = jsonl(tmp_path / "input.jsonl", [batch_request(messages=5, metadata={"reference": "Paris"})])
+    answers, found = read(path, "openai_batch", Beside(requests=requests))
+    assert answers == [] and dict(found.unreadable) == {says: 1}
+
+
 def test_judgelm_has_several_answers_in_a_line(tmp_path: Path) -> None:
     answers, _ = read(made(tmp_path, "judgelm"), "judgelm")
     assert [(a.candidate, a.model, a.references, a.id) for a in answers] == [
@@ -193,7 +208,9 @@ def test_bert_as_a_judge_joins_lists_by_their_order(tmp_path: Path) -> None:
     [
         (["a", "b"], 1, None, "has more answers than the references have questions (1)"),
         (["a"], 2, None, "has fewer answers than the references have questions (2)"),
+        (["a"], 4, None, "has fewer answers than the references have questions (4)"),
         (["a", "b"], 2, [1], "has fewer scores (1) than there are answers"),
+        (["a", "b"], 2, [1, 0, 1], "has more scores than there are answers (2)"),
         (["a", ["b"]], 2, None, "item 2 is \"['b']\"; candidates.json is a list of texts"),
     ],
 )
@@ -208,11 +225,30 @@ def test_lists_that_do_not_fit_are_refused(
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("requests", "says"),
+    [
+        ([batch_request(), batch_request()], "line 2: the custom_id 'q3' is there twice; make the ids unique"),
+        ([batch_request() | {"custom_id": ["q3"]}], "line 1: column 'custom_id' is ['q3']; give a text"),
+        ([batch_request(metadata={"reference": {"a": 1}})], "line 1: column 'body.metadata.reference' is {'a': 1}; give a text"),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(tmp_path: Path, requests: list[Any], says: str) -> None:
+    path = made(tmp_path, "openai_batch")
+    told = jsonl(tmp_path / "input.jsonl", requests)
+    with pytest.raises(InputError) as caught:
+        read(path, "openai_batch", Beside(requests=told))
+    assert str(caught.value) == f"{told}: {says}"
+
+
 def test_second_files_have_ids_once(tmp_path: Path) -> None:
     path = made(tmp_path, "openai_batch")
     twice = jsonl(tmp_path / "gold.jsonl", [{"custom_id": "é", "reference": "a"}] * 2)
     with pytest.raises(InputError, match=r"line 2: the custom_id 'é' is there twice"):
         read(path, "openai_batch", Beside(twice))
+    odd = jsonl(tmp_path / "odd.jsonl", [{"custom_id": "a", "reference": "a"}, {"custom_id": {}, "reference": "a"}])
+    with pytest.raises(InputError, match=r"line 2: column 'custom_id' is \{\}; give a text"):
+        read(path, "openai_batch", Beside(odd))
     nameless = jsonl(tmp_path / "other.jsonl", [{"reference": "a"}])
     with pytest.raises(InputError, match="no column of ids; there must be one of custom_id"):
         read(path, "openai_batch", Beside(nameless))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -142,42 +142,6 @@ def test_columns_of_a_framework_are_plain_lists(tmp_path: Path) -> None:
     told = frameworks.columns(path, "judgelm", ["references", "model", "nothing"])
     assert pd.DataFrame(told.values).to_dict("list") == {"references": [["Paris"], ["Paris"]], "model": ["alpaca", "vicuna"]}
     assert told.places == ["line 1", "line 1"]
-
-
-# --- size ---
-
-COUNT = """
-import sys
-from pathlib import Path
-from bert_judge.importers import frameworks
-path, framework = Path(sys.argv[1]), sys.argv[2]
-found = frameworks.Found()
-for _ in frameworks.answers(frameworks.reader(path, framework), frameworks.records(path, framework), found):
-    pass
-print(found.answers, *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
-"""
-
-
-@pytest.mark.parametrize(
-    ("framework", "row"),
-    [
-        ("lm_eval", lm_eval_row()),
-        ("lighteval", lighteval_row()),
-        ("helm", helm_state()),
-        ("representation_judge", representation_row()),
-        ("judgelm", judgelm_row()),
-    ],
-)
-def test_memory_does_not_grow_with_the_file(tmp_path: Path, framework: str, row: Mapping[str, Any]) -> None:
-    peaks = []
-    for rows in (2_000, 12_000):
-        path = made(tmp_path / str(rows), framework, [row] * rows)
-        done = subprocess.run([sys.executable, "-c", COUNT, str(path), framework], capture_output=True, text=True, check=True)
-        answers, peak = map(int, done.stdout.split())
-        assert answers == rows * (2 if framework in ("lighteval", "judgelm") else 1)
-        peaks.append(peak)
-    # Kilobytes; ten thousand more rows would take twenty thousand as Python objects.
-    assert peaks[1] - peaks[0] < 8_000
 
 
 def test_the_workflow_can_list_models_without_the_heavy_libraries(tmp_path: Path) -> None:

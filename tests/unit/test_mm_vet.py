@@ -98,6 +98,10 @@ def test_answers_alone_and_broken_files_are_refused(tmp_path: Path) -> None:
         read(path, "mm_vet", beside)
     with pytest.raises(InputError, match="no such file"):
         read(path, "mm_vet", Beside(tmp_path / "none.json"))
+    twice = tmp_path / "twice.json"
+    twice.write_text('{"v1_0": {}, "v1_0": {}}', "utf-8")
+    with pytest.raises(InputError, match=r"twice\.json: item 2: the question 'v1_0' is there twice"):
+        read(path, "mm_vet", Beside(twice))
 
 
 def test_a_judge_of_single_answers_scores_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

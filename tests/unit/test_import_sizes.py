@@ -1,0 +1,138 @@
+"""`bert-judge import` of every kind of file takes no more memory for more rows, second files included."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from framework_files import (
+    batch_request,
+    batch_response,
+    document,
+    helm_state,
+    jsonl,
+    judgelm_row,
+    lighteval_row,
+    lm_eval_row,
+    made,
+    parquet,
+    representation_row,
+)
+
+IMPORT = """
+import sys
+from bert_judge.cli import app
+try:
+    app(sys.argv[1:])
+except SystemExit as end:
+    print(end.code, *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+# Folder and number of rows → what follows `bert-judge import`.
+Make = Callable[[Path, int], list[Any]]
+
+
+def text(number: int) -> str:
+    """Two thousand letters, which no other row has, and which do not compress well."""
+    return f"{number}: {random.Random(number).randbytes(1000).hex()}"
+
+
+def alone(framework: str, row: dict[str, Any]) -> Make:
+    """Files of a framework that need no other."""
+    return lambda folder, rows: [made(folder, framework, [row] * rows)]
+
+
+def openai_batch(folder: Path, rows: int) -> list[Any]:
+    names = [f"q{number}" for number in range(rows)]
+    requests = ({**batch_request(messages=text(n)), "custom_id": name} for n, name in enumerate(names))
+    references = ({"custom_id": name, "references": [text(n)]} for n, name in enumerate(names))
+    responses = made(folder, "openai_batch", [batch_response(custom_id=name) for name in names])
+    more = ["--requests", jsonl(folder / "input.jsonl", list(requests)), "--references"]
+    return [responses, *more, jsonl(folder / "gold.jsonl", list(references))]
+
+
+def bert_as_a_judge(folder: Path, rows: int) -> list[Any]:
+    questions = jsonl(folder / "task.jsonl", [{"question": text(n), "reference": "r"} for n in range(rows)])
+    scores = document(folder / "scores.json", [1] * rows)
+    return [made(folder, "bert_as_a_judge", ["Paris"] * rows), "--references", questions, "--scores", scores]
+
+
+def mm_vet_by_id(folder: Path, rows: int) -> list[Any]:
+    questions = {f"v1_{n}": {"imagename": "i", "question": text(n), "answer": "Paris"} for n in range(rows)}
+    return [made(folder, "mm_vet", ["Paris"] * rows), "--references", document(folder / "mm-vet.json", questions)]
+
+
+def mm_vet_samples(folder: Path, rows: int) -> list[Any]:
+    told = ({"imagename": "i", "question": text(n), "answer": "Paris", "answer1_body": "Lyon"} for n in range(rows))
+    return [jsonl(folder / "samples.jsonl", list(told))]
+
+
+def judgelm(folder: Path, rows: int) -> list[Any]:
+    references = jsonl(folder / "gold.jsonl", [{"question_id": n, "reference": {"text": text(n)}} for n in range(rows)])
+    samples = [judgelm_row(question_id=n, reference=None) for n in range(rows)]
+    return [made(folder, "judgelm", samples), "--references", references]
+
+
+def plain(ending: str) -> Make:
+    """Rows without a framework; those of the hub lie where its data sets are looked for first."""
+
+    def make(folder: Path, rows: int) -> list[Any]:
+        told = [{"question": text(n), "references": "Paris", "candidate": "Lyon", "model": "m"} for n in range(rows)]
+        path = folder / "owner" / "set" / f"train.{ending}"
+        path.parent.mkdir(parents=True)
+        if ending == "csv":
+            with path.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(told[0]))
+                writer.writeheader()
+                writer.writerows(told)
+            return [path]
+        return [{"jsonl": jsonl, "parquet": parquet}[ending](path, told)]
+
+    return make
+
+
+def of_the_hub(folder: Path, rows: int) -> list[Any]:
+    plain("parquet")(folder, rows)
+    return ["hf:owner/set"]
+
+
+MADE: dict[str, tuple[Make, str]] = {
+    "lm_eval": (alone("lm_eval", lm_eval_row()), "jsonl"),
+    "lighteval": (alone("lighteval", lighteval_row()), "csv"),
+    "helm": (alone("helm", helm_state()), "parquet"),
+    "representation_judge": (alone("representation_judge", representation_row()), "jsonl"),
+    "judgelm": (judgelm, "jsonl"),
+    "pairs of judgelm": (lambda folder, rows: [*judgelm(folder, rows), "--pairs"], "jsonl"),
+    "openai_batch": (openai_batch, "jsonl"),
+    "bert_as_a_judge": (bert_as_a_judge, "csv"),
+    "mm_vet by id": (mm_vet_by_id, "parquet"),
+    "samples of mm_vet": (mm_vet_samples, "jsonl"),
+    "rows as jsonl": (plain("jsonl"), "jsonl"),
+    "rows as csv": (plain("csv"), "csv"),
+    "rows as parquet": (plain("parquet"), "parquet"),
+    "rows of the hub": (of_the_hub, "jsonl"),
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="a process's peak is read from /proc")
+@pytest.mark.parametrize("kind", MADE)
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, kind: str) -> None:
+    make, ending = MADE[kind]
+    peaks = []
+    for rows in (2_000, 12_000):
+        folder = tmp_path / str(rows)
+        command = ["import", *map(str, make(folder, rows)), "-o", str(tmp_path / f"{rows}.{ending}")]
+        environment = os.environ | {"LOCAL_DATASETS_DIR": str(folder)}
+        done = subprocess.run([sys.executable, "-c", IMPORT, *command], env=environment, capture_output=True, text=True, check=True)
+        *_, code, peak = done.stdout.split()
+        assert code == "0", done.stderr
+        assert f": {rows * (2 if kind in ('lighteval', 'judgelm') else 1):,} " in done.stdout
+        peaks.append(int(peak))
+    # Kilobytes; of ten thousand more rows the texts alone take twenty thousand.
+    assert peaks[1] - peaks[0] < 8_000
