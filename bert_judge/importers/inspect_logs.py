@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +14,23 @@ from bert_judge.importers.answers import Answer, Record, Skipped, lettered
 
 ENDINGS = frozenset({".eval"})
 KEYS = frozenset({"eval", "plan", "samples"})
+# Samples that are read together, and parts of them that are not read: transcripts may take megabytes each.
+AT_ONCE = 256
+UNUSED = {"attachments", "events", "messages", "store"}
 
 
 def records(path: Path) -> Iterator[tuple[str, Record]]:
-    """The samples as plain objects, one at a time.
+    """The samples as plain objects, `AT_ONCE` at a time; those of a `.json` log are in memory together, in inspect's reader.
 
     Raises:
-        InputError: inspect_ai is not installed, or cannot read the file.
+        InputError: inspect_ai is not installed or too old, or cannot read the file.
     """
     log = _library()
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
         header = log.read_eval_log(str(path), header_only=True)
-        samples = log.read_eval_log_samples(str(path), all_samples_required=False)
-        for number, sample in enumerate(samples, 1):
+        for number, sample in enumerate(_samples(log, path, header.eval), 1):
             yield f"sample {number}", _plain(sample, header.eval)
     except (ValueError, OSError, EOFError, KeyError, RuntimeError) as error:
         raise InputError(f"{path}: inspect_ai cannot read it: {' '.join(str(error).split())[:200]}") from error
@@ -37,7 +41,27 @@ def _library() -> Any:
         import inspect_ai.log
     except ImportError as error:
         raise InputError("reading logs of inspect_ai needs inspect_ai; pip install inspect_ai") from error
+    if not hasattr(inspect_ai.log, "read_eval_log_samples_by_id"):
+        raise InputError("reading logs of inspect_ai needs a newer inspect_ai than the one here; pip install --upgrade inspect_ai")
     return inspect_ai.log
+
+
+def _samples(log: Any, path: Path, run: Any) -> Iterator[Any]:
+    """The samples that the log has of those that were to be run, in the run's order.
+
+    Inspect's own iterator over all samples reads the archive's list of members for each of them, here it is read once for several.
+    """
+    if run.dataset.sample_ids is None:
+        raise ValueError("it has no list of its samples; write it anew with inspect log convert")
+    planned = product(run.dataset.sample_ids, range(1, (run.config.epochs or 1) + 1))
+    while some := list(islice(planned, AT_ONCE)):
+        try:
+            yield from log.read_eval_log_samples_by_id(str(path), some, exclude_fields=UNUSED)
+        except IndexError:
+            # One of them is missing, as in the log of a run that was stopped.
+            for identity, epoch in some:
+                with suppress(IndexError):
+                    yield log.read_eval_log_sample(str(path), identity, epoch, exclude_fields=UNUSED)
 
 
 def _plain(sample: Any, run: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -257,4 +258,10 @@ def test_second_files_have_ids_once(tmp_path: Path) -> None:
 def test_without_inspect_its_logs_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     with pytest.raises(InputError, match="needs inspect_ai; pip install inspect_ai"):
+        read(tmp_path / "a.eval", "inspect")
+    old = ModuleType("inspect_ai")
+    old.log = ModuleType("inspect_ai.log")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "inspect_ai", old)
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", old.log)
+    with pytest.raises(InputError, match="needs a newer inspect_ai than the one here; pip install --upgrade inspect_ai"):
         read(tmp_path / "a.eval", "inspect")
