@@ -104,4 +104,7 @@ def _chart(rows: pd.DataFrame, judge: str) -> charts.Chart:
             }
         )
     axis = {"title": {"text": "percent of the answers kept"}, "range": [-2, 104], "ticksuffix": "%"}
-    return {"data": traces, "layout": {"xaxis": axis, "yaxis": {"title": {"text": f"right by {judge}"}, "tickformat": ".0%"}}}
+    return {
+        "data": traces,
+        "layout": {"xaxis": axis, "yaxis": {"title": {"text": f"accuracy, as {judge} judges"}, "tickformat": ".0%"}},
+    }
