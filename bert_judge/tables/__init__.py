@@ -1,5 +1,6 @@
-"""Tables: what they hold (`schemas`), what makes a row the same one (`identity`), how they are read and written (`files`)."""
+"""Tables: what they hold (`schemas`, `…_schemas`), what makes a row the same one (`identity`), reading and writing (`files`)."""
 
+from bert_judge.tables.answer_schemas import CANDIDATES, DATASET, LABELS, TASK, scores_schema
 from bert_judge.tables.attack_schemas import ATTACK_EXAMPLES, ATTACK_RATES, ATTACKS
 from bert_judge.tables.files import (
     atomic,
@@ -17,32 +18,12 @@ from bert_judge.tables.files import (
     write_parts,
 )
 from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
+from bert_judge.tables.judge_schemas import AGREEMENT, CASCADES, COMPARISONS, JUDGE_PAIRS, MOVES, RELIABILITY, THRESHOLDS
+from bert_judge.tables.model_schemas import CORRECTED, COST, MODEL_PAIRS, STANDINGS
 from bert_judge.tables.pair_schemas import ORDER_VERDICTS, PAIR_VERDICTS, PAIRS, PREFERENCES, PREFERRED, pair_id
 from bert_judge.tables.probe_schemas import TOLD
 from bert_judge.tables.rank_schemas import PAIR_AGREEMENT, PAIR_MEASURES, RANK_CORRELATIONS, RANKS
-from bert_judge.tables.schemas import (
-    AGREEMENT,
-    ANSWER_KINDS,
-    CANDIDATES,
-    CASCADES,
-    COMPARISONS,
-    CORRECTED,
-    COST,
-    DATASET,
-    JUDGE_PAIRS,
-    LABELS,
-    MODEL_PAIRS,
-    MOVES,
-    RELIABILITY,
-    STANDINGS,
-    STATUSES,
-    TASK,
-    THRESHOLDS,
-    VERDICTS,
-    Column,
-    Schema,
-    scores_schema,
-)
+from bert_judge.tables.schemas import ANSWER_KINDS, STATUSES, VERDICTS, Column, Schema
 from bert_judge.tables.student_schemas import FILTERED, STUDENTS
 
 __all__ = [
