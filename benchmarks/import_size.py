@@ -1,0 +1,143 @@
+"""What `bert-judge import` takes of a file with a million answers: processor seconds, and the peak memory of its process.
+
+    python benchmarks/import_size.py [--rows 1000000] [--kinds openai_batch helm …]
+
+Each file, with its second files, is written to a temporary folder, imported to JSONL and removed before the next. Questions have
+300 letters. The last column is the peak of an import of ten rows of the same kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Make = Callable[[Path, range], list[Any]]
+PEAK = """
+import sys
+from bert_judge.cli import app
+try:
+    app(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def question(number: int) -> str:
+    return f"{number}: {'which of these is it? ' * 12}"
+
+
+def jsonl(path: Path, rows: Iterable[Any]) -> Path:
+    with path.open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
+
+
+def document(path: Path, rows: Iterable[Any], head: str = "[", foot: str = "]") -> Path:
+    """A JSON document round members, which are texts of JSON already if they are texts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        file.write(head)
+        for number, row in enumerate(rows):
+            file.write(f"{',' if number else ''}{row if isinstance(row, str) else json.dumps(row)}\n")
+        file.write(foot)
+    return path
+
+
+def openai_batch(folder: Path, numbers: range) -> list[Any]:
+    said = {"status_code": 200, "body": {"model": "m", "choices": [{"message": {"content": "Lyon"}}]}}
+    responses = jsonl(folder / "output.jsonl", ({"custom_id": f"q{n}", "response": said} for n in numbers))
+    asked = ({"custom_id": f"q{n}", "body": {"messages": [{"role": "user", "content": question(n)}]}} for n in numbers)
+    right = ({"custom_id": f"q{n}", "reference": f"Paris {n}"} for n in numbers)
+    return [responses, "--requests", jsonl(folder / "in.jsonl", asked), "--references", jsonl(folder / "gold.jsonl", right)]
+
+
+def bert_as_a_judge(folder: Path, numbers: range) -> list[Any]:
+    answers = document(folder / "task" / "model" / "candidates.json", (f'"Lyon {n}"' for n in numbers))
+    questions = jsonl(folder / "task.jsonl", ({"question": question(n), "reference": "Paris"} for n in numbers))
+    return [answers, "--references", questions, "--scores", document(folder / "scores.json", ("1" for _ in numbers))]
+
+
+def mm_vet(folder: Path, numbers: range) -> list[Any]:
+    answers = document(folder / "model.json", (f'"v1_{n}": "Lyon"' for n in numbers), "{", "}")
+    asked = (f'"v1_{n}": {json.dumps({"question": question(n), "answer": "Paris"})}' for n in numbers)
+    return [answers, "--references", document(folder / "mm-vet.json", asked, "{", "}")]
+
+
+def judgelm(folder: Path, numbers: range) -> list[Any]:
+    told = ({"question_id": n, "question_body": question(n), "answer1_body": "Lyon", "answer1_model_id": "m"} for n in numbers)
+    right = jsonl(folder / "gold.jsonl", ({"question_id": n, "reference": {"text": f"Paris {n}"}} for n in numbers))
+    return [jsonl(folder / "samples.jsonl", told), "--references", right]
+
+
+def helm(folder: Path, numbers: range) -> list[Any]:
+    right = [{"output": {"text": "Paris"}, "tags": ["correct"]}]
+    asked = ({"input": {"text": question(n)}, "references": right, "id": f"id{n}"} for n in numbers)
+    result = {"success": True, "completions": [{"text": "Lyon"}]}
+    states = ({"instance": one, "request": {"model": "m"}, "result": result} for one in asked)
+    head = '{"adapter_spec": {"method": "generation", "model": "m"}, "request_states": ['
+    return [document(folder / "scenario_state.json", states, head, "]}")]
+
+
+def rows_csv(folder: Path, numbers: range) -> list[Any]:
+    with (folder / "rows.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["question", "references", "candidate", "model"])
+        lines.writerows([question(n), "Paris", "Lyon", "m"] for n in numbers)
+    return [folder / "rows.csv"]
+
+
+def rows_parquet(folder: Path, numbers: range) -> list[Any]:
+    """One row group, which is what most writers make of a million rows."""
+    texts = pa.array([question(n) for n in numbers])
+    same = {
+        name: pa.array([said] * len(numbers)) for name, said in (("references", "Paris"), ("candidate", "Lyon"), ("model", "m"))
+    }
+    pq.write_table(pa.table({"question": texts, **same}), folder / "rows.parquet", row_group_size=len(numbers))
+    return [folder / "rows.parquet"]
+
+
+KINDS: tuple[Make, ...] = (openai_batch, bert_as_a_judge, mm_vet, judgelm, helm, rows_csv, rows_parquet)
+
+
+def imported(make: Make, rows: int) -> tuple[float, float, float]:
+    """Megabytes of the files, processor seconds of the import, and its peak in megabytes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = ["import", *map(str, make(folder, range(rows))), "-o", str(folder / "out" / "answers.jsonl")]
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        (folder / "out").mkdir()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        told = subprocess.run([sys.executable, "-c", PEAK, *command], stdout=subprocess.PIPE, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert f": {rows:,} answers" in told.stdout, told.stdout
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return size / 1e6, seconds, int(told.stdout.split()[-1]) * 1024 / 1e6
+
+
+def main() -> None:
+    names = [make.__name__ for make in KINDS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--kinds", nargs="+", choices=names, default=names)
+    chosen = parser.parse_args()
+    print(f"| {chosen.rows:,} rows of | files, MB | processor, s | peak, MB | of ten rows |\n|---|---|---|---|---|")
+    for make in KINDS:
+        if make.__name__ in chosen.kinds:
+            size, seconds, peak = imported(make, chosen.rows)
+            print(f"| {make.__name__} | {size:,.0f} | {seconds:.0f} | {peak:.0f} | {imported(make, 10)[2]:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
