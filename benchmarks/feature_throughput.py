@@ -3,9 +3,9 @@
     BERT_JUDGE_DATA=… python benchmarks/feature_throughput.py [--rows 200] [--rounds 3] [--batch 16] [--backbone minilm]
 
 Plain: batches of equal numbers of rows in the given order, padded, `output_hidden_states=True`, pooled with numpy over the mask.
-Here: `bert_judge.probes`, with as many tokens in a batch as the plain way's largest has, so that both may hold the same. Both ways
-take turns; each one's best round counts. Peak memory is that of a process of its own per way, above what it holds before the first
-batch.
+Here: `bert_judge.probes`, with its own number of tokens in a batch, or that of the plain way's largest where that is smaller, so
+that it never may hold more. Both ways take turns; each one's best round counts. Peak memory is that of a process of its own per
+way, above what it holds before the first batch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from bert_judge.config import BASIC_POOLINGS, ProbeJudge
 from bert_judge.prepare import local_folder
-from bert_judge.probes.extraction import Reader
+from bert_judge.probes.extraction import BATCH_TOKENS, Reader
 
 SPEC: dict[str, Any] = {
     "prompt": ProbeJudge.model_fields["prompt"].default,
@@ -81,7 +81,7 @@ def ways(options: argparse.Namespace) -> tuple[dict[str, Callable[[], np.ndarray
     texts = [SPEC["prompt"].format(question=q, candidate=c) for q, c in zip(rows.questions, rows.candidates, strict=True)]
     starts = range(0, len(texts), options.batch)
     budget = max(int(plain.encoded(texts[start : start + options.batch])["input_ids"].numel()) for start in starts)
-    reader = Reader(folder, SPEC, batch_tokens=budget)
+    reader = Reader(folder, SPEC, batch_tokens=min(budget, BATCH_TOKENS["cpu"]))
     made = {"plain": lambda: plain.read(texts), "here": lambda: reader.read(rows.questions, rows.candidates).states}
     return made, budget
 
@@ -121,7 +121,8 @@ def main() -> None:
         memory[name] = answer.get()
         process.join()
     print(timing.machine())
-    print(f"{options.rows} rows, batches of at most {budget} tokens, padding included\n")
+    own = min(budget, BATCH_TOKENS["cpu"])
+    print(f"{options.rows} rows; at most {budget} tokens in a plain batch, padding included, and {own} here\n")
     lines = [
         (name, f"{options.rows / found.wall:.1f}", f"{options.rows / found.cpu:.1f}", f"{memory[name]:.0f} MB")
         for name, found in times.items()

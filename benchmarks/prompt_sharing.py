@@ -25,7 +25,7 @@ from bert_judge.plan.probes import filled
 from bert_judge.prepare import local_folder
 from bert_judge.probes.extraction import Pooled, Reader
 from bert_judge.probes.metrics import difference, measured
-from bert_judge.training.probe.fitting import Aspect, fit, predict
+from bert_judge.training.probe.fitting import Aspect, fit
 from bert_judge.training.probe.labels import Known, both_parts, known
 from bert_judge.training.probe.selection import Place
 
@@ -57,7 +57,7 @@ def read(spec: Mapping[str, Any], prompt: str, poolings: Sequence[str], rows: pd
 def told(name: str, spec: Mapping[str, Any], states: States, found: Known) -> tuple[np.ndarray, np.ndarray]:
     """The classes that a probe on these states tells of the training rows, across folds, and of the test part."""
     fitted, out_of_fold = fit(states, Aspect(name, spec["aspects"][name], found.learn, found.classes, found.groups), spec)
-    return out_of_fold, predict(fitted, np.concatenate([states.at(place)[found.test] for place in fitted.places], axis=1))
+    return out_of_fold, fitted.model.predict(np.concatenate([states.at(place)[found.test] for place in fitted.places], axis=1))
 
 
 def shown(figure: list[float], sign: str = "") -> str:

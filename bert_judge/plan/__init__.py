@@ -31,7 +31,7 @@ STAGE_VERSIONS = {
     "overlap": 1,
     "judge": 3,
     "features": 1,
-    "probe": 3,
+    "probe": 4,
     "baseline": 1,
     "probe_measures": 1,
     "filtered": 1,

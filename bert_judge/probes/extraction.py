@@ -20,7 +20,7 @@ from bert_judge.probes.pooling import PooledLayers
 from bert_judge.probes.prompts import PromptEncoder
 
 # Tokens of a batch, padding included: what keeps a GPU busy, and on a CPU what stays in its caches.
-BATCH_TOKENS = {"cuda": 32_768, "cpu": 2048, "mps": 4096}
+BATCH_TOKENS = {"cuda": 32_768, "cpu": 1024, "mps": 4096}
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ from bert_judge.errors import InputError
 CARD = "probe.json"
 # All that our classifiers are made of, beside what skops trusts anyway.
 TRUSTED = [
+    "bert_judge.probes.calibration.AllClasses",
+    "bert_judge.probes.calibration.Calibrated",
     "bert_judge.probes.heads.BalancedMLP",
     "bert_judge.probes.heads.OrdinalClassifier",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
-    "sklearn.calibration._TemperatureScaling",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
 ]
 

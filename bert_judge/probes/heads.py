@@ -50,7 +50,7 @@ def expected(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def decided(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The likeliest class, shape (n,); calibration by a temperature does not change which one that is."""
+    """The likeliest class, shape (n,)."""
     return classes[probabilities.argmax(axis=1)]
 
 

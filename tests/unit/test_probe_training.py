@@ -63,7 +63,7 @@ def test_a_rare_class_is_told_where_little_can_be_told() -> None:
     classes = (np.random.default_rng(5).random(ROWS) < 0.75).astype(int)
     fitted, told = fitting.fit(Made(classes, strength=0.3), aspect(classes, BINARY), SETTINGS)
     found = np.concatenate([Made(classes, strength=0.3).at(p) for p in fitted.places], axis=1)
-    assert set(told) == set(fitting.predict(fitted, found)) == {0, 1}
+    assert set(told) == set(fitted.model.predict(found)) == {0, 1}
     assert 0.2 < np.mean(told == 0) < 0.7
     # The probabilities know the shares of the classes.
     assert fitted.model.predict_proba(found)[:, 1].mean() == pytest.approx(classes.mean(), abs=0.05)

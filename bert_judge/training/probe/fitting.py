@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from bert_judge.errors import InputError
 from bert_judge.probes import heads
+from bert_judge.probes.calibration import Calibrated
 from bert_judge.training.probe.classifiers import classifier, components_for, folds, grid, pipeline
 from bert_judge.training.probe.selection import Kept, Part, Place, Ranking, States, grown, part, ranked
 
@@ -23,7 +23,7 @@ class Fitted:
     """A classifier of an aspect.
 
     Attributes:
-        model: gives calibrated probabilities of `model.classes_`.
+        model: tells the class, and gives calibrated probabilities of `model.classes_`.
         places: the states it looks at, side by side.
         name: of the classifier.
         settings: what the grid search chose.
@@ -31,7 +31,7 @@ class Fitted:
         ranking: all places with their macro-F1, the best first.
     """
 
-    model: Any
+    model: Calibrated
     places: list[Place]
     name: str
     settings: dict[str, Any]
@@ -82,17 +82,8 @@ def fit(states: States, aspect: Aspect, settings: Mapping[str, Any]) -> tuple[Fi
     told = np.zeros(len(aspect.rows), int)
     for (_, test), each, ranking in zip(outer, parts, rankings, strict=False):
         fitted = _fit_part(kept, each, ranking, aspect, settings)
-        told[test] = predict(fitted, kept.beside(fitted.places)[aspect.rows[test]])
+        told[test] = fitted.model.predict(kept.beside(fitted.places)[aspect.rows[test]])
     return _fit_part(kept, parts[-1], rankings[-1], aspect, settings), told
-
-
-def predict(fitted: Fitted, found: np.ndarray) -> np.ndarray:
-    """The class of each row of states, shape (n,): the classifier's own, to which all classes count alike.
-
-    The likeliest class by calibrated probabilities would be the commonest one of every row, where little can be told.
-    """
-    [calibrated] = fitted.model.calibrated_classifiers_
-    return calibrated.estimator.predict(found)
 
 
 def _fit_part(states: Kept, each: Part, ranking: Ranking, aspect: Aspect, settings: Mapping[str, Any]) -> Fitted:
@@ -109,8 +100,7 @@ def _fit_part(states: Kept, each: Part, ranking: Ranking, aspect: Aspect, settin
         search = GridSearchCV(start, grid(settings["classifiers"], head, seed), scoring="f1_macro", cv=each.splits, refit=False)
         search.fit(found, each.classes)
         best = start.set_params(**search.best_params_)
-        method = "sigmoid" if len(np.unique(each.classes)) == 2 else "temperature"
-        model = CalibratedClassifierCV(best, method=method, cv=each.splits, ensemble=False).fit(found, each.classes)
+        model = Calibrated(best).fit(found, each.classes, each.splits)
     chosen = {key.rpartition("__")[2]: value for key, value in search.best_params_.items() if key != "classify"}
     inner = best.named_steps["classify"]
     name = _name(inner.base if isinstance(inner, heads.OrdinalClassifier) else inner)

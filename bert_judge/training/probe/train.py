@@ -16,7 +16,7 @@ from bert_judge.errors import InputError
 from bert_judge.probes import folder as folders
 from bert_judge.probes.features import FeatureTable
 from bert_judge.training.probe.baselines import told_without_model
-from bert_judge.training.probe.fitting import Aspect, Fitted, fit, predict
+from bert_judge.training.probe.fitting import Aspect, Fitted, fit
 from bert_judge.training.probe.labels import CROSS_VALIDATION, TEST, both_parts, known, told_table
 from bert_judge.training.probe.selection import Place
 
@@ -123,7 +123,7 @@ def _aspect(
     beside = np.concatenate([states.at(place)[test] for place in fitted.places], axis=1)
     in_folds, on_test = told_without_model(rows, classes, groups, learn, test, spec["folds"], spec["seed"])
     in_folds["probe"] = out_of_fold
-    on_test["probe"] = predict(fitted, beside) if len(test) else np.zeros(0, int)
+    on_test["probe"] = fitted.model.predict(beside) if len(test) else np.zeros(0, int)
     told = [told_table(who, CROSS_VALIDATION, name, rows, learn, found, said) for who, said in in_folds.items()]
     told += [told_table(who, TEST, name, rows, test, found, said) for who, said in on_test.items()]
     choices = {
