@@ -57,12 +57,13 @@ def main() -> int:
         targets = [f"results/labels/{blind[source]}/{model}/{task}.parquet" for model, task in tables_of(run, source)]
         snakemake(options.cores, path, targets)
     compared = [name for name in run["score_with"] if name != run["gold"]]
+    rules = [name for name in compared if run["judges"][name]["kind"] == "lexical"]
     summary = []
     for source in sources:
         made = table(run, source, [*compared, *([blind[source]] if source in blind else [])])
         print(f"\n## {source}: {int(made['n'].iloc[0])} answers to {int(made['questions'].iloc[0])} questions\n", flush=True)
         print(made.drop(columns=["n", "questions", "value"]).to_markdown(index=False))
-        summary.append(summary_line(made, source, judge, blind.get(source)))
+        summary.append(summary_line(made, rules, judge, blind.get(source), source))
     print("\n## In short: accuracy in %\n")
     print(pd.DataFrame(summary).to_markdown(index=False))
     return 0
@@ -141,10 +142,9 @@ def cell(interval: Interval, digits: int) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def summary_line(made: pd.DataFrame, source: str, judge: str, blind: str | None) -> dict[str, Any]:
+def summary_line(made: pd.DataFrame, rules: list[str], judge: str, blind: str | None, source: str) -> dict[str, Any]:
     rows = made.set_index("judge")
-    rules = rows.drop(index=[name for name in (MAJORITY, judge, blind) if name])
-    best = rules["value"].idxmax()
+    best = rows.loc[rules, "value"].idxmax()
     return {
         "file": source,
         "n": rows["n"].iloc[0],
