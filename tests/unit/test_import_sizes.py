@@ -125,14 +125,15 @@ MADE: dict[str, tuple[Make, str]] = {
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, kind: str) -> None:
     make, ending = MADE[kind]
     peaks = []
-    for rows in (2_000, 12_000):
+    for rows in (2_000, 22_000):
         folder = tmp_path / str(rows)
         command = ["import", *map(str, make(folder, rows)), "-o", str(tmp_path / f"{rows}.{ending}")]
-        environment = os.environ | {"LOCAL_DATASETS_DIR": str(folder)}
+        # The peaks of Arrow's own allocator differ by twenty megabytes from run to run.
+        environment = os.environ | {"LOCAL_DATASETS_DIR": str(folder), "ARROW_DEFAULT_MEMORY_POOL": "system"}
         done = subprocess.run([sys.executable, "-c", IMPORT, *command], env=environment, capture_output=True, text=True, check=True)
         *_, code, peak = done.stdout.split()
         assert code == "0", done.stderr
         assert f": {rows * (2 if kind in ('lighteval', 'judgelm') else 1):,} " in done.stdout
         peaks.append(int(peak))
-    # Kilobytes; of ten thousand more rows the texts alone take twenty thousand.
-    assert peaks[1] - peaks[0] < 8_000
+    # Kilobytes; of twenty thousand more rows the texts alone take forty thousand. Arrow's buffers reach their size in between.
+    assert peaks[1] - peaks[0] < 20_000
