@@ -72,8 +72,8 @@ def _pooled(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
     )
 
 
-def ways(options: argparse.Namespace) -> tuple[dict[str, Callable[[], np.ndarray]], int]:
-    """The two ways over the same rows, and the tokens of the plain one's largest batch."""
+def ways(options: argparse.Namespace) -> tuple[dict[str, Callable[[], np.ndarray]], int, int]:
+    """The two ways over the same rows, and the most tokens in a batch of each."""
     torch.set_num_threads(options.threads)
     rows = timing.mixed(options.rows)
     folder = local_folder(options.backbone) or Path(options.backbone)
@@ -81,9 +81,10 @@ def ways(options: argparse.Namespace) -> tuple[dict[str, Callable[[], np.ndarray
     texts = [SPEC["prompt"].format(question=q, candidate=c) for q, c in zip(rows.questions, rows.candidates, strict=True)]
     starts = range(0, len(texts), options.batch)
     budget = max(int(plain.encoded(texts[start : start + options.batch])["input_ids"].numel()) for start in starts)
-    reader = Reader(folder, SPEC, batch_tokens=min(budget, BATCH_TOKENS["cpu"]))
+    own = min(budget, BATCH_TOKENS["cpu"])
+    reader = Reader(folder, SPEC, batch_tokens=own)
     made = {"plain": lambda: plain.read(texts), "here": lambda: reader.read(rows.questions, rows.candidates).states}
-    return made, budget
+    return made, budget, own
 
 
 def peak(options: argparse.Namespace, name: str, answer: Any) -> None:
@@ -110,7 +111,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backbone", default="minilm")
     options = parser.parse_args()
-    made, budget = ways(options)
+    made, budget, own = ways(options)
     times, _ = timing.alternate(made, options.rounds)
     memory = {}
     for name in made:
@@ -121,7 +122,6 @@ def main() -> None:
         memory[name] = answer.get()
         process.join()
     print(timing.machine())
-    own = min(budget, BATCH_TOKENS["cpu"])
     print(f"{options.rows} rows; at most {budget} tokens in a plain batch, padding included, and {own} here\n")
     lines = [
         (name, f"{options.rows / found.wall:.1f}", f"{options.rows / found.cpu:.1f}", f"{memory[name]:.0f} MB")
