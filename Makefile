@@ -36,13 +36,14 @@ test-vllm: $(INSTALLED)-test .venv-vllm/.installed
 	@BERT_JUDGE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/python $(BIN)/pytest tests/with_vllm
 
 # Its daemons are installed once and start only for the tests, which take their configuration away again: one that is left behind
-# without a controller makes every Snakemake of this machine wait for ten seconds.
+# without a controller makes every Snakemake of this machine wait for ten seconds. They end with the first failure: where the cluster
+# itself is stuck, every other test would wait for it to the last.
 test-slurm: $(INSTALLED)-test $(INSTALLED)-slurm
 	@test "$$(id -u)" = 0 || { echo "==> Tests on SLURM skipped: only root can start its daemons"; exit 0; }; \
 	command -v slurmctld >/dev/null && command -v munged >/dev/null || { command -v apt-get >/dev/null && echo "==> Installing slurm-wlm and munge" && \
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends slurm-wlm munge >/dev/null; } || \
 	{ echo "==> Tests on SLURM skipped: Debian's packages slurm-wlm and munge are not here and cannot be installed"; exit 0; }; \
-	echo "==> Running the tests on SLURM"; $(BIN)/pytest tests/slurm
+	echo "==> Running the tests on SLURM"; $(BIN)/pytest --exitfirst tests/slurm
 
 lint: $(INSTALLED)-dev
 	@echo "==> Checking style, types and the workflow"

@@ -3,7 +3,7 @@
 #
 #     tests/slurm/cluster.sh up FOLDER PID     start it, its state in FOLDER; stop it when the process PID has ended
 #     tests/slurm/cluster.sh down FOLDER       stop it and take its configuration out of /etc/slurm again
-#     tests/slurm/cluster.sh crash FOLDER      kill the controller, as a failing head node would
+#     tests/slurm/cluster.sh crash FOLDER      kill the controller, as a failing head node would, once it has saved what runs
 #     tests/slurm/cluster.sh revive FOLDER     start the controller again, with the state it had
 #
 # Needs root, and Debian's packages slurm-wlm and munge. The configuration stands in /etc/slurm, because Snakemake's plugin removes
@@ -131,6 +131,22 @@ stop() {
     kill -KILL "$pid" 2>/dev/null || true
 }
 
+# The controller writes what has changed every five seconds. One that dies before it has written that a job runs starts that job
+# again while it still runs, and closes the node over the clash for good.
+crash() {
+    local saved="$dir/state/job_state" asked="$dir/asked" id
+    touch "$asked"
+    for id in $(squeue --noheader --states=RUNNING --format=%A); do scontrol update JobId="$id" AdminComment=to-be-saved; done
+    for _ in $(seq 300); do
+        if [[ $saved -nt $asked ]]; then
+            stop slurmctld KILL
+            return
+        fi
+        sleep 0.1
+    done
+    die "the controller has not saved its state for half a minute"
+}
+
 down() {
     if is_own; then
         # Steps outlive the daemons: end them first.
@@ -153,6 +169,6 @@ case $1 in
     up) up "$3" ;;
     watch) watch "$3" ;;
     down) down ;;
-    crash) stop slurmctld KILL ;;
+    crash) crash ;;
     revive) slurmctld && wait_for_idle ;;
 esac

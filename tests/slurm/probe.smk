@@ -35,7 +35,7 @@ rule slow:
         mem_mb=500,
         runtime=5,
     shell:
-        "touch {output}.begun && sleep 15 && touch {output}"
+        "touch {output}.begun && sleep 25 && touch {output}"
 
 
 rule after:
