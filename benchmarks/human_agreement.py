@@ -3,15 +3,17 @@
     BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--cores 2] [--left-out nq_open truthfulqa | all | none]
 
 Runs the workflow of configs/human_labels.yaml, so its numbers are those of that run. For each file left out it then trains the same
-judge on the same settings without the training part of that file, and lets it judge the file's test questions. Prints per file n,
-accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over questions, for the majority class, every
-rule, the judge, and the judge that never saw the file. What is done already is not done again.
+judge on the same settings without the training part of that file, fits the cascades that end with it anew, and lets them judge the
+file's test questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over
+questions, for the majority class, every rule, the judge, its cascades, and those that never saw the file. What is done already is
+not done again.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -48,22 +50,22 @@ def main() -> int:
     if unknown := set(left_out) - set(sources):
         parser.error(f"--left-out: {sorted(unknown)[0]} is no import of {CONFIG}; there are {', '.join(sources)}")
     snakemake(options.cores, CONFIG, [])
-    blind = {}
+    learnt = [judge, *cascades_of(run, judge)]
     for source in left_out:
-        blind[source] = f"{judge}_without_{source}"
-        path = WORK / f"{blind[source]}.yaml"
+        path = WORK / f"{blind(judge, source)}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(without(run, source, judge, blind[source]), sort_keys=False))
-        targets = [f"results/labels/{blind[source]}/{model}/{task}.parquet" for model, task in tables_of(run, source)]
+        path.write_text(yaml.safe_dump(without(run, source, judge), sort_keys=False))
+        judged = itertools.product(learnt, tables_of(run, source))
+        targets = [f"results/labels/{blind(name, source)}/{model}/{task}.parquet" for name, (model, task) in judged]
         snakemake(options.cores, path, targets)
     compared = [name for name in run["score_with"] if name != run["gold"]]
     rules = [name for name in compared if run["judges"][name]["kind"] == "lexical"]
     summary = []
     for source in sources:
-        made = table(run, source, [*compared, *([blind[source]] if source in blind else [])])
+        made = table(run, source, [*compared, *(blind(name, source) for name in learnt if source in left_out)])
         print(f"\n## {source}: {int(made['n'].iloc[0])} answers to {int(made['questions'].iloc[0])} questions\n", flush=True)
         print(made.drop(columns=["n", "questions", "value"]).to_markdown(index=False))
-        summary.append(summary_line(made, rules, judge, blind.get(source), source))
+        summary.append(summary_line(made, rules, learnt, source))
     print("\n## In short: accuracy in %\n")
     print(pd.DataFrame(summary).to_markdown(index=False))
     return 0
@@ -83,13 +85,26 @@ def tables_of(run: Run, source: str) -> list[tuple[str, str]]:
     return [(model, task) for task in tests for model in models]
 
 
-def without(run: Run, source: str, judge: str, name: str) -> dict[str, Any]:
-    """The same run with a judge that never sees a file: its tasks are not trained on, and are the only ones judged.
+def cascades_of(run: Run, judge: str) -> list[str]:
+    """The cascades that end with a judge; those that end with people agree with them by construction."""
+    return [name for name, entry in run["judges"].items() if entry["kind"] == "cascade" and entry["judges"][-1] == judge]
 
-    Cascades, audits and attacks ask the judge that is replaced, and measure nothing here.
+
+def blind(judge: str, source: str) -> str:
+    """Name of a judge that never saw a file."""
+    return f"{judge}_without_{source}"
+
+
+def without(run: Run, source: str, judge: str) -> dict[str, Any]:
+    """The same run with a judge, and cascades that end with it, that never see a file: its tasks are not trained on, and are the
+    only ones judged. Audits and attacks measure nothing here.
     """
     derived = copy.deepcopy({key: value for key, value in run.items() if key not in {"audit", "attacks"}})
+    name, kept = blind(judge, source), cascades_of(run, judge)
+    cascades = {cascade: derived["judges"][cascade] for cascade in kept}
     derived["judges"] = {other: entry for other, entry in derived["judges"].items() if entry["kind"] != "cascade"}
+    for cascade, asked in cascades.items():
+        derived["judges"][blind(cascade, source)] = asked | {"judges": [*asked["judges"][:-1], name], "dataset": name}
     imported = derived["tasks"]["imported"]
     entry = derived["judges"].pop(judge)
     dataset = derived["datasets"].pop(entry["dataset"])
@@ -98,7 +113,7 @@ def without(run: Run, source: str, judge: str, name: str) -> dict[str, Any]:
     dataset["mix"] = mix | {"per_task": {t: rows for t, rows in mix.get("per_task", {}).items() if t in dataset["tasks"]}}
     derived["datasets"][name] = dataset
     derived["judges"][name] = entry | {"dataset": name}
-    derived["score_with"] = [derived["gold"], name]
+    derived["score_with"] = [derived["gold"], name, *(blind(cascade, source) for cascade in kept)]
     derived["tasks"]["train"] = dataset["tasks"]
     derived["tasks"]["test"] = [task for task in derived["tasks"]["test"] if imported[task]["from"] == source]
     derived["tasks"]["limit"] = {t: n for t, n in derived["tasks"].get("limit", {}).items() if t in derived["tasks"]["test"]}
@@ -142,16 +157,17 @@ def cell(interval: Interval, digits: int) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def summary_line(made: pd.DataFrame, rules: list[str], judge: str, blind: str | None, source: str) -> dict[str, Any]:
+def summary_line(made: pd.DataFrame, rules: list[str], learnt: list[str], source: str) -> dict[str, Any]:
     rows = made.set_index("judge")
     best = rows.loc[rules, "value"].idxmax()
+    accuracy = rows["accuracy"].reindex([*learnt, *(blind(name, source) for name in learnt)], fill_value="–")
     return {
         "file": source,
         "n": rows["n"].iloc[0],
         MAJORITY: f"{100 * rows.loc[MAJORITY, 'value']:.1f}",
         "best rule": f"{best} {rows.loc[best, 'accuracy']}",
-        "judge, new questions": rows.loc[judge, "accuracy"],
-        "judge, file never seen": rows.loc[blind, "accuracy"] if blind else "–",
+        **{f"{name}, new questions": accuracy[name] for name in learnt},
+        **{f"{name}, file never seen": accuracy[blind(name, source)] for name in learnt},
     }
 
 

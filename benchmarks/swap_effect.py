@@ -1,0 +1,168 @@
+"""What swapping the answers and hiding the references in training do to an encoder that compares, where it learns something.
+
+    BERT_JUDGE_DATA=… python benchmarks/swap_effect.py --start results/judges/bert [--cores 2] [--leaning 0.8]
+
+Pairs of a right and a wrong answer to the same question of NQ-open, as people judged them one by one, the references in sight. The
+encoder starts from that of a judge of single answers, whose training questions are these training questions; the test questions are
+new to both. It learns from two files: one in which the right answer stands first in half of the pairs, and one in which it does in
+most, as in files that name the preferred answer first. Each judge takes as many steps. Prints agreement, consistency and the place
+that is preferred with 95% intervals over questions, the same beside it without any reference, and what each kind of made-up row
+changes. What is done already is not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pairwise_agreement as common
+import pandas as pd
+import yaml
+
+from bert_judge import draws, tables
+from bert_judge.config import files as config_files
+from bert_judge.evaluation import statistics
+
+FILE = "nq_open_human.parquet"
+TRAINED = "even", "leaning"
+TESTED = "with_references", "without_references"
+AUGMENT = {
+    "plain": {},
+    "swap": {"swap": 0.5},
+    "both_orders": {"both_orders": 1.0},
+    "drop_reference": {"both_orders": 1.0, "drop_reference": 0.5},
+    "support_reference": {"both_orders": 1.0, "support_reference": 0.5},
+}
+# Which augmentations are tried on which file, and what each is held against.
+JUDGES = {
+    "even": {
+        "plain": None,
+        "swap": "plain",
+        "both_orders": "plain",
+        "drop_reference": "both_orders",
+        "support_reference": "both_orders",
+    },
+    "leaning": {"plain": None, "swap": "plain", "both_orders": "plain"},
+}
+RULES = ("longer", "overlap", "random")
+WEIGHTS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--start", type=Path, required=True, help="folder of a trained judge of single answers")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--epochs", type=float, default=1)
+    parser.add_argument(
+        "--leaning", type=float, default=0.8, help="share of the pairs whose right answer stands first, in the second file"
+    )
+    parser.add_argument("--folder", type=Path, default=Path("results/.work/swap_effect"), help="where the run lies")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
+    write_encoder(options.start, folder / "encoder")
+    write_pairs(Path(os.environ["BERT_JUDGE_DATA"]) / FILE, folder, {"even": 0.5, "leaning": options.leaning})
+    run = configuration(folder, options.epochs)
+    (folder / "config.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
+    command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), "--quiet", "all", "--snakefile", "Snakefile"]
+    command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml"), "--", "ranks"]
+    subprocess.run(command, check=True)
+    agreement = tables.read(folder / "results/pair_agreement.parquet", tables.PAIR_AGREEMENT).query("level == 'all'")
+    for name in TESTED:
+        own = agreement[agreement["set"] == name]
+        n = own[own["measure"] == "agreement"].iloc[0]
+        print(f"\n## {name}: {n['n']} pairs, {n['questions']} questions\n")
+        print(common.measures(own).to_markdown(index=False))
+        print("\n" + effects(common.preferences(folder / "results", run, name)).to_markdown(index=False))
+    return 0
+
+
+def write_encoder(judge: Path, folder: Path) -> None:
+    """The encoder of a judge as a backbone: its weights and tokenizer, without its card and trees."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in WEIGHTS:
+        if not (folder / name).exists():
+            shutil.copyfile(judge / name, folder / name)
+
+
+def write_pairs(answers: Path, folder: Path, first: dict[str, float]) -> None:
+    """A file of pairs per share of those whose right answer stands first, and one without references.
+
+    Args:
+        answers: a table of answers with `question`, `references`, `candidate` and `label` (1 right, 0 wrong).
+        first: name of the file → share.
+    """
+    rows = []
+    for question, group in pd.read_parquet(answers).groupby("question", sort=True):
+        right, wrong = (sorted(set(group.loc[group["label"] == label, "candidate"])) for label in (1, 0))
+        for good, bad in itertools.product(right, wrong):
+            rows.append({"question": question, "reference": list(group["references"].iloc[0]), "good": good, "bad": bad})
+    found = pd.DataFrame(rows)
+    point = pd.Series([draws.fraction("place", *row) for row in found[["question", "good", "bad"]].itertuples(index=False)])
+    for name, share in first.items():
+        ahead = point < share
+        made = found[["question", "reference"]].assign(
+            answer_a=found["good"].where(ahead, found["bad"]),
+            answer_b=found["bad"].where(ahead, found["good"]),
+            label=ahead.map({True: "A", False: "B"}),
+        )
+        made.to_parquet(folder / f"{name}.parquet", index=False)
+        if name == "even":
+            made.drop(columns="reference").to_parquet(folder / "bare.parquet", index=False)
+
+
+def configuration(folder: Path, epochs: float) -> dict[str, Any]:
+    judges: dict[str, Any] = {rule: {"kind": "pairwise", "rule": rule} for rule in RULES}
+    for file, kinds in JUDGES.items():
+        for kind in kinds:
+            augment = AUGMENT[kind]
+            # As many steps for each: copies of rows take the place of passes over them.
+            copies = sum(augment.get(name, 0) for name in ("both_orders", "support_reference"))
+            judges[f"{file}_{kind}"] = {
+                "kind": "pairwise",
+                "pairs": f"{file}_train",
+                "compare": "ordered",
+                "backbone": str(folder / "encoder"),
+                "max_length": 192,
+                "augment": augment,
+                "training": {"epochs": epochs / (1 + copies)},
+            }
+    tested = {"questions": [0.7, 1], "judges": list(judges)}
+    # Models, tasks and what scores them are of no use here, and must be there.
+    run = config_files.load([common.CONFIG])
+    return {
+        **{name: run[name] for name in ("models", "tasks", "score_with", "gold") if name in run},
+        "data": str(folder),
+        "imports": {name: {"path": f"{name}.parquet"} for name in (*TRAINED, "bare")},
+        "pairs": {
+            **{f"{name}_train": {"from": name, "questions": [0, 0.7]} for name in TRAINED},
+            "with_references": {"from": "even", **tested},
+            "without_references": {"from": "bare", **tested},
+        },
+        "judges": {**judges, **{name: run["judges"][name] for name in run["score_with"]}},
+    }
+
+
+def effects(said: pd.DataFrame) -> pd.DataFrame:
+    """Consistency and agreement of each augmentation minus those of what it is held against, on the same pairs."""
+    lines = []
+    for file, kinds in JUDGES.items():
+        for kind, base in kinds.items():
+            if base is None:
+                continue
+            two = [f"{file}_{name}" for name in (kind, base)]
+            consistent = [said[f"{name} consistent"].astype(bool) for name in two]
+            right = [said[name] == said["label"] for name in two]
+            more, better = (statistics.paired_difference(*both, said["sample_id"]) for both in (consistent, right))
+            line = {"learnt from": file, "rows": kind, "against": base}
+            lines.append({**line, "consistency": common.shown(more, "+"), "agreement": common.shown(better, "+")})
+    return pd.DataFrame(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
