@@ -55,6 +55,35 @@ def document(path: Path, rows: Iterable[Any], head: str = "[", foot: str = "]") 
     return path
 
 
+def lm_eval(folder: Path, numbers: range) -> list[Any]:
+    asked = {"gen_args_0": {"arg_0": "Question: which of these is it?", "arg_1": {"until": []}}}
+    same = {"target": "Paris", "arguments": asked, "resps": [["Lyon"]], "filtered_resps": ["Lyon"], "filter": "none", "metrics": []}
+    (folder / "m").mkdir()
+    rows = ({"doc_id": n, "doc": {"question": question(n), "answer": "Paris"}, **same} for n in numbers)
+    return [jsonl(folder / "m" / "samples_task_2026-01-01T00-00-00.000000.jsonl", rows)]
+
+
+def lighteval(folder: Path, numbers: range) -> list[Any]:
+    said = {"input": "", "text": ["Lyon"], "text_post_processed": None, "logprobs": []}
+    path = folder / "details" / "org" / "m" / "2026-01-01T00-00-00.000000"
+    path.mkdir(parents=True)
+    writer = None
+    for start in range(0, len(numbers), 10_000):
+        part = numbers[start : start + 10_000]
+        docs = [{"query": question(n), "choices": ["Paris"], "gold_index": [0], "id": str(n), "task_name": "t"} for n in part]
+        rows = pa.Table.from_pylist([{"doc": doc, "model_response": said, "metric": {"em": 0.0}} for doc in docs])
+        writer = writer or pq.ParquetWriter(path / f"details_a|t|0_{path.name}.parquet", rows.schema)
+        writer.write_table(rows)
+    if writer:
+        writer.close()
+    return list(path.iterdir())
+
+
+def representation_judge(folder: Path, numbers: range) -> list[Any]:
+    same = {"gold_answer": "Look at a map.", "final_answer": "Paris", "prediction": "Lyon"}
+    return [document(folder / "m_task_results.json", ({"id": n, "question": question(n), **same} for n in numbers))]
+
+
 def openai_batch(folder: Path, numbers: range) -> list[Any]:
     said = {"status_code": 200, "body": {"model": "m", "choices": [{"message": {"content": "Lyon"}}]}}
     responses = jsonl(folder / "output.jsonl", ({"custom_id": f"q{n}", "response": said} for n in numbers))
@@ -90,6 +119,11 @@ def helm(folder: Path, numbers: range) -> list[Any]:
     return [document(folder / "scenario_state.json", states, head, "]}")]
 
 
+def rows_jsonl(folder: Path, numbers: range) -> list[Any]:
+    same = {"references": "Paris", "candidate": "Lyon", "model": "m"}
+    return [jsonl(folder / "rows.jsonl", ({"question": question(n), **same} for n in numbers))]
+
+
 def rows_csv(folder: Path, numbers: range) -> list[Any]:
     with (folder / "rows.csv").open("w", newline="") as file:
         lines = csv.writer(file)
@@ -108,7 +142,16 @@ def rows_parquet(folder: Path, numbers: range) -> list[Any]:
     return [folder / "rows.parquet"]
 
 
-KINDS: tuple[Make, ...] = (openai_batch, bert_as_a_judge, mm_vet, judgelm, helm, rows_csv, rows_parquet)
+FRAMEWORKS: tuple[Make, ...] = (lm_eval, lighteval, helm, openai_batch, bert_as_a_judge, representation_judge, judgelm, mm_vet)
+KINDS = (*FRAMEWORKS, rows_jsonl, rows_csv, rows_parquet)
+
+
+def measured(command: list[str]) -> tuple[str, float, float]:
+    """What `bert-judge` prints, its processor seconds, and its peak in megabytes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    told = subprocess.run([sys.executable, "-c", PEAK, *command], stdout=subprocess.PIPE, text=True, check=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return told, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, int(told.split()[-1]) * 1024 / 1e6
 
 
 def imported(make: Make, rows: int) -> tuple[float, float, float]:
@@ -118,12 +161,9 @@ def imported(make: Make, rows: int) -> tuple[float, float, float]:
         command = ["import", *map(str, make(folder, range(rows))), "-o", str(folder / "out" / "answers.jsonl")]
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         (folder / "out").mkdir()
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        told = subprocess.run([sys.executable, "-c", PEAK, *command], stdout=subprocess.PIPE, text=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert f": {rows:,} answers" in told.stdout, told.stdout
-        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return size / 1e6, seconds, int(told.stdout.split()[-1]) * 1024 / 1e6
+        told, seconds, peak = measured(command)
+        assert f": {rows:,} answers" in told, told
+        return size / 1e6, seconds, peak
 
 
 def main() -> None:

@@ -1,0 +1,44 @@
+"""What `bert-judge export` takes of a scored file with a million answers: processor seconds, and the peak memory of its process.
+
+    python benchmarks/export_size.py [--rows 1000000] [--forms openai_batch inspect …]
+
+A line per form, which for the forms of accuracies is about the same file. The last column is the peak for ten rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from import_size import jsonl, measured, question
+
+from bert_judge.cli.export_files import FORMS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--forms", nargs="+", choices=FORMS, default=FORMS)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        many, few = scored(Path(name) / "many.jsonl", chosen.rows), scored(Path(name) / "few.jsonl", 10)
+        print(f"{chosen.rows:,} scored answers, {many.stat().st_size / 1e6:,.0f} MB\n")
+        print("| form | processor, s | peak, MB | of ten rows |\n|---|---|---|---|")
+        for form in chosen.forms:
+            (_, seconds, peak), (_, _, least) = (exported(path, form) for path in (many, few))
+            print(f"| {form} | {seconds:.0f} | {peak:.0f} | {least:.0f} |", flush=True)
+
+
+def scored(path: Path, rows: int) -> Path:
+    same = {"references": ["Paris"], "candidate": "Lyon", "model": "m", "task": "gsm8k_test", "verdict": "incorrect", "score": 0.1}
+    return jsonl(path, ({"id": str(n), "attempt": 0, "question": question(n), "reason": "", **same} for n in range(rows)))
+
+
+def exported(path: Path, form: str) -> tuple[str, float, float]:
+    with tempfile.TemporaryDirectory() as name:
+        return measured(["export", str(path), "--to", form, "-o", f"{name}/out.{form}", "--teacher", "big"])
+
+
+if __name__ == "__main__":
+    main()
