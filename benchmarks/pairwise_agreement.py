@@ -52,11 +52,7 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.tiny_lm:
         add_tiny_lm(run, options.folder.resolve() / "tiny_lm", options.epochs)
-    (options.folder / "config.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
-    command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), "--quiet", "all", "--snakefile", "Snakefile"]
-    command += ["--directory", str(options.folder), "--configfile", str(options.folder / "config.yaml"), "--", "ranks"]
-    subprocess.run(command, check=True, env=os.environ)
-    results = options.folder / "results"
+    results = ranked(run, options.folder, options.cores)
     agreement = tables.read(results / "pair_agreement.parquet", tables.PAIR_AGREEMENT).query("level == 'all'")
     trained = [name for name, entry in run["judges"].items() if "pairs" in entry]
     for name in SETS:
@@ -84,6 +80,15 @@ def of_people(run: Run, epochs: float, max_length: int, without: Sequence[str] =
             passes = epochs / (1 + entry.get("augment", {}).get("both_orders", 0))
             entry |= {"max_length": max_length, "training": {**entry.get("training", {}), "epochs": passes}}
     return made
+
+
+def ranked(run: Run, folder: Path, cores: int) -> Path:
+    """Compare all pairs of a run that lies in a folder of its own; returns its results."""
+    (folder / "config.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--snakefile", "Snakefile"]
+    command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml"), "--", "ranks"]
+    subprocess.run(command, check=True)
+    return folder / "results"
 
 
 def add_tiny_lm(run: dict[str, Any], folder: Path, epochs: float) -> None:
@@ -161,14 +166,16 @@ def against_best_rule(rows: pd.DataFrame, said: pd.DataFrame, trained: list[str]
 
 
 def swap_effect(said: pd.DataFrame) -> pd.DataFrame:
-    """Consistency and agreement with swap augmentation minus without it, of the encoder that reads one order at a time."""
-    lines = []
-    for judge in SWAPPED:
-        consistent = [said[f"{name} consistent"].astype(bool) for name in (judge, "ordered")]
-        right = [said[name] == said["label"] for name in (judge, "ordered")]
-        more, better = (statistics.paired_difference(*both, said["sample_id"]) for both in (consistent, right))
-        lines.append({"against ordered": judge, "consistency": shown(more, "+"), "agreement": shown(better, "+")})
-    return pd.DataFrame(lines)
+    """What swap augmentation changes, of the encoder that reads one order at a time."""
+    return pd.DataFrame([{"against ordered": judge, **changes(said, judge, "ordered")} for judge in SWAPPED])
+
+
+def changes(said: pd.DataFrame, judge: str, base: str) -> dict[str, str]:
+    """Consistency and agreement of a judge minus those of another on the same pairs."""
+    consistent = [said[f"{name} consistent"].astype(bool) for name in (judge, base)]
+    right = [said[name] == said["label"] for name in (judge, base)]
+    more, better = (statistics.paired_difference(*both, said["sample_id"]) for both in (consistent, right))
+    return {"consistency": shown(more, "+"), "agreement": shown(better, "+")}
 
 
 if __name__ == "__main__":

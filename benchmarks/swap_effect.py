@@ -16,18 +16,15 @@ import argparse
 import itertools
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pairwise_agreement as common
 import pandas as pd
-import yaml
 
 from bert_judge import draws, tables
 from bert_judge.config import files as config_files
-from bert_judge.evaluation import statistics
 
 FILE = "nq_open_human.parquet"
 TRAINED = "even", "leaning"
@@ -68,17 +65,14 @@ def main() -> int:
     write_encoder(options.start, folder / "encoder")
     write_pairs(Path(os.environ["BERT_JUDGE_DATA"]) / FILE, folder, {"even": 0.5, "leaning": options.leaning})
     run = configuration(folder, options.epochs)
-    (folder / "config.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
-    command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), "--quiet", "all", "--snakefile", "Snakefile"]
-    command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml"), "--", "ranks"]
-    subprocess.run(command, check=True)
-    agreement = tables.read(folder / "results/pair_agreement.parquet", tables.PAIR_AGREEMENT).query("level == 'all'")
+    results = common.ranked(run, folder, options.cores)
+    agreement = tables.read(results / "pair_agreement.parquet", tables.PAIR_AGREEMENT).query("level == 'all'")
     for name in TESTED:
         own = agreement[agreement["set"] == name]
         n = own[own["measure"] == "agreement"].iloc[0]
         print(f"\n## {name}: {n['n']} pairs, {n['questions']} questions\n")
         print(common.measures(own).to_markdown(index=False))
-        print("\n" + effects(common.preferences(folder / "results", run, name)).to_markdown(index=False))
+        print("\n" + effects(common.preferences(results, run, name)).to_markdown(index=False))
     return 0
 
 
@@ -149,19 +143,14 @@ def configuration(folder: Path, epochs: float) -> dict[str, Any]:
 
 
 def effects(said: pd.DataFrame) -> pd.DataFrame:
-    """Consistency and agreement of each augmentation minus those of what it is held against, on the same pairs."""
-    lines = []
-    for file, kinds in JUDGES.items():
-        for kind, base in kinds.items():
-            if base is None:
-                continue
-            two = [f"{file}_{name}" for name in (kind, base)]
-            consistent = [said[f"{name} consistent"].astype(bool) for name in two]
-            right = [said[name] == said["label"] for name in two]
-            more, better = (statistics.paired_difference(*both, said["sample_id"]) for both in (consistent, right))
-            line = {"learnt from": file, "rows": kind, "against": base}
-            lines.append({**line, "consistency": common.shown(more, "+"), "agreement": common.shown(better, "+")})
-    return pd.DataFrame(lines)
+    """What each augmentation changes against what it is held against."""
+    tried = [(file, kind, base) for file, kinds in JUDGES.items() for kind, base in kinds.items() if base]
+    return pd.DataFrame(
+        [
+            {"learnt from": file, "rows": kind, "against": base, **common.changes(said, f"{file}_{kind}", f"{file}_{base}")}
+            for file, kind, base in tried
+        ]
+    )
 
 
 if __name__ == "__main__":
