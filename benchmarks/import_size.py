@@ -3,18 +3,21 @@
     python benchmarks/import_size.py [--rows 1000000] [--kinds openai_batch helm …]
 
 Each file, with its second files, is written to a temporary folder, imported to JSONL and removed before the next. Questions have
-300 letters. The last column is the peak of an import of ten rows of the same kind.
+300 letters. The last column is the peak of an import of ten rows of the same kind. Logs of inspect need inspect_ai, in whose
+environment (`.venv-frameworks`) this must run then, and some 40 processor minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import importlib.util
 import json
 import resource
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+LOG = Path("tests/fixtures/frameworks/inspect/capitals.json")
 Make = Callable[[Path, range], list[Any]]
 PEAK = """
 import sys
@@ -84,6 +88,19 @@ def representation_judge(folder: Path, numbers: range) -> list[Any]:
     return [document(folder / "m_task_results.json", ({"id": n, "question": question(n), **same} for n in numbers))]
 
 
+def inspect(folder: Path, numbers: range) -> list[Any]:
+    """A log as inspect_ai writes it, after one that it wrote."""
+    log = json.loads(LOG.read_text("utf-8"))
+    sample = log.pop("samples")[0] | {"epoch": 1}
+    log["eval"]["dataset"]["sample_ids"] = [f"q{n}" for n in numbers]
+    log["eval"]["config"]["epochs"] = 1
+    with zipfile.ZipFile(folder / "log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(log))
+        for n in numbers:
+            archive.writestr(f"samples/q{n}_epoch_1.json", json.dumps(sample | {"id": f"q{n}", "input": question(n)}))
+    return [folder / "log.eval"]
+
+
 def openai_batch(folder: Path, numbers: range) -> list[Any]:
     said = {"status_code": 200, "body": {"model": "m", "choices": [{"message": {"content": "Lyon"}}]}}
     responses = jsonl(folder / "output.jsonl", ({"custom_id": f"q{n}", "response": said} for n in numbers))
@@ -143,7 +160,7 @@ def rows_parquet(folder: Path, numbers: range) -> list[Any]:
 
 
 FRAMEWORKS: tuple[Make, ...] = (lm_eval, lighteval, helm, openai_batch, bert_as_a_judge, representation_judge, judgelm, mm_vet)
-KINDS = (*FRAMEWORKS, rows_jsonl, rows_csv, rows_parquet)
+KINDS = (*FRAMEWORKS, inspect, rows_jsonl, rows_csv, rows_parquet)
 
 
 def measured(command: list[str]) -> tuple[str, float, float]:
@@ -170,7 +187,8 @@ def main() -> None:
     names = [make.__name__ for make in KINDS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--kinds", nargs="+", choices=names, default=names)
+    there = [name for name in names if name != "inspect" or importlib.util.find_spec("inspect_ai")]
+    parser.add_argument("--kinds", nargs="+", choices=names, default=there)
     chosen = parser.parse_args()
     print(f"| {chosen.rows:,} rows of | files, MB | processor, s | peak, MB | of ten rows |\n|---|---|---|---|---|")
     for make in KINDS:
