@@ -2,16 +2,24 @@
 
     BERT_JUDGE_DATA=… python benchmarks/judge_speed.py [--judge results/judges/bert] [--rows 300] [--rounds 3]
 
-Needs the extra `bench`. All ways take turns, several rounds; each one's best round counts. Flips: share of rows whose verdict at
-0.5 differs from that of the same encoder in float32. The causal model has random weights: it is there for its price. Last, an
-encoder of EuroBERT-210m's shape, random weights, against the largest rate at which this machine multiplies matrices.
+Needs the extra `bench`. All ways run on the GPU where there is one, else on the CPU. They take turns, several rounds; each one's
+best round counts. Flips: share of rows whose verdict at 0.5 differs from that of the same encoder in float32. This judge reads
+equal rows once, the others each time; the second line says how many are distinct.
+
+On a GPU every way first reads rows untimed, and what is slow by the row (transformers with batches of 1; lexical features, which
+the CPU computes) reads the first `--slow-rows` rows only: its line says so, and its rates are by the rows that it read.
+
+The causal model has random weights: it is there for its price. On the CPU it reads row by row, on a GPU in batches of 16,384
+tokens, rows of similar length together. Last, an encoder of EuroBERT-210m's shape, random weights, against the largest rate at
+which this machine multiplies matrices.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +31,47 @@ from timing import Rows, Time
 
 from bert_judge.config import Training
 from bert_judge.encoder import checkpoint
-from bert_judge.encoder.hardware import best_dtype, matmul_rate
+from bert_judge.encoder.hardware import best_device, best_dtype, matmul_rate
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.prepare import load_manifest, prepare
 
-CPU = torch.device("cpu")
 EXACT, LOOP = "this judge, float32", "transformers, batches of 1, float32"
 FEATURES = "this judge, auto, with lexical features"
 HEADER = ("way", "rows/s", "rows per core second", "against the loop", "against CrossEncoder at its best", "verdicts flipped")
+CAUSAL, EUROBERT = "Qwen3-0.6B's shape, one token", "EuroBERT-210m's shape"
+# What fits the CPU, and a GPU. None: all rows.
+DEFAULTS: dict[bool, dict[str, int | None]] = {
+    False: {"rows": 300, "rounds": 3, "slow_rows": None, "large_rows": 24},
+    True: {"rows": 20_000, "rounds": 2, "slow_rows": 1_000, "large_rows": 4_000},
+}
+# Rows that a judge is trained on here, and further ones that its encoder and its trees are weighed on.
+TRAINED_ON, WEIGHED_ON = 320, 160
 
 
-def trained(folder: Path) -> Path:
-    """A judge trained for a minute on other rows than those that are timed."""
-    rows = timing.mixed(320, seed=1)
-    prepare({"repository": "minilm", "revision": None, "remote_code": False}, folder / "backbone.json")
+@dataclass(frozen=True)
+class Way:
+    """Attributes: run gives the scores of the first `rows` rows."""
+
+    run: Callable[[], Any]
+    rows: int
+
+
+def trained(folder: Path, backbone: str) -> Path:
+    """A judge trained for a minute, lexical features included; some of its rows may be among those that are timed."""
+    rows = timing.mixed(TRAINED_ON + WEIGHED_ON, seed=1)
+    seen, held = columns(rows, 0, TRAINED_ON), columns(rows, TRAINED_ON)
+    prepare({"repository": backbone, "revision": None, "remote_code": False}, folder / "backbone.json")
     judge = BERTJudge(load_manifest(folder / "backbone.json").path)
-    texts = (rows.questions, rows.references, rows.candidates)
-    judge.fit(*texts, rows.labels, training=Training(epochs=1), features=False, work_folder=folder / "work")
+    judge.fit(*seen, rows.labels[:TRAINED_ON], training=Training(epochs=1), work_folder=folder / "work")
+    judge.calibrate(*held, rows.labels[TRAINED_ON:])
     judge.save(folder / "judge")
     return folder / "judge"
+
+
+def columns(rows: Rows, start: int = 0, stop: int | None = None) -> tuple[list[str], list[str], list[str]]:
+    """Questions, references and candidates of a part of the rows."""
+    part = slice(start, stop)
+    return rows.questions[part], rows.references[part], rows.candidates[part]
 
 
 def pairs(judge: BERTJudge, rows: Rows) -> peers.Pairs:
@@ -51,48 +81,55 @@ def pairs(judge: BERTJudge, rows: Rows) -> peers.Pairs:
     return [(reference, f"{candidate} {separator} {question}") for reference, candidate, question in both]
 
 
-def same_checkpoint(folder: Path, options: argparse.Namespace) -> str:
+def same_checkpoint(folder: Path, rows: Rows, options: argparse.Namespace) -> str:
     """The table of the ways to run one checkpoint."""
-    rows = timing.mixed(options.rows)
-    columns = (rows.questions, rows.references, rows.candidates)
+    n = len(rows.labels)
+    slow = min(options.slow_rows or n, n)
     # Encoder against encoder: the other ways know no lexical features.
     fast, whole = BERTJudge(folder, calibrated=False), BERTJudge(folder)
     exact = BERTJudge(folder, calibrated=False, backend="torch", precision="float32")
-    for judge in (fast, whole):
-        judge.predict(*(column[:8] for column in columns))  # converted before the clock starts
-    choice = fast.engine.choice
-    ways: dict[str, Callable[[], Any]] = {
-        f"this judge, auto ({choice.backend}, {choice.precision})": lambda: fast.predict(*columns),
-        FEATURES: lambda: whole.predict(*columns),
-        EXACT: lambda: exact.predict(*columns),
+    own = {
+        f"this judge, auto ({fast.engine.choice.backend}, {fast.engine.choice.precision})": (fast, n),
+        FEATURES: (whole, slow),
+        EXACT: (exact, n),
     }
+    ways: dict[str, Way] = {}
+    for name, (judge, count) in own.items():
+        # Converted, compiled and started up before the clock runs.
+        judge.predict(*columns(rows, 0, count if options.cuda else 8))
+        ways[name] = Way(lambda judge=judge, count=count: judge.predict(*columns(rows, 0, count)), count)
     texts, longest, rivals = pairs(exact, rows), exact.checkpoint.encoder.max_length, []
-    for dtype in dict.fromkeys([torch.float32, best_dtype(CPU)]):
+    for dtype in dict.fromkeys([torch.float32, best_dtype(best_device())]):
         name = str(dtype).removeprefix("torch.")
-        size, run = peers.cross_encoder(folder, texts, dtype, longest)
-        rivals.append(f"CrossEncoder, batches of {size}, {name}")
-        ways[rivals[-1]] = run
-        for size in (32, 1):
-            ways[f"transformers, batches of {size}, {name}"] = peers.plain(folder, texts, size, dtype, longest)
-    times, scores = timing.alternate(ways, options.rounds)
-    return compared(times, scores, rivals, options)
+        best, read = peers.cross_encoder(folder, texts, dtype, longest)
+        rivals.append(f"CrossEncoder, batches of {best}, {name}")
+        ways[rivals[-1]] = Way(lambda read=read: read(texts), n)
+        for size, count in ((32, n), (1, slow)):
+            read = peers.plain(folder, size, dtype, longest)
+            if options.cuda:
+                read(texts[:slow])
+            ways[f"transformers, batches of {size}, {name}"] = Way(lambda read=read, count=count: read(texts[:count]), count)
+    times, scores = timing.alternate({name: way.run for name, way in ways.items()}, options.rounds)
+    return compared(ways, times, scores, rivals, options.clock)
 
 
-def compared(times: dict[str, Time], scores: dict[str, Any], rivals: Sequence[str], options: argparse.Namespace) -> str:
+def compared(
+    ways: Mapping[str, Way], times: Mapping[str, Time], scores: Mapping[str, Any], rivals: Sequence[str], clock: str
+) -> str:
     """Rates, ratios and flipped verdicts of the ways."""
-    seconds = {name: getattr(time, options.clock) for name, time in times.items()}
+    seconds = {name: getattr(time, clock) / ways[name].rows for name, time in times.items()}
     rival = min(seconds[name] for name in rivals)
     truth = np.asarray(scores[EXACT]) >= 0.5
     lines = [
         [
-            name,
-            f"{options.rows / time.wall:.1f}",
-            f"{options.rows / time.cpu:.1f}",
+            name if way.rows == len(truth) else f"{name} (by its first {way.rows} rows)",
+            f"{way.rows / times[name].wall:.1f}",
+            f"{way.rows / times[name].cpu:.1f}",
             f"{seconds[LOOP] / seconds[name]:.2f}×",
             f"{rival / seconds[name]:.2f}×",
-            "–" if name == FEATURES else f"{np.mean((np.asarray(scores[name]) >= 0.5) != truth):.2%}",
+            "–" if name == FEATURES else f"{np.mean((np.asarray(scores[name]) >= 0.5) != truth[: way.rows]):.2%}",
         ]
-        for name, time in times.items()
+        for name, way in ways.items()
     ]
     return timing.table(HEADER, lines)
 
@@ -102,31 +139,43 @@ def large_models(folder: Path, options: argparse.Namespace) -> str:
     rows = timing.mixed(options.large_rows)
     encoder = checkpoint.load(folder).encoder
     lengths = [len(row.ids) for row in encoder.encode(rows.questions, rows.candidates, rows.references)]
-    dtype = best_dtype(CPU)
+    device = best_device()
+    dtype = best_dtype(device)
     run, operations = peers.large(lengths, dtype)
-    ways = {"Qwen3-0.6B's shape, one token": peers.causal(lengths, dtype), "EuroBERT-210m's shape": run}
-    ceiling = matmul_rate(CPU, dtype, 20)
+    ways = {CAUSAL: peers.causal(lengths, dtype), EUROBERT: run}
+    if options.cuda:
+        for way in ways.values():
+            way()
+    ceiling = matmul_rate(device, dtype, 20)
     times, _ = timing.alternate(ways, max(1, options.rounds - 1))
     lines = [[way, f"{len(lengths) / time.wall:.2f}", f"{sum(lengths) / time.wall:.0f}"] for way, time in times.items()]
-    rate = operations / times["EuroBERT-210m's shape"].wall
-    share = f"{rate / ceiling:.0%} of the {ceiling / 1e9:.0f} of a matrix product alone"
+    rate = operations / times[EUROBERT].wall
+    unit, name = (1e12, "TFLOPS") if ceiling >= 1e13 else (1e9, "GFLOPS")
+    share = f"{rate / ceiling:.0%} of the {ceiling / unit:.0f} of a matrix product alone"
     found = timing.table((f"model, random weights, {str(dtype).removeprefix('torch.')}", "rows/s", "tokens of rows/s"), lines)
-    return f"{found}\n\nEuroBERT-210m's shape: {rate / 1e9:.0f} GFLOPS, {share}"
+    return f"{len(lengths)} rows\n\n{found}\n\n{EUROBERT}: {rate / unit:.1f} {name}, {share}"
 
 
 def main() -> None:
+    cuda = best_device().type == "cuda"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", type=Path, help="folder of a trained judge; without it one is trained for a minute")
-    parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--large-rows", type=int, default=24, help="rows of the two large models; 0 leaves them out")
+    parser.add_argument("--backbone", default="minilm", help="of the judge that is trained, as in a judge's configuration")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--slow-rows", type=int, help="rows of the ways that are slow by the row; all on the CPU")
+    parser.add_argument("--large-rows", type=int, help="rows of the two large models; 0 leaves them out")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what ratios are made of; cpu: on a busy machine")
+    parser.set_defaults(cuda=cuda, **DEFAULTS[cuda])
     options = parser.parse_args()
+    rows = timing.mixed(options.rows)
     with tempfile.TemporaryDirectory(prefix="judge-speed-") as scratch:
-        folder = options.judge or trained(Path(scratch))
-        which = options.judge or "trained now on 320 rows"
-        print(f"{timing.machine()}\njudge: {which}; {options.rows} rows of {len(timing.FILES)} files\n", flush=True)
-        print(f"{same_checkpoint(folder, options)}\n", flush=True)
+        folder = options.judge or trained(Path(scratch), options.backbone)
+        which = options.judge or f"trained now on {TRAINED_ON} rows"
+        unequal = len(set(zip(*columns(rows), strict=True)))
+        found = f"{len(rows.labels)} rows of {len(timing.FILES)} files, {unequal} of them distinct"
+        print(f"{timing.machine()}\njudge: {which}; {found}\n", flush=True)
+        print(f"{same_checkpoint(folder, rows, options)}\n", flush=True)
         if options.large_rows:
             print(large_models(folder, options))
 

@@ -67,11 +67,19 @@ def alternate(ways: Mapping[str, Callable[[], object]], rounds: int) -> tuple[di
     results: dict[str, object] = {}
     for number in range(rounds):
         for name, way in ways.items():
+            settle()
             wall, cpu = time.perf_counter(), time.process_time()
             results[name] = way()
+            settle()
             times[name].append(Time(time.perf_counter() - wall, time.process_time() - cpu))
             print(f"round {number + 1} of {rounds}, {name}: {times[name][-1].wall:.1f} s", file=sys.stderr, flush=True)
     return {name: Time(min(t.wall for t in found), min(t.cpu for t in found)) for name, found in times.items()}, results
+
+
+def settle() -> None:
+    """Wait until a GPU has done what it was told to do: its calls come back before."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def table(header: Sequence[str], lines: Sequence[Sequence[object]]) -> str:
@@ -86,4 +94,6 @@ def machine() -> str:
     formats = [name for name in ("avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8") if capable.get(name)]
     name = capable.get("cpu_name") or platform.processor()
     fast = ", ".join(formats) or "no products of 8 or 16 bits"
-    return f"{name}, {torch.get_num_threads()} threads, {fast}; load average at the start {os.getloadavg()[0]:.1f}"
+    gpu = f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}; " if torch.cuda.is_available() else ""
+    cpu = f"{name}, {torch.get_num_threads()} threads, {fast}"
+    return f"{gpu}torch {torch.__version__}; {cpu}; load average at the start {os.getloadavg()[0]:.1f}"
