@@ -28,12 +28,12 @@ def shortened(row: Row, dice: Dice, others: Others) -> Made | None:
     """A reference without the day of its date, a middle name, a title, a bracket, an article, or the other of two that would do."""
     if row.options:
         return None
-    forms = [form for reference in row.short_references for form in _forms(reference, row.question)]
+    forms = [form for reference in row.short_references for form in shorter(reference, row.question)]
     return Made(row.references, said(dice.choose(forms, "form"), dice), True) if forms else None
 
 
-def _forms(reference: str, question: str) -> list[str]:
-    """The shorter forms of a reference that answer the question, without the reference itself."""
+def shorter(reference: str, question: str) -> list[str]:
+    """The shorter forms of a reference that answer the question, without the reference itself; maybe none."""
     ways: list[Callable[[str], Iterable[str]]] = [_less, _alternatives]
     if _WHEN.search(question):
         ways.append(_coarser)

@@ -10,11 +10,14 @@ import re
 
 from bert_judge.draws import Dice
 from bert_judge.training.augmentation.rows import MONTHS, Made, Others, Row, contains, shares_words
+from bert_judge.training.augmentation.shortened import shorter
 
 # Longer questions hold a story; nobody repeats that.
 MOST_QUESTION_WORDS = 30
 # Longer answers are sentences themselves.
 MOST_ANSWER_WORDS = 7
+# So often a reference that has shorter forms is stated in one of them.
+SHORTER = 0.5
 _BE = r"(?:is|are|was|were)"
 _DO = r"(?:do|does|did|can|could|will|would|has|have|had)"
 _PLACED = re.compile(r"^(?:in|on|at|near|by|from|between|before|after|since|during|around|under|over|behind)\b", re.IGNORECASE)
@@ -57,13 +60,15 @@ BEHIND = (
 
 
 def stated(row: Row, dice: Dice, others: Others) -> Made | None:
-    """A reference in a sentence made of the question."""
+    """A reference, or a shorter form of it, in a sentence made of the question."""
     short = _short(row)
     if not short:
         return None
-    return Made(
-        row.references, _sentence(row.question, dice.choose(short, "reference"), dice) + _behind(short[0], others, dice), True
-    )
+    answer = dice.choose(short, "reference")
+    # Else the trees learn that whole references stand in sentences, and parts of one alone.
+    if (forms := shorter(answer, row.question)) and dice.happens(SHORTER, "shorter"):
+        answer = dice.choose(forms, "form")
+    return Made(row.references, _sentence(row.question, answer, dice) + _behind(short[0], others, dice), True)
 
 
 def misstated(row: Row, dice: Dice, others: Others) -> Made | None:
