@@ -101,6 +101,23 @@ def test_trees_learn_save_and_load(tmp_path: Path) -> None:
     np.testing.assert_array_equal(head.tree_logits(head.fit_trees(table, labels, np.ones(400), seed=0), table), logits)
 
 
+def test_more_of_the_reference_never_counts_against_an_answer() -> None:
+    """Not even where the rows of the training say so."""
+    drawn = np.random.default_rng(0).uniform(0, 1, (2000, len(NAMES)))
+    recall, length = NAMES.index("recall"), NAMES.index("answer_length")
+    labels = (drawn[:, recall] + 0.1 * drawn[:, length] < 0.55).astype(float)
+    trees = head.fit_trees(drawn, labels, np.ones(len(drawn)), seed=0)
+    less, more = drawn.copy(), drawn.copy()
+    less[:, recall], more[:, recall] = 0.1, 0.9
+    assert (head.tree_logits(trees, more) >= head.tree_logits(trees, less)).all()
+    less[:, length], more[:, length] = 0.1, 0.9
+    assert (head.tree_logits(trees, more) < head.tree_logits(trees, less)).any(), "only what RISING names is bound"
+
+
+def test_what_may_only_help_are_features() -> None:
+    assert set(NAMES) >= head.RISING
+
+
 def test_trees_of_fewer_features_are_still_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, labels = rows(400)
     known = [name for name in NAMES if name not in standing.NAMES]
