@@ -16,7 +16,7 @@ from bert_judge.prepare import load_manifest
 from bert_judge.students.card import write_card
 from bert_judge.students.examples import encode
 from bert_judge.tuning.fitting import tune
-from bert_judge.tuning.launching import processes
+from bert_judge.tuning.launching import launched
 from bert_judge.tuning.saving import MANIFEST, METRICS, save, write_json
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def train_student(
     if rows.empty:
         raise InputError(f"{filtered}: no answer to learn from; filter other answers")
     settings = Tuning.model_validate({**spec["training"], **(run_time or {})})
-    loaded = hf_model.load(name, spec["settings"], manifest.path, spread=processes() == 1)
+    loaded = hf_model.load(name, spec["settings"], manifest.path, spread=not launched())
     encoder = PromptEncoder(name, loaded.tokenizer, *(spec["settings"][key] for key in ("system", "thinking", "reasoning_end")))
     longest = min(settings.max_length, loaded.window or settings.max_length)
     records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]

@@ -19,7 +19,7 @@ from bert_judge.training.pair_augmentation import augmented
 from bert_judge.training.pair_texts import encode
 from bert_judge.training.tuned_card import write_tuned_card
 from bert_judge.tuning.fitting import tune
-from bert_judge.tuning.launching import processes
+from bert_judge.tuning.launching import launched
 from bert_judge.tuning.saving import MANIFEST, METRICS, save, write_json
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def tune_pair_judge(
     settings = Tuning.model_validate({**spec["tuning"], **(run_time or {})})
     lesson = pair_rows.read(spec, pairs, settings.seed)
     learnt = augmented(lesson.train, PairAugment.model_validate(spec["augment"]), settings.seed)
-    loaded = hf_model.load(name, spec["settings"], manifest.path, spread=processes() == 1)
+    loaded = hf_model.load(name, spec["settings"], manifest.path, spread=not launched())
     encoder = PromptEncoder(name, loaded.tokenizer, *(spec["settings"][key] for key in ("system", "thinking", "reasoning_end")))
     longest = min(settings.max_length, loaded.window or settings.max_length)
     examples, left_out = encode(learnt, encoder, loaded.ends, spec, longest)

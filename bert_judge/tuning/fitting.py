@@ -23,7 +23,7 @@ from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed
 from bert_judge.errors import InputError
 from bert_judge.generators.hf_model import LoadedModel
 from bert_judge.tuning.examples import Example
-from bert_judge.tuning.launching import processes
+from bert_judge.tuning.launching import launched, processes
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,8 @@ def tune(
     with stopping.sigterm_waits() if together == 1 else nullcontext():
         loss = _trained(trainer, work_folder)
     figures = {"steps": trainer.state.global_step, **speed.figures(trainer.state), "loss": loss}
-    whole = model if together == 1 else _gathered(trainer, blank)
+    # Also a single process that was launched may hold its weights in FSDP's form, which is none to save.
+    whole = _gathered(trainer, blank) if launched() else model
     return None if whole is None else _merged(whole, settings, dtype), figures
 
 

@@ -29,6 +29,11 @@ def processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def launched() -> bool:
+    """Whether accelerate started this process, maybe as the only one, and says where the model's weights lie."""
+    return "WORLD_SIZE" in os.environ
+
+
 def run(stage: Callable[..., None], arguments: Mapping[str, Any], config_file: str | None) -> None:
     """Call a stage.
 

@@ -1,0 +1,31 @@
+"""A training that is killed in the middle of a step, as tests of going on need it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from transformers import Trainer
+
+from bert_judge.training.pair_tuning import tune_pair_judge
+
+
+def before_step(number: int, end: Callable[[], None]) -> Callable[..., Any]:
+    """`Trainer.training_step`, but for a call of `end` when the step of this number, from 1 on, begins."""
+    step, begun = Trainer.training_step, 0
+
+    def counted(self: Trainer, *arguments: Any, **options: Any) -> Any:
+        nonlocal begun
+        begun += 1
+        if begun == number:
+            end()
+        return step(self, *arguments, **options)
+
+    return counted
+
+
+def tune_and_die(step: int, **arguments: Any) -> None:
+    """The stage, in a process that ends when this step begins and leaves nothing but its regular checkpoints."""
+    Trainer.training_step = before_step(step, lambda: os._exit(9))  # type: ignore[method-assign]
+    tune_pair_judge(**arguments)
