@@ -5,9 +5,10 @@
 Pairs of a right and a wrong answer to the same question of NQ-open, as people judged them one by one, the references in sight. The
 encoder starts from that of a judge of single answers, whose training questions are these training questions; the test questions are
 new to both. It learns from two files: one in which the right answer stands first in half of the pairs, and one in which it does in
-most, as in files that name the preferred answer first. Each judge takes as many steps. Prints agreement, consistency and the place
-that is preferred with 95% intervals over questions, the same beside it without any reference, and what each kind of made-up row
-changes. What is done already is not done again.
+most, as in files that name the preferred answer first. Some encoders read one order at a time, some are symmetric by construction;
+each takes as many steps. Prints agreement, consistency and the place that is preferred with 95% intervals over questions, the same
+beside it without any reference, and what each kind of made-up row, or symmetry in their place, changes. What is done already is not
+done again.
 """
 
 from __future__ import annotations
@@ -29,25 +30,30 @@ from bert_judge.config import files as config_files
 FILE = "nq_open_human.parquet"
 TRAINED = "even", "leaning"
 TESTED = "with_references", "without_references"
-AUGMENT = {
-    "plain": {},
-    "swap": {"swap": 0.5},
-    "both_orders": {"both_orders": 1.0},
-    "drop_reference": {"both_orders": 1.0, "drop_reference": 0.5},
-    "support_reference": {"both_orders": 1.0, "support_reference": 0.5},
-}
-# Which augmentations are tried on which file, and what each is held against.
-JUDGES = {
-    "even": {
-        "plain": None,
-        "swap": "plain",
-        "both_orders": "plain",
-        "drop_reference": "both_orders",
-        "support_reference": "both_orders",
-    },
-    "leaning": {"plain": None, "swap": "plain", "both_orders": "plain"},
-}
 RULES = ("longer", "overlap", "random")
+# What the judges differ in; all other settings are the same.
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {"compare": "ordered", "augment": {}},
+    "swap": {"compare": "ordered", "augment": {"swap": 0.5}},
+    "both_orders": {"compare": "ordered", "augment": {"both_orders": 1.0}},
+    "drop_reference": {"compare": "ordered", "augment": {"both_orders": 1.0, "drop_reference": 0.5}},
+    "support_reference": {"compare": "ordered", "augment": {"both_orders": 1.0, "support_reference": 0.5}},
+    "mirrored": {"compare": "mirrored", "augment": {}},
+    "apart": {"compare": "apart", "augment": {}},
+}
+# Which kinds learn from which file, and what each is held against: another kind that learns from it, or a rule.
+JUDGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "even": {
+        "plain": (),
+        "swap": ("plain",),
+        "both_orders": ("plain",),
+        "drop_reference": ("both_orders",),
+        "support_reference": ("both_orders",),
+        "mirrored": ("both_orders", "overlap"),
+        "apart": ("both_orders", "overlap"),
+    },
+    "leaning": {"plain": (), "swap": ("plain",), "both_orders": ("plain",), "mirrored": ("both_orders", "overlap")},
+}
 WEIGHTS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
 
 
@@ -114,16 +120,14 @@ def configuration(folder: Path, epochs: float) -> dict[str, Any]:
     judges: dict[str, Any] = {rule: {"kind": "pairwise", "rule": rule} for rule in RULES}
     for file, kinds in JUDGES.items():
         for kind in kinds:
-            augment = AUGMENT[kind]
             # As many steps for each: copies of rows take the place of passes over them.
-            copies = sum(augment.get(name, 0) for name in ("both_orders", "support_reference"))
+            copies = sum(KINDS[kind]["augment"].get(name, 0) for name in ("both_orders", "support_reference"))
             judges[f"{file}_{kind}"] = {
                 "kind": "pairwise",
                 "pairs": f"{file}_train",
-                "compare": "ordered",
+                **KINDS[kind],
                 "backbone": str(folder / "encoder"),
                 "max_length": 192,
-                "augment": augment,
                 "training": {"epochs": epochs / (1 + copies)},
             }
     tested = {"questions": [0.7, 1], "judges": list(judges)}
@@ -143,14 +147,13 @@ def configuration(folder: Path, epochs: float) -> dict[str, Any]:
 
 
 def effects(said: pd.DataFrame) -> pd.DataFrame:
-    """What each augmentation changes against what it is held against."""
-    tried = [(file, kind, base) for file, kinds in JUDGES.items() for kind, base in kinds.items() if base]
-    return pd.DataFrame(
-        [
-            {"learnt from": file, "rows": kind, "against": base, **common.changes(said, f"{file}_{kind}", f"{file}_{base}")}
-            for file, kind, base in tried
-        ]
-    )
+    """What each kind of judge changes against what it is held against."""
+    tried = [(file, kind, base) for file, kinds in JUDGES.items() for kind, bases in kinds.items() for base in bases]
+    lines = []
+    for file, kind, base in tried:
+        other = base if base in RULES else f"{file}_{base}"
+        lines.append({"learnt from": file, "judge": kind, "against": base, **common.changes(said, f"{file}_{kind}", other)})
+    return pd.DataFrame(lines)
 
 
 if __name__ == "__main__":
