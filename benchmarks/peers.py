@@ -13,11 +13,12 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
-from bert_judge.encoder import inference
+from bert_judge.encoder import backends, inference
+from bert_judge.encoder.backends.choice import FAST, choose, installed
 from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.batching import by_token_budget
 from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.hardware import best_device
+from bert_judge.encoder.hardware import best_device, has_int8
 
 try:
     from sentence_transformers import CrossEncoder
@@ -114,14 +115,25 @@ def causal(lengths: Sequence[int], dtype: torch.dtype) -> Run:
     return run
 
 
-def large(lengths: Sequence[int], dtype: torch.dtype) -> tuple[Run, float]:
-    """On the best device an encoder of EuroBERT-210m's shape, and the operations of its products over rows of these lengths."""
+def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
+    """An encoder of EuroBERT-210m's shape on the best device, and the operations of its products over rows of these lengths.
+
+    Returns:
+        Way → run, for the automatic choice and, where the CPU sums 8-bit products, for int8; operations.
+    """
     config = EuroBertConfig(num_labels=2)
-    model = AutoModelForSequenceClassification.from_config(config).to(best_device()).eval()
+    device = best_device()
+    model = AutoModelForSequenceClassification.from_config(config).to(device).eval()
     per_token = 2 * sum(p.numel() for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name)
     attention = 4 * config.num_hidden_layers * config.hidden_size
     operations = sum(per_token * n + attention * n * n for n in lengths)
     # No two rows are equal, or they would be read once.
     rows = [Encoded((100 + i, *range(1000, 999 + n)), (0,) * n, False) for i, n in enumerate(lengths)]
-    backend = TorchBackend(model, dtype)
-    return lambda: inference.logits(backend, rows, 0), float(operations)
+    choices = [choose("auto", "auto", device, model.num_parameters())]
+    if device.type == "cpu" and has_int8() and installed(FAST):
+        choices.append(choose(FAST, "int8", device, model.num_parameters()))
+    made = [
+        TorchBackend(model, getattr(torch, choice.precision)) if choice.backend == "torch" else backends.convert(choice, model)
+        for choice in dict.fromkeys(choices)
+    ]
+    return {backend.name: lambda backend=backend: inference.logits(backend, rows, 0) for backend in made}, float(operations)

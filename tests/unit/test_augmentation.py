@@ -126,7 +126,6 @@ def test_sentences_state_whole_references_and_shorter_ones() -> None:
     assert whole and texts - whole and all("Éva Nagy" in text for text in texts)
 
 
-
 def test_the_same_sentence_is_made_of_another_answer() -> None:
     found = {result.candidate for result in made("misstated", Row("Who wrote Emma?", ("Jane Austen",), "", True), 300)}
     assert found and not any("Austen" in text for text in found)

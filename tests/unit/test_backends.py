@@ -20,6 +20,9 @@ from bert_judge.judges.bert import BERTJudge
 
 LARGE = 10_000_000
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
+# Of a logit, as a share of what lies between the logits of different rows; in bfloat16, which keeps eight bits of every number, as a
+# share of the largest one.
+ERRORS = {"float32": 1e-3, "bfloat16": 0.02, "int8": 0.5}
 CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", "", "the capital of Mars is a fox " * 9]
 
 
@@ -37,7 +40,9 @@ def machine(
         (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "checked in float32"),
         (("auto", "auto"), CPU, LARGE, {"packages": "onnx"}, ("torch", "float32"), "pip install 'bert-judge[openvino]'"),
         (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "no smaller format"),
-        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest format of this CPU"),
+        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "fastest format of this CPU"),
+        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16, "packages": ""}, ("torch", "bfloat16"), "bert-judge[openvino]"),
+        (("auto", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "too small"),
         (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
         (("auto", "auto"), GPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest format of this CUDA"),
         (("auto", "float32"), CPU, LARGE, {}, ("torch", "float32"), "asked"),
@@ -45,6 +50,8 @@ def machine(
         (("auto", "int8"), CPU, LARGE, {"packages": "onnx"}, ("onnx", "int8"), "asked"),
         (("torch", "auto"), CPU, LARGE, {}, ("torch", "float32"), "asked"),
         (("openvino", "auto"), CPU, 1000, {}, ("openvino", "int8"), "asked"),
+        (("openvino", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "asked"),
+        (("onnx", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("onnx", "int8"), "asked"),
         (("onnx", "auto"), CPU, LARGE, {"int8": False}, ("onnx", "float32"), "asked"),
         (("onnx", "float32"), CPU, LARGE, {}, ("onnx", "float32"), "asked"),
     ],
@@ -73,7 +80,8 @@ def test_the_choice_and_its_reason(
         (("tensorflow", "auto"), "onnx", "'tensorflow' is none; choose one of auto, torch, openvino, onnx"),
         (("torch", "int4"), "onnx", "'int4' is none; choose one of auto, float32, bfloat16, int8"),
         (("torch", "int8"), "onnx", "torch has no int8; openvino, onnx has"),
-        (("onnx", "bfloat16"), "onnx", "onnx has no bfloat16; torch has"),
+        (("onnx", "bfloat16"), "onnx", "onnx has no bfloat16; torch, openvino has"),
+        (("openvino", "bfloat16"), "openvino", "this CPU does not compute in bfloat16; choose int8, float32 or auto"),
     ],
 )
 def test_what_cannot_be_says_what_to_do(monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str], packages: str, says: str) -> None:
@@ -97,7 +105,8 @@ def converted(name: str, precision: str, loaded: checkpoint.Checkpoint, folder: 
 
 @pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
 @pytest.mark.parametrize(
-    ("name", "precision"), [("onnx", "float32"), ("onnx", "int8"), ("openvino", "float32"), ("openvino", "int8")]
+    ("name", "precision"),
+    [("onnx", "float32"), ("onnx", "int8"), ("openvino", "float32"), ("openvino", "bfloat16"), ("openvino", "int8")],
 )
 def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: str, name: str, precision: str) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
@@ -109,18 +118,21 @@ def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: s
         with pytest.raises(InputError, match="cannot be run in int8"):
             converted(name, precision, loaded)
         return
+    if precision == "bfloat16" and hardware.best_dtype(CPU) != torch.bfloat16:
+        pytest.skip("this CPU does not compute in bfloat16")
     backend = converted(name, precision, loaded)
     rows = loaded.encoder.encode(["What is the capital of France?"] * 6, CANDIDATES, ["Paris"] * 6)
     pad = loaded.tokenizer.pad_token_id
     exact = logits(TorchBackend(loaded.model), rows, pad)
     together = logits(backend, rows, pad)
-    spread = np.ptp(exact)
-    np.testing.assert_allclose(together, exact, atol=spread * (0.5 if precision == "int8" else 1e-3))
+    size = np.abs(exact).max() if precision == "bfloat16" else np.ptp(exact)
+    np.testing.assert_allclose(together, exact, atol=size * ERRORS[precision])
     # One by one, and turned round in small batches.
     alone = np.concatenate([logits(backend, [row], pad) for row in rows])
     turned = logits(backend, rows[::-1], pad, batch_tokens=100)[::-1]
-    np.testing.assert_allclose(alone, together, atol=spread / 1000)
-    np.testing.assert_allclose(turned, together, atol=spread / 1000)
+    company = size * ERRORS["bfloat16" if precision == "bfloat16" else "float32"]
+    np.testing.assert_allclose(alone, together, atol=company)
+    np.testing.assert_allclose(turned, together, atol=company)
 
 
 @pytest.mark.parametrize("name", ["onnx", "openvino"])
@@ -157,8 +169,8 @@ class Rounded:
         return output
 
 
-def judge_and_rows(folder: Path) -> tuple[BERTJudge, tuple[list[str], list[list[str]], list[str]]]:
-    judge = BERTJudge(tiny_models.encoder(folder / "model"))
+def judge_and_rows(folder: Path, precision: str = "auto") -> tuple[BERTJudge, tuple[list[str], list[list[str]], list[str]]]:
+    judge = BERTJudge(tiny_models.encoder(folder / "model"), precision=precision)
     judge.checkpoint.trained = True
     words = ["Paris", "Mars", "noon", "fox", "seven", "judges", "capital", "planet"]
     candidates = [f"{one} {other}" for one in words for other in words]
@@ -166,7 +178,7 @@ def judge_and_rows(folder: Path) -> tuple[BERTJudge, tuple[list[str], list[list[
 
 
 def test_no_verdict_hangs_on_rounding(tmp_path: Path) -> None:
-    judge, rows = judge_and_rows(tmp_path)
+    judge, rows = judge_and_rows(tmp_path, "float32")
     exact = judge.explain(*rows)
     judge.threshold = float(np.median(exact.scores))
     verdicts = exact.scores >= judge.threshold

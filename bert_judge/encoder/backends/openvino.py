@@ -1,4 +1,4 @@
-"""OpenVINO on a CPU, in float32 or with 8-bit weights and activations.
+"""OpenVINO on a CPU, in float32, in bfloat16 where the CPU computes in it, or with 8-bit weights and activations.
 
 In int8 the weights have a scale per output channel and are stored as integers with their scale beside them. The CPU plugin then
 takes a scale for every few hundred numbers of every token as it runs (dynamic quantisation:
@@ -36,8 +36,9 @@ VERSION = 1
 FILE = "model.xml"
 # Of a logit in int8 (measured: docs/log.md).
 ERROR = 0.25
-# Rows run on a thread of their own, so a batch is smaller than torch's.
-BUDGET = 1024
+# Batches run on a thread of their own each, so they are smaller than torch's (measured: docs/log.md).
+BUDGET = 512
+HINTS = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
 
 
 class OpenvinoBackend:
@@ -46,15 +47,16 @@ class OpenvinoBackend:
     Args:
         converted: the model.
         names: of its inputs.
-        group: numbers of a token that share a scale; 0: none is rounded.
+        precision: number format of its products.
+        group: in int8, numbers of a token that share a scale; 0: none is rounded.
     """
 
-    def __init__(self, converted: openvino.Model, names: tuple[str, ...], group: int) -> None:
+    def __init__(self, converted: openvino.Model, names: tuple[str, ...], precision: str, group: int = 0) -> None:
         threads = torch.get_num_threads()
         settings = {
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": threads,
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": HINTS[precision],
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": group,
         }
         self.compiled = openvino.Core().compile_model(converted, "CPU", settings)
@@ -62,7 +64,7 @@ class OpenvinoBackend:
         self.at_once = threads
         self.budget = 0 if group else BUDGET
         self.error = ERROR if group else 0.0
-        self.name = f"openvino, cpu, {'int8' if group else 'float32'}"
+        self.name = f"openvino, cpu, {precision}"
         self._own = threading.local()
 
     def run(self, batch: Batch) -> np.ndarray:
@@ -81,7 +83,7 @@ def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> Open
         group = math.gcd(model.config.hidden_size, model.config.intermediate_size)
     try:
         converted = _kept(model, precision, folder) if folder is not None else _made(model, precision)
-        return OpenvinoBackend(converted, takes(model.config), group)
+        return OpenvinoBackend(converted, takes(model.config), precision, group)
     except (RuntimeError, TypeError, ValueError) as error:
         kind, why = model.config.model_type, " ".join(str(error).split())[:200]
         raise InputError(f"backend openvino: a {kind} model cannot be run in {precision} ({why}); choose backend torch") from error
@@ -89,7 +91,9 @@ def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> Open
 
 def _kept(model: PreTrainedModel, precision: str, folder: Path) -> openvino.Model:
     """The converted model of a folder, made first where it is not there."""
-    place = folder / fingerprint(model, VERSION, precision, openvino.__version__)
+    # Other formats than int8 are taken when the model is loaded.
+    weights = "int8" if precision == "int8" else "float32"
+    place = folder / fingerprint(model, VERSION, weights, openvino.__version__)
     if not place.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as name:
