@@ -28,8 +28,10 @@ ROUNDS = 500
 # Whatever else is so, an answer with more of these is never less likely right. Trees that may say otherwise learn how right answers
 # look in the files of the training, and refuse those of a file that they never saw (docs/log.md).
 RISING = frozenset(
-    "contained same run_together recall novel_recall trigrams first_sentence last_sentence numbers years "
-    "final_answer final_contains last_number choice".split()
+    (
+        *("contained", "same", "run_together", "recall", "novel_recall", "trigrams", "first_sentence", "last_sentence"),
+        *("numbers", "years", "final_answer", "final_contains", "last_number", "choice"),
+    )
 )
 PARAMETERS: Mapping[str, Any] = {
     "objective": "cross_entropy",  # takes soft labels

@@ -20,8 +20,8 @@ from bert_judge.judges.bert import BERTJudge
 
 LARGE = 10_000_000
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
-# Of a logit, as a share of what lies between the logits of different rows; in bfloat16, which keeps eight bits of every number, as a
-# share of the largest one.
+# Of a logit, as a share of what lies between the logits of different rows; in bfloat16, which keeps eight bits of every number, as
+# a share of the largest one.
 ERRORS = {"float32": 1e-3, "bfloat16": 0.02, "int8": 0.5}
 CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", "", "the capital of Mars is a fox " * 9]
 
