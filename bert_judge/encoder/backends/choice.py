@@ -64,8 +64,7 @@ def choose(backend: str, precision: str, device: torch.device, parameters: int) 
         return Choice("torch", fast, "the encoder is too small to be worth a conversion")
     if not installed(FAST):
         return Choice("torch", fast, f"{best} of another program would be faster on this CPU: pip install 'bert-judge[{FAST}]'")
-    checked = "; verdicts that hang on it are checked in float32" if best == "int8" else ""
-    return Choice(FAST, best, f"the fastest format of this CPU{checked}")
+    return Choice(FAST, best, "the fastest format of this CPU; verdicts that hang on it are checked in float32")
 
 
 def installed(backend: str) -> bool:
