@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
@@ -17,6 +17,9 @@ KEYS = frozenset({"eval", "plan", "samples"})
 # Samples that are read together, and parts of them that are not read: transcripts may take megabytes each.
 AT_ONCE = 256
 UNUSED = {"attachments", "events", "messages", "store"}
+# Ids of samples with their epochs; what reads those of one log, and raises an IndexError where it lacks one.
+Some = Sequence[tuple[str | int, int]]
+Read = Callable[[Some], Sequence[Any]]
 
 
 def records(path: Path) -> Iterator[tuple[str, Record]]:
@@ -41,27 +44,51 @@ def _library() -> Any:
         import inspect_ai.log
     except ImportError as error:
         raise InputError("reading logs of inspect_ai needs inspect_ai; pip install inspect_ai") from error
-    if not hasattr(inspect_ai.log, "read_eval_log_samples_by_id"):
+    if not hasattr(inspect_ai.log, "read_eval_log_samples_by_id_async"):
         raise InputError("reading logs of inspect_ai needs a newer inspect_ai than the one here; pip install --upgrade inspect_ai")
     return inspect_ai.log
 
 
 def _samples(log: Any, path: Path, run: Any) -> Iterator[Any]:
-    """The samples that the log has of those that were to be run, in the run's order.
-
-    Inspect's own iterator over all samples reads the archive's list of members for each of them, here it is read once for several.
-    """
+    """The samples that the log has of those that were to be run, in the run's order."""
     if run.dataset.sample_ids is None:
         raise ValueError("it has no list of its samples; write it anew with inspect log convert")
     planned = product(run.dataset.sample_ids, range(1, (run.config.epochs or 1) + 1))
+    read = _archive(log, path) if path.suffix in ENDINGS else _document(log, path)
     while some := list(islice(planned, AT_ONCE)):
         try:
-            yield from log.read_eval_log_samples_by_id(str(path), some, exclude_fields=UNUSED)
+            yield from read(some)
         except IndexError:
             # One of them is missing, as in the log of a run that was stopped.
-            for identity, epoch in some:
+            for one in some:
                 with suppress(IndexError):
-                    yield log.read_eval_log_sample(str(path), identity, epoch, exclude_fields=UNUSED)
+                    yield from read([one])
+
+
+def _document(log: Any, path: Path) -> Read:
+    return lambda some: log.read_eval_log_samples_by_id(str(path), some, exclude_fields=UNUSED)
+
+
+def _archive(log: Any, path: Path) -> Read:
+    """What reads an archive with one look at its list of members, which takes seconds where there are a million of them.
+
+    Inspect's functions look at it in each call. The reader that takes a list is not among what inspect_ai documents.
+    """
+    try:
+        from inspect_ai._util._async import run_coroutine
+        from inspect_ai._util.async_zip import AsyncZipReader
+        from inspect_ai._util.asyncfiles import get_async_filesystem
+    except ImportError as error:
+        raise InputError("this inspect_ai reads its logs in another way than known; pip install inspect_ai==0.3.285") from error
+    members: Any = None
+
+    async def reading(some: Some) -> Sequence[Any]:
+        nonlocal members
+        reader = AsyncZipReader(get_async_filesystem(), str(path), central_directory=members)
+        members = await reader.entries()
+        return await log.read_eval_log_samples_by_id_async(str(path), some, exclude_fields=UNUSED, reader=reader)
+
+    return lambda some: run_coroutine(reading(some))
 
 
 def _plain(sample: Any, run: Any) -> dict[str, Any]:
