@@ -57,7 +57,7 @@ def test_features_are_part_of_the_saved_judge(tmp_path: Path) -> None:
 def test_the_published_formula_gives_the_same_scores(tmp_path: Path) -> None:
     trained(tmp_path, "eurobert", format="tags").save(tmp_path / "judge")
     (tmp_path / "judge" / CARD).unlink()  # a published checkpoint has no card
-    judge = BERTJudge(tmp_path / "judge")
+    judge = BERTJudge(tmp_path / "judge", precision="float32")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "judge", truncation_side="left")
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "judge").eval()
     for question, [reference, *_], candidate in zip(QUESTIONS, REFERENCES, CANDIDATES, strict=True):

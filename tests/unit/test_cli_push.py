@@ -53,7 +53,7 @@ def test_transformers_alone_gives_the_raw_scores(tmp_path: Path, architecture: s
     assert result.exit_code == 0, result.output
     shown = [hub_folder.texts(judge, *row) for row in zip(*ROWS, strict=True)]
     found = hub_folder.plain_scores(tmp_path / "published", shown)
-    expected = BERTJudge(tmp_path / "judge").explain(*map(list, ROWS)).raw
+    expected = BERTJudge(tmp_path / "judge", precision="float32").explain(*map(list, ROWS)).raw
     np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_allclose(
         BERTJudge(tmp_path / "published").predict(*map(list, ROWS)), judge.predict(*map(list, ROWS)), atol=1e-6
@@ -61,7 +61,8 @@ def test_transformers_alone_gives_the_raw_scores(tmp_path: Path, architecture: s
 
 
 def test_the_code_in_the_card_runs(tmp_path: Path) -> None:
-    judge = trained(tmp_path)
+    trained(tmp_path)
+    judge = BERTJudge(tmp_path / "judge", precision="float32")
     assert run("push", "judge", "-o", "published").exit_code == 0
     card = (tmp_path / "published" / "README.md").read_text("utf-8")
     code = next(block for block in card.split("```python\n")[1:] if "AutoTokenizer" in block).split("```")[0]

@@ -59,8 +59,9 @@ def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
     assert not loaded.model.training
 
 
-def test_a_step_in_parts_is_the_same_step(tmp_path: Path) -> None:
-    """Also the last step of all, which has fewer parts."""
+def test_a_step_in_parts_is_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the last step of all, which has fewer parts. In float32: bfloat16 rounds other sums to other numbers."""
+    monkeypatch.setattr(fitting, "best_dtype", lambda device: torch.float32)
     backbone = tiny_models.encoder(tmp_path / "backbone")
     ends = []
     for rows_at_once in (None, 2):
