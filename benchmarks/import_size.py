@@ -4,7 +4,7 @@
 
 Each file, with its second files, is written to a temporary folder, imported to JSONL and removed before the next. Questions have
 300 letters. The last column is the peak of an import of ten rows of the same kind. Logs of inspect need inspect_ai, in whose
-environment (`.venv-frameworks`) this must run then, and some 40 processor minutes.
+environment (`.venv-frameworks`) this must run then, and some 25 processor minutes.
 """
 
 from __future__ import annotations
