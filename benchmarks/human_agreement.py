@@ -111,6 +111,10 @@ def without(run: Run, source: str, judge: str) -> dict[str, Any]:
     dataset["tasks"] = [task for task in dataset["tasks"] if imported[task]["from"] != source]
     mix = dataset.get("mix", {})
     dataset["mix"] = mix | {"per_task": {t: rows for t, rows in mix.get("per_task", {}).items() if t in dataset["tasks"]}}
+    if fallback := dataset.get("fallback"):
+        fallback["tasks"] = [task for task in fallback["tasks"] if task in dataset["tasks"]]
+        if not fallback["tasks"]:
+            del dataset["fallback"]
     derived["datasets"][name] = dataset
     derived["judges"][name] = entry | {"dataset": name}
     derived["score_with"] = [derived["gold"], name, *(blind(cascade, source) for cascade in kept)]

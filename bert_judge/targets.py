@@ -137,7 +137,8 @@ def _training(plan: Plan, datasets: Iterable[str]) -> Needs:
     found: Needs = set()
     for name in datasets:
         if (entry := plan.config.datasets.get(name)) is not None:
-            found |= _judged(plan, [entry.teacher], plan.labelled(name)) | _taught(plan, [entry.teacher])
+            found |= _judged(plan, [entry.teacher], plan.labelled(name)) | _taught(plan, entry.teachers)
+            found |= _judged(plan, entry.teachers[1:], plan.undecided(name))
     return found
 
 

@@ -75,7 +75,7 @@ def asked():
 def judged():
     """(judge, model, task) of every label table that is needed."""
     scored = {(judge, *pair) for judge in PLAN.config.score_with for pair in PLAN.scored}
-    taught = {(entry.teacher, *pair) for name, entry in PLAN.config.datasets.items() for pair in PLAN.labelled(name)}
+    taught = {table for dataset in PLAN.config.datasets for table in PLAN.taught(dataset)}
     judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
     return sorted(scored | taught | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.chosen_from(name)})
 
@@ -299,6 +299,13 @@ def merged_candidates(wildcards):
 def merged_labels(wildcards):
     dataset = PLAN.dataset_spec(wildcards.dataset)
     return tables_of("labels/{judge}/{model}/{task}", [(dataset["teacher"], *pair) for pair in dataset["tables"]])
+
+
+def fallback_labels(wildcards):
+    """Input function: the verdicts on what the teacher leaves open; none where nobody else is asked."""
+    fallback = PLAN.dataset_spec(wildcards.dataset).get("fallback")
+    pairs = [(fallback["teacher"], *pair) for pair in fallback["tables"]] if fallback else []
+    return tables_of("labels/{judge}/{model}/{task}", pairs)
 
 
 def training_file(name):

@@ -10,6 +10,7 @@ with job_log(snakemake.log[0]):
         json.loads(snakemake.params.spec),
         candidates=snakemake.input.candidates,
         labels=snakemake.input.labels,
+        fallback=snakemake.input.fallback,
         train=snakemake.output.train,
         validation=snakemake.output.validation,
         summary=snakemake.output.summary,

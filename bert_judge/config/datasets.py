@@ -60,6 +60,17 @@ class Augment(Block):
     """right: a reference with one letter of a long word left out or doubled"""
 
 
+class Fallback(Block):
+    """Weak labels for answers on which the teacher has no verdict, as the partial credit that a benchmark gives."""
+
+    teacher: str
+    """the judge that is asked about them; its score, from 0 to 1, is the label"""
+    tasks: list[Name] = Field(min_length=1)
+    """tasks, out of the dataset's"""
+    weight: float = Field(1.0, gt=0)
+    """how much such a row counts beside one of the teacher's"""
+
+
 class Dataset(Block):
     """Labelled answers that train a judge."""
 
@@ -69,6 +80,8 @@ class Dataset(Block):
     """tasks, out of `tasks.train`"""
     models: list[str] | Literal["all"] = "all"
     """models; with `all`, a new model retrains the judge"""
+    fallback: Fallback | None = None
+    """who labels what the teacher leaves open; such rows train and do not validate, and the mix does not limit them"""
     mix: Mix = Mix()
     """limits per task and model"""
     augment: Augment = Augment()
@@ -81,3 +94,8 @@ class Dataset(Block):
     """accept questions that a test task has too"""
     seed: int = 0
     """seed of the draw"""
+
+    @property
+    def teachers(self) -> list[str]:
+        """The teacher and, where there is one, whom the rest is left to."""
+        return [self.teacher, *([self.fallback.teacher] if self.fallback else [])]

@@ -174,6 +174,12 @@ def _dangling(raw: Raw) -> list[str]:
             for name in (per_task if isinstance(per_task, Mapping) else ())
             if name not in own
         ]
+        fallback = dataset.get("fallback")
+        lines += [
+            f"datasets.{key}.fallback.tasks: {name!r} is not one of the dataset's tasks; these are: {', '.join(own) or 'none'}"
+            for name in texts(fallback.get("tasks") if isinstance(fallback, Mapping) else None)
+            if name not in own
+        ]
     return lines
 
 
@@ -191,6 +197,8 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
         yield from ((f"pairs.{key}.{part}", name, "judges") for part in ("gold", "judges") for name in texts(entry.get(part)))
     for key, entry in entries(raw, "datasets").items():
         yield from ((f"datasets.{key}.teacher", name, "judges") for name in texts(entry.get("teacher")))
+        if isinstance(fallback := entry.get("fallback"), Mapping):
+            yield from ((f"datasets.{key}.fallback.teacher", name, "judges") for name in texts(fallback.get("teacher")))
     for key, entry in entries(raw, "models").items():
         yield from ((f"models.{key}.filters", name, "filters") for name in texts(entry.get("filters")))
     for key, entry in entries(raw, "filters").items():

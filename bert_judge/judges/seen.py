@@ -32,15 +32,22 @@ _TWINS = dict(
 _TWIN_WORD = re.compile(rf"(?<!\w)(?:[A-Za-z{''.join(_TWINS)}]|(?<=\w)['’-](?=\w))+(?!\w)")
 _TWIN_LETTERS = str.maketrans(_TWINS)
 _CONTENT = frozenset("LNS")
+# Where a link or bold letters were taken out of a text, the space beside them is often gone too: "byMichael Buffer", "of27 episodes".
+_AFTER_SMALL_WORD = re.compile(
+    r"(?<![^\W_])(as|at|and|are|by|called|for|from|in|is|named|of|on|or|the|to|was|were|with)(?=[A-Z][a-z]|[0-9])"
+)
+# … and where footnotes were: "born in Munich1."
+_BEFORE_FOOTNOTE = re.compile(r"(?<=[a-z]{3})(?=[1-9][0-9]?(?:[.,;)]?\s|[.,;)]?$))")
 
 
 def seen(text: str) -> str:
-    """The text without invisible characters and comments, its backspaces applied, full-width letters as ASCII; and Cyrillic and
-    Greek letters as their Latin twins in words that hold no other letters of those scripts."""
+    """The text without invisible characters and comments, its backspaces applied, full-width letters as ASCII; Cyrillic and
+    Greek letters as their Latin twins in words that hold no other letters of those scripts; and a space where markup took one."""
     if "\b" in text:
         text = _with_backspaces(text)
     if "<!--" in text or "]:" in text:
         text = _LINE_COMMENT.sub("", _MARKUP_COMMENT.sub("", text))
+    text = _BEFORE_FOOTNOTE.sub(" ", _AFTER_SMALL_WORD.sub(r"\1 ", text))
     if text.isascii():
         return text
     text = _JOINER.sub("", _INVISIBLE.sub("", text)).translate(_FULL_WIDTH)

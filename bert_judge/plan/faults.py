@@ -145,7 +145,10 @@ def of_fit(config: Config) -> list[str]:
             if task in config.tasks.test and not dataset.allow_test_questions
         ]
         if name in _taught_by(config, name):
-            faults.append(f"datasets.{name}.teacher: {dataset.teacher!r} would be trained on its own labels; choose another")
+            teachers = " or ".join(map(repr, dataset.teachers))
+            faults.append(f"datasets.{name}.teacher: {teachers} would be trained on its own labels; choose another")
+        if dataset.fallback and dataset.fallback.teacher == dataset.teacher:
+            faults.append(f"datasets.{name}.fallback.teacher: {dataset.teacher!r} is the teacher itself; choose another")
     for name, judge in config.judges.items():
         faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudge) else []
         faults += _probe_faults(config, name, judge) if isinstance(judge, ProbeJudge) else []
@@ -218,11 +221,11 @@ def _probe_faults(config: Config, name: str, probe: ProbeJudge) -> list[str]:
 def _taught_by(config: Config, dataset: str) -> set[str]:
     """The datasets behind the labels of a dataset: what its teacher was trained or fitted on, what those teachers were, …"""
     found: set[str] = set()
-    teachers = [config.datasets[dataset].teacher]
+    teachers = [*config.datasets[dataset].teachers]
     while teachers:
         judge = config.judges[teachers.pop()]
         behind = {judge.dataset} if isinstance(judge, BertJudge | ProbeJudge | CascadeJudge) and judge.dataset else set()
-        teachers += [config.datasets[name].teacher for name in behind - found]
+        teachers += [teacher for name in behind - found for teacher in config.datasets[name].teachers]
         teachers += judge.judges if isinstance(judge, CascadeJudge) else []
         found |= behind
     return found
@@ -249,6 +252,9 @@ def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
             if not plan.labelled(name):
                 faults.append(f"datasets.{name}: none of its models has answers to its tasks; mend its models or tasks")
             faults += verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.labelled(name))
+            if dataset.fallback:
+                where = f"datasets.{name}.fallback.teacher"
+                faults += verdict_faults(plan, where, dataset.fallback.teacher, plan.undecided(name))
     if not plan.scored:
         faults.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
     for judge in plan.config.score_with:

@@ -130,6 +130,17 @@ class Names:
         chosen = self.unschooled if entry.models == "all" else entry.models
         return sorted((m, t) for t in entry.tasks for m in chosen if self.answers(m, t))
 
+    def undecided(self, dataset: str) -> list[tuple[str, str]]:
+        """(model, task) of the tables in which a dataset's fallback labels what the teacher leaves open, sorted."""
+        fallback = self.config.datasets[dataset].fallback
+        return [(m, t) for m, t in self.labelled(dataset) if fallback and t in fallback.tasks]
+
+    def taught(self, dataset: str) -> list[tuple[str, str, str]]:
+        """(judge, model, task) of every table of verdicts that a dataset learns from."""
+        entry = self.config.datasets[dataset]
+        labels = [(entry.teacher, *pair) for pair in self.labelled(dataset)]
+        return labels + [(entry.fallback.teacher, *pair) for pair in self.undecided(dataset) if entry.fallback]
+
     def family(self, task: str) -> str:
         entry = self.config.tasks.imported.get(task) or self.source_of(task)
         return entry.family if entry else tasks.find(task).family

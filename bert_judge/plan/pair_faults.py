@@ -46,6 +46,7 @@ def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
     yield from (("score_with", name) for name in config.score_with)
     yield from (("gold", name) for name in [config.gold] if name)
     yield from ((f"datasets.{key}.teacher", entry.teacher) for key, entry in config.datasets.items())
+    yield from ((f"datasets.{key}.fallback.teacher", e.fallback.teacher) for key, e in config.datasets.items() if e.fallback)
     yield from ((f"filters.{key}.judge", entry.judge) for key, entry in config.filters.items())
     yield from ((f"pairs.{key}.gold", entry.gold) for key, entry in config.pairs.items() if entry.gold)
     yield from (("attacks.judges", name) for name in (config.attacks.judges if config.attacks else []))

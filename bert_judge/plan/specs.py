@@ -97,11 +97,18 @@ class Specs(Names):
 
     def dataset_spec(self, dataset: str) -> Spec:
         entry = self.config.datasets[dataset]
-        return {
+        spec = {
             "dataset": dataset,
-            **dump(entry, without={"allow_test_questions", "models", "tasks"}),
+            **dump(entry, without={"allow_test_questions", "fallback", "models", "tasks"}),
             "tables": [[m, t] for m, t in self.labelled(dataset)],
         }
+        # A dataset without one is what it was before there were any.
+        if entry.fallback:
+            spec["fallback"] = {
+                **dump(entry.fallback, without={"tasks"}),
+                "tables": [[m, t] for m, t in self.undecided(dataset)],
+            }
+        return spec
 
     def overlap_spec(self, dataset: str, task: str) -> Spec:
         """The check that no question of a test task is in a dataset."""
@@ -144,7 +151,8 @@ class Specs(Names):
         trained = {n: j.dataset for n in self.config.score_with if isinstance(j := judges[n], BertJudge) and j.dataset}
         taught: dict[str, list[list[str]]] = {}
         for name in sorted(set(trained.values())):
-            taught.setdefault(self.config.datasets[name].teacher, []).extend([m, t] for m, t in self.labelled(name))
+            for teacher, m, t in self.taught(name):
+                taught.setdefault(teacher, []).append([m, t])
         trained_on = sorted({(m, t) for pairs in taught.values() for m, t in pairs})
         # Only what takes part: another judge in the configuration makes nothing stale.
         at_work = sorted({*self.config.score_with, *taught})

@@ -27,6 +27,7 @@ def build_dataset(
     train: str | Path,
     validation: str | Path,
     summary: str | Path,
+    fallback: Sequence[str | Path] = (),
 ) -> None:
     """Merge candidate and label tables into a training and a validation part.
 
@@ -35,13 +36,15 @@ def build_dataset(
         candidates, labels: one path per table.
         train, validation: dataset tables to write. A question is in one of them only, also when several tasks have it.
         summary: JSON file with the number of rows at each step.
+        fallback: label tables of whoever is asked about what the teacher leaves open, one per table of the spec's `fallback`.
 
     Raises:
         InputError: a label without its candidate, or too little left to train on.
     """
+    pairs = [(model, task) for model, task in spec["tables"]]
     merged = [
         _merge(task, candidate_path, label_path)
-        for (_, task), candidate_path, label_path in zip(spec["tables"], candidates, labels, strict=True)
+        for (_, task), candidate_path, label_path in zip(pairs, candidates, labels, strict=True)
     ]
     rows = pd.concat(merged, ignore_index=True)
     counts: dict[str, Any] = {"answers": len(rows)}
@@ -54,8 +57,8 @@ def build_dataset(
     counts["left_out_by_mix"] = len(folded) - len(drawn)
     if drawn.empty:
         raise InputError(f"datasets.{spec['dataset']}: no labelled answer is left to train on; summary: {counts}")
-    held_out = drawn["question"].map(lambda q: _point(spec["seed"], "validation", tables.question_key(tables.question_stem(q))))
-    parts = {"train": drawn[held_out >= spec["validation"]], "validation": drawn[held_out < spec["validation"]]}
+    held_out = _held_out(drawn, spec)
+    parts = {"train": drawn[~held_out], "validation": drawn[held_out]}
     for name, part in parts.items():
         if part.empty:
             raise InputError(
@@ -65,14 +68,47 @@ def build_dataset(
     synthetic = augment(parts["train"], spec["augment"], spec["seed"])
     counts["synthetic"] = synthetic["model"].value_counts().to_dict()
     parts["train"] = pd.concat([parts["train"], synthetic], ignore_index=True)
-    for path, part in ((train, parts["train"]), (validation, parts["validation"])):
-        weights = balanced_weights(part["label"]) if spec["balance"] else 1.0
-        tables.write(part.assign(weight=weights), path, tables.DATASET, spec)
+    for name, part in parts.items():
+        parts[name] = part.assign(weight=balanced_weights(part["label"]) if spec["balance"] else 1.0)
+    if "fallback" in spec:
+        weak = _weakly_labelled(rows[rows["verdict"] == "invalid"], spec, dict(zip(pairs, candidates, strict=True)), fallback)
+        counts["fallback"] = len(weak)
+        parts["train"] = pd.concat([parts["train"], weak], ignore_index=True)
+    tables.write(parts["train"], train, tables.DATASET, spec)
+    tables.write(parts["validation"], validation, tables.DATASET, spec)
     with tables.atomic(summary) as temporary:
         temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     log.info(
-        "%d rows to train on, %d of them made up; %d to validate", len(parts["train"]), len(synthetic), len(parts["validation"])
+        "%d rows to train on, %d of them made up, %d labelled by the fallback; %d to validate",
+        *(len(parts["train"]), len(synthetic), counts.get("fallback", 0), len(parts["validation"])),
     )
+
+
+def _held_out(rows: pd.DataFrame, spec: Mapping[str, Any]) -> pd.Series:
+    """Whether a row's question is kept for validation: a matter of the seed and the question alone."""
+    points = rows["question"].map(lambda q: _point(spec["seed"], "validation", tables.question_key(tables.question_stem(q))))
+    return points < spec["validation"]
+
+
+def _weakly_labelled(
+    undecided: pd.DataFrame, spec: Mapping[str, Any], candidates: Mapping[tuple[str, str], str | Path], labels: Sequence[str | Path]
+) -> pd.DataFrame:
+    """Rows to train on that the teacher left open, with the score of the judge that was asked instead.
+
+    Args:
+        undecided: the rows without a valid verdict of the teacher.
+        spec: as in `build_dataset`.
+        candidates: (model, task) → its candidate table.
+        labels: the other judge's label tables, one per table of the spec's `fallback`.
+    """
+    asked = [(model, task) for model, task in spec["fallback"]["tables"]]
+    merged = pd.concat(
+        [_merge(task, candidates[model, task], path) for (model, task), path in zip(asked, labels, strict=True)], ignore_index=True
+    )
+    key = ["task", "model", "sample_id", "attempt"]
+    merged = merged.merge(undecided[key], on=key, validate="one_to_one").assign(aspects=None)
+    weak = fold_duplicates(merged[merged["verdict"] != "invalid"])
+    return weak[~_held_out(weak, spec)].assign(weight=spec["fallback"]["weight"])
 
 
 def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:

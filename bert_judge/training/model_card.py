@@ -41,6 +41,9 @@ Left: on the dashed line a score is the probability of being right; a point is a
 
 {{ summary.train.rows }} rows with {{ summary.train.questions }} questions; {{ summary.invalid_dropped }} answers without a
 valid label were dropped and {{ summary.duplicates_folded }} duplicates folded.
+{%- if summary.fallback %} Of the dropped ones {{ summary.fallback }} were trained on with the score of
+`{{ dataset.fallback.teacher }}` as their label.
+{%- endif %}
 {%- if summary.synthetic %}
 
 Beside them stand rows made up from these:

@@ -267,6 +267,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"datasets/capitals/mix": {"per_task": {"exam": 5}}},
         "datasets.capitals.mix.per_task: 'exam' is not one of the dataset's tasks; these are: learn",
     ),
+    "task of a fallback": (
+        {"datasets/capitals/fallback": {"teacher": "contains", "tasks": ["exam"]}},
+        "datasets.capitals.fallback.tasks: 'exam' is not one of the dataset's tasks; these are: learn",
+    ),
+    "judge of a fallback": (
+        {"datasets/capitals/fallback": {"teacher": "oracle", "tasks": ["learn"]}},
+        "datasets.capitals.fallback.teacher: 'oracle' is not defined under judges; there are: human, contains, bert",
+    ),
     "model of a mix": (
         {"datasets/capitals/mix": {"per_model": {"gpt-5": 5}}},
         "datasets.capitals.mix.per_model: 'gpt-5' is not defined under models; there are: gpt-4, bing",
@@ -347,6 +355,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "judge trained on its own labels": (
         {"datasets/capitals/teacher": "bert"},
         "datasets.capitals.teacher: 'bert' would be trained on its own labels; choose another",
+    ),
+    "fallback trained on its own labels": (
+        {"datasets/capitals/fallback": {"teacher": "bert", "tasks": ["learn"]}},
+        "datasets.capitals.teacher: 'human' or 'bert' would be trained on its own labels; choose another",
+    ),
+    "teacher as its own fallback": (
+        {"datasets/capitals/fallback": {"teacher": "human", "tasks": ["learn"]}},
+        "datasets.capitals.fallback.teacher: 'human' is the teacher itself; choose another",
     ),
     "judges that train each other": (
         {

@@ -75,6 +75,33 @@ def test_invalid_rows_are_dropped_and_counted(tmp_path: Path) -> None:
     assert summary["invalid_dropped"] == 7 and summary["invalid_reasons"] == {"unsure": 7}
 
 
+def test_what_the_teacher_leaves_open_gets_the_fallbacks_score(tmp_path: Path) -> None:
+    pairs = [("m", "a"), ("m", "b")]
+    open_rows = [(f"unsure {i}?", "eine Größe", f"Größe {i}", None) for i in range(40)]
+    paths = [write_pair(tmp_path, model, task, [*rows_of(40), *open_rows]) for model, task in pairs]
+    # The fallback would call every answer half right, and has no word on the last two.
+    said = [(q, r, c, 0.5 if i < 78 else None) for i, (q, r, c, _) in enumerate([*rows_of(40), *open_rows])]
+    (tmp_path / "fallback").mkdir()
+    _, labels = write_pair(tmp_path / "fallback", "m", "a", said)
+    out = tmp_path / "train.parquet", tmp_path / "validation.parquet", tmp_path / "summary.json"
+    spec = spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}, fallback={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]})
+    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, [labels])
+    train, validation = tables.read(out[0], tables.DATASET), tables.read(out[1], tables.DATASET)
+    weak = train[train["question"].str.startswith("unsure")]
+    # The teacher's verdicts stand, other tasks stay as they are, nothing is made up from weak labels or validated on them.
+    assert set(weak["weight"]) == {2.5} and set(train["weight"]) == {1.0, 2.5}
+    assert set(weak["label"]) == {0.5} and set(weak["task"]) == {"a"} and set(weak["model"]) == {"m"}
+    assert not (train.loc[~train["question"].str.startswith("unsure"), "label"] == 0.5).any()
+    assert not validation["question"].str.startswith("unsure").any()
+    assert not {"unsure 38?", "unsure 39?"} & set(weak["question"])
+    # What is kept for validation is so by its question, whoever labels it.
+    assert 15 <= len(weak) < 38
+    summary = json.loads(out[2].read_text())
+    assert summary["fallback"] == len(weak) and summary["invalid_dropped"] == 80
+    without, _, _ = build(tmp_path, spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}), paths)
+    pd.testing.assert_frame_equal(without, train.iloc[: len(without)])
+
+
 def test_duplicates_with_different_labels_become_soft(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {

@@ -138,6 +138,11 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
     "a trained judge's learning rate": (_set("judges", "bert", "training", to={"learning_rate": 1e-5}), {("judge", "bert")}),
     "the rows that are in memory at once": (_set("judges", "bert", "training", to={"rows_at_once": 4}), set()),
     "the share of validation": (_set("datasets", "answers", "validation", to=0.2), {("dataset", "answers")}),
+    "a judge for what the teacher leaves open": (
+        _set("datasets", "answers", "fallback", to={"teacher": "rouge", "tasks": ["learn"]}),
+        # Shared by what its verdicts cost.
+        {*SHARED, ("dataset", "answers")},
+    ),
     "a family": (_set("tasks", "imported", "exam", "family", to="math"), SHARED),
     "gold": (_set("gold", to="bert"), SHARED),
     "test questions allowed": (

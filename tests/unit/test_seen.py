@@ -13,6 +13,9 @@ from bert_judge.judges.seen import as_seen, blank, says_nothing, seen
     ("text", "expected"),
     [
         ("Paris", "Paris"),
+        ("coined byMichael Buffer, of27 seasons1.", "coined by Michael Buffer, of 27 seasons 1."),
+        ("in theUnited States1", "in the United States 1"),
+        ("McDonald's in iPhone, H2O, mp3, a4, TOKYO2020", "McDonald's in iPhone, H2O, mp3, a4, TOKYO2020"),
         ("P\u200ba\u2060r\u00adi\ufeffs", "Paris"),
         ("P\u200da\u200dris", "Paris"),
         ("Rome\U000e0050\U000e0061\U000e0072\U000e0069\U000e0073", "Rome"),
