@@ -32,7 +32,7 @@ _TWINS = dict(
 _TWIN_WORD = re.compile(rf"(?<!\w)(?:[A-Za-z{''.join(_TWINS)}]|(?<=\w)['’-](?=\w))+(?!\w)")
 _TWIN_LETTERS = str.maketrans(_TWINS)
 _CONTENT = frozenset("LNS")
-# Where a link or bold letters were taken out of a text, the space beside them is often gone too: "byMichael Buffer", "of27 episodes".
+# Where a link or bold letters were taken out, the space beside them is often gone too: "byMichael Buffer", "of27 episodes".
 _AFTER_SMALL_WORD = re.compile(
     r"(?<![^\W_])(as|at|and|are|by|called|for|from|in|is|named|of|on|or|the|to|was|were|with)(?=[A-Z][a-z]|[0-9])"
 )

@@ -68,4 +68,6 @@ def test_open_answers_of_the_named_task_are_trained_on(labelled: Workspace) -> N
     weak = after.iloc[len(before) :]
     assert set(weak["task"]) == {"capitals"} and set(weak["label"]) == {0.5, 1.0}
     assert labelled.done(DATASET).idle
-    assert len(after) - len(before) == json.loads((labelled.folder / Path(DATASET).with_name("summary.json")).read_text())["fallback"]
+    assert (
+        len(after) - len(before) == json.loads((labelled.folder / Path(DATASET).with_name("summary.json")).read_text())["fallback"]
+    )
