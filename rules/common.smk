@@ -13,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 from bert_judge import batches, parts, plan, selections, tables, targets, tasks
 from bert_judge.errors import ConfigError
 
-DATASET_FILES = ["train.parquet", "validation.parquet", "summary.json"]
+DATASET_FILES = ["train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json"]
 STANDINGS = "results/standings.parquet"
 # What is told from the score tables.
 STANDINGS_FILES = [

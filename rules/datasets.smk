@@ -6,6 +6,7 @@ rule merge_dataset:
     output:
         train=update("results/datasets/{dataset}/train.parquet"),
         validation=update("results/datasets/{dataset}/validation.parquet"),
+        validation_weak=update("results/datasets/{dataset}/validation_weak.parquet"),
         summary=update("results/datasets/{dataset}/summary.json"),
     log:
         "<logs>/datasets/{dataset}.log",

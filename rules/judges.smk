@@ -2,6 +2,7 @@ rule train_judge:
     input:
         train=training_file("train.parquet"),
         validation=training_file("validation.parquet"),
+        validation_weak=training_file("validation_weak.parquet"),
         summary=training_file("summary.json"),
         backbone="results/prepared/judge-{judge}.json",
     output:

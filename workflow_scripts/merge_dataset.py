@@ -13,5 +13,6 @@ with job_log(snakemake.log[0]):
         fallback=snakemake.input.fallback,
         train=snakemake.output.train,
         validation=snakemake.output.validation,
+        validation_weak=snakemake.output.validation_weak,
         summary=snakemake.output.summary,
     )

@@ -17,6 +17,7 @@ with job_log(snakemake.log[0]):
         spec,
         snakemake.input.train,
         snakemake.input.validation,
+        snakemake.input.validation_weak,
         snakemake.input.summary,
         snakemake.input.backbone,
         folder,

@@ -44,6 +44,23 @@ class Prediction:
     tokens: np.ndarray
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Labelled rows beside those that a judge is measured on; all lists have length n.
+
+    Attributes:
+        questions, references, candidates: as in `BERTJudge.predict`.
+        labels: in [0, 1].
+        weights: how much each row counts; 1 when there are none.
+    """
+
+    questions: Sequence[str] = ()
+    references: Sequence[Sequence[str]] = ()
+    candidates: Sequence[str] = ()
+    labels: Sequence[float] = ()
+    weights: Sequence[float] = ()
+
+
 class BERTJudge(AsMetric):
     """Scores candidates against references with an encoder.
 
@@ -191,13 +208,15 @@ class BERTJudge(AsMetric):
         references: Sequence[str | Sequence[str]],
         candidates: Sequence[str],
         labels: Sequence[float],
-        made_up: tuple[list[str], list[list[str]], list[str], list[float]] | None = None,
+        weak: Beside | None = None,
+        made_up: Beside | None = None,
     ) -> tuple[dict[str, float], np.ndarray]:
         """Fit temperature and weights of the head on labelled rows that were not trained on.
 
         Args:
             questions, references, candidates, labels: rows as in `predict`, labels in [0, 1].
-            made_up: the same of made-up rows, which only help to weigh encoder and trees against each other.
+            weak: rows with labels of less authority: they weigh and calibrate the head, and nothing is measured on them.
+            made_up: rows that only help to weigh encoder and trees against each other.
 
         Returns:
             Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
@@ -214,27 +233,28 @@ class BERTJudge(AsMetric):
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
         trees = self._tree_logits(questions, listed, candidates)
         if trees is not None:
-            card.stack = self._weighed(logits, trees, labels, made_up)
+            card.stack = self._weighed(logits, trees, labels, weak or Beside(), made_up or Beside())
             parts["accuracy_features"] = metrics.classification(labels, calibration.scores(trees))["accuracy"]
         scores = calibration.scores(self._whole(logits, trees))
         return {**metrics.classification(labels, scores, self.threshold), **parts}, scores
 
     def _weighed(
-        self,
-        logits: np.ndarray,
-        trees: np.ndarray,
-        labels: Sequence[float],
-        made_up: tuple[list[str], list[list[str]], list[str], list[float]] | None,
+        self, logits: np.ndarray, trees: np.ndarray, labels: Sequence[float], weak: Beside, made_up: Beside
     ) -> dict[str, float]:
-        """What encoder and trees are worth, by rows with these logits and by made-up ones."""
-        if made_up is None or not made_up[0]:
-            return fit_stack(logits, trees, labels)
-        questions, _, _, more = made_up
-        listed, candidates = as_seen(*made_up[:3])
-        encoder = np.concatenate([logits, self.engine.read(questions, listed, candidates, exact=True).logits])
-        made_up_trees = self._tree_logits(questions, listed, candidates)
-        assert made_up_trees is not None
-        return fit_stack(encoder, np.concatenate([trees, made_up_trees]), [*labels, *more], real=len(logits))
+        """What encoder and trees are worth, by rows with these logits and by those beside them."""
+        encoder, features, truth, weights = [logits], [trees], [*labels], [1.0] * len(labels)
+        for rows in (weak, made_up):
+            if not rows.labels:
+                continue
+            listed, candidates = as_seen(rows.questions, rows.references, rows.candidates)
+            encoder.append(self.engine.read(rows.questions, listed, candidates, exact=True).logits)
+            more = self._tree_logits(rows.questions, listed, candidates)
+            assert more is not None
+            features.append(more)
+            truth += rows.labels
+            weights += rows.weights or [1.0] * len(rows.labels)
+        real = len(labels) + len(weak.labels)
+        return fit_stack(np.concatenate(encoder), np.concatenate(features), truth, weights, real)
 
     def save(self, folder: str | Path) -> None:
         """Write weights, trees, tokenizer and judge.json, the last of them last."""

@@ -1,8 +1,8 @@
 """The head of a trained judge: the encoder's logit, and beside it what gradient-boosted trees make of lexical features.
 
 The trees learn from the rows that the encoder learns from. How much each of the two is worth is then fitted on rows that neither
-has seen, real ones and made-up ones, and the sum is calibrated on the real ones alone: logit = encoder · z₁ + features · z₂ + bias
-(stacking: Wolpert, 1992; calibration: Platt, 1999).
+has seen, real ones and made-up ones, and the sum is calibrated on the real ones alone, whoever labelled them:
+logit = encoder · z₁ + features · z₂ + bias (stacking: Wolpert, 1992; calibration: Platt, 1999).
 """
 
 from __future__ import annotations
@@ -73,12 +73,19 @@ def tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
     return np.asarray(trees.predict(features[:, known], raw_score=True, num_threads=1), float)
 
 
-def fit_stack(encoder: np.ndarray, trees: np.ndarray, labels: Sequence[float], real: int | None = None) -> dict[str, float]:
+def fit_stack(
+    encoder: np.ndarray,
+    trees: np.ndarray,
+    labels: Sequence[float],
+    weights: Sequence[float] | None = None,
+    real: int | None = None,
+) -> dict[str, float]:
     """What the encoder's logit, the trees' logit and a constant are worth.
 
     Args:
         encoder, trees: logits of rows that neither was trained on, shape (n,).
         labels: in [0, 1], shape (n,).
+        weights: of the rows, shape (n,); 1 when left out.
         real: how many of the rows, the first ones, calibrate the sum; all when left out. Made-up rows behind them say which of
             the two to listen to where they differ, and nothing about how often answers are right.
 
@@ -86,20 +93,21 @@ def fit_stack(encoder: np.ndarray, trees: np.ndarray, labels: Sequence[float], r
         `encoder`, `features` and `bias`. Rows of one class only say nothing of the two: then both count half.
     """
     y = np.asarray(labels, float)
+    w = np.ones(len(y)) if weights is None else np.asarray(weights, float)
     if y[:real].min() >= 0.5 or y[:real].max() < 0.5:
         log.warning("validation rows of one class only: encoder and features are not weighed against each other")
         return {"encoder": 0.5, "features": 0.5, "bias": 0.0}
-    worth = _regression(np.column_stack([encoder, trees]), y).coef_[0]
+    worth = _regression(np.column_stack([encoder, trees]), y, w).coef_[0]
     together = worth[0] * encoder + worth[1] * trees
-    scale = _regression(together[:real, None], y[:real])
+    scale = _regression(together[:real, None], y[:real], w[:real])
     slope = float(scale.coef_[0][0])
     return {"encoder": slope * float(worth[0]), "features": slope * float(worth[1]), "bias": float(scale.intercept_[0])}
 
 
-def _regression(values: np.ndarray, labels: np.ndarray) -> LogisticRegression:
+def _regression(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> LogisticRegression:
     """On soft labels: each row is a right and a wrong one, with its share of the weight."""
-    weights = np.concatenate([labels, 1 - labels])
-    return LogisticRegression(C=1.0).fit(np.concatenate([values, values]), np.repeat([1, 0], len(labels)), sample_weight=weights)
+    shares = np.concatenate([weights * labels, weights * (1 - labels)])
+    return LogisticRegression(C=1.0).fit(np.concatenate([values, values]), np.repeat([1, 0], len(labels)), sample_weight=shares)
 
 
 def save_trees(trees: lightgbm.Booster | None, folder: Path) -> None:

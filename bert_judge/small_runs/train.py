@@ -90,17 +90,17 @@ class _Run:
         label_table(spec, answers, self.at(LABELS, task), ImportedJudge(spec, self.file))
 
     def learn(self, folder: Path) -> None:
-        learnt, held_out = self.work / "train.parquet", self.work / "validation.parquet"
+        learnt, held_out, weak = (self.work / f"{part}.parquet" for part in ("train", "validation", "validation_weak"))
         summary, backbone = self.work / "summary.json", self.work / "backbone.json"
         spec = self.made.dataset_spec(FILE)
-        build_dataset(spec, [self.at("answers", TRAIN)], [self.at(LABELS, TRAIN)], learnt, held_out, summary)
+        build_dataset(spec, [self.at("answers", TRAIN)], [self.at(LABELS, TRAIN)], learnt, held_out, weak, summary)
         overlap = self.made.overlap_spec(FILE, TEST)
         check_overlap(overlap, learnt, held_out, {TEST: self.at("task", TEST)}, self.work / "overlap.json")
         prepare(self.made.assets[f"judge-{self.judge}"], backbone)
         # Only now: it loads torch.
         from bert_judge.training.train import train_judge
 
-        train_judge(self.made.judge_spec(self.judge), learnt, held_out, summary, backbone, folder, self.work / "training")
+        train_judge(self.made.judge_spec(self.judge), learnt, held_out, weak, summary, backbone, folder, self.work / "training")
 
     def measure(self, folder: Path) -> Path:
         from bert_judge.judges.bert import BERTJudge

@@ -26,6 +26,7 @@ def build_dataset(
     labels: Sequence[str | Path],
     train: str | Path,
     validation: str | Path,
+    validation_weak: str | Path,
     summary: str | Path,
     fallback: Sequence[str | Path] = (),
 ) -> None:
@@ -35,6 +36,7 @@ def build_dataset(
         spec: of `Plan.dataset_spec`; its `tables` name model and task of each candidate table, in the order of the paths.
         candidates, labels: one path per table.
         train, validation: dataset tables to write. A question is in one of them only, also when several tasks have it.
+        validation_weak: dataset table to write, of the fallback's labels on validation questions; without a fallback it is empty.
         summary: JSON file with the number of rows at each step.
         fallback: label tables of whoever is asked about what the teacher leaves open, one per table of the spec's `fallback`.
 
@@ -70,12 +72,14 @@ def build_dataset(
     parts["train"] = pd.concat([parts["train"], synthetic], ignore_index=True)
     for name, part in parts.items():
         parts[name] = part.assign(weight=balanced_weights(part["label"]) if spec["balance"] else 1.0)
+    parts["weak"] = parts["validation"].iloc[:0]
     if "fallback" in spec:
         weak = _weakly_labelled(rows[rows["verdict"] == "invalid"], spec, dict(zip(pairs, candidates, strict=True)), fallback)
-        counts["fallback"] = len(weak)
-        parts["train"] = pd.concat([parts["train"], weak], ignore_index=True)
-    tables.write(parts["train"], train, tables.DATASET, spec)
-    tables.write(parts["validation"], validation, tables.DATASET, spec)
+        held_out = _held_out(weak, spec)
+        counts["fallback"] = int((~held_out).sum())
+        parts["train"], parts["weak"] = pd.concat([parts["train"], weak[~held_out]], ignore_index=True), weak[held_out]
+    for name, path in (("train", train), ("validation", validation), ("weak", validation_weak)):
+        tables.write(parts[name], path, tables.DATASET, spec)
     with tables.atomic(summary) as temporary:
         temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     log.info(
@@ -93,7 +97,7 @@ def _held_out(rows: pd.DataFrame, spec: Mapping[str, Any]) -> pd.Series:
 def _weakly_labelled(
     undecided: pd.DataFrame, spec: Mapping[str, Any], candidates: Mapping[tuple[str, str], str | Path], labels: Sequence[str | Path]
 ) -> pd.DataFrame:
-    """Rows to train on that the teacher left open, with the score of the judge that was asked instead.
+    """Rows that the teacher left open, with the score of the judge that was asked instead.
 
     Args:
         undecided: the rows without a valid verdict of the teacher.
@@ -108,7 +112,7 @@ def _weakly_labelled(
     key = ["task", "model", "sample_id", "attempt"]
     merged = merged.merge(undecided[key], on=key, validate="one_to_one").assign(aspects=None)
     weak = fold_duplicates(merged[merged["verdict"] != "invalid"])
-    return weak[~_held_out(weak, spec)].assign(weight=spec["fallback"]["weight"])
+    return weak.assign(weight=spec["fallback"]["weight"])
 
 
 def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:

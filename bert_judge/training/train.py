@@ -13,7 +13,7 @@ import pandas as pd
 from bert_judge import shards, tables
 from bert_judge.config import Input, Training
 from bert_judge.encoder.on_disk import CARD
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert import BERTJudge, Beside
 from bert_judge.prepare import load_manifest
 from bert_judge.training.augmentation import augment
 from bert_judge.training.curves import draw_curves
@@ -26,6 +26,7 @@ def train_judge(
     spec: Mapping[str, Any],
     train: str | Path,
     validation: str | Path,
+    validation_weak: str | Path,
     summary: str | Path,
     backbone: str | Path,
     folder: str | Path,
@@ -36,7 +37,8 @@ def train_judge(
 
     Args:
         spec: of `Plan.judge_spec`.
-        train, validation: dataset tables; the temperature and the metrics come from the validation part.
+        train, validation, validation_weak: dataset tables; the temperature and the metrics come from the validation part, what
+            encoder and trees are worth from its weakly labelled rows too.
         summary: the dataset's summary.json.
         backbone: manifest of the prepared backbone.
         folder: gets weights, tokenizer, metrics.json, README.md (the model card) with its picture and, last, judge.json.
@@ -52,7 +54,12 @@ def train_judge(
     figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, spec["features"], progress)
     dataset = json.loads(tables.provenance(train)["spec"])
     made_up = augment(held_out.drop(columns="weight"), dataset["augment"], dataset["seed"])
-    metrics, scores = judge.calibrate(*_texts(held_out), held_out["label"].tolist(), (*_texts(made_up), made_up["label"].tolist()))
+    weak = tables.read(validation_weak, tables.DATASET)
+    metrics, scores = judge.calibrate(
+        *(*_texts(held_out), held_out["label"].tolist()),
+        weak=Beside(*_texts(weak), weak["label"].tolist(), weak["weight"].tolist()),
+        made_up=Beside(*_texts(made_up), made_up["label"].tolist()),
+    )
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
     card = judge.checkpoint.card
     card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from bert_judge.config import Input, Training
 from bert_judge.encoder.on_disk import CARD
 from bert_judge.errors import InputError
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert import BERTJudge, Beside
 from bert_judge.judges.protocol import Row
 
 QUESTIONS = ["What is the capital of France?"] * 3
@@ -52,6 +52,17 @@ def test_features_are_part_of_the_saved_judge(tmp_path: Path) -> None:
     np.testing.assert_allclose(explained.scores, scores, atol=1e-6)
     np.testing.assert_allclose(alone.predict(QUESTIONS, REFERENCES, CANDIDATES), explained.raw, atol=1e-6)
     assert not np.allclose(explained.scores, explained.raw)
+
+
+def test_weak_rows_calibrate_and_are_not_measured_on(tmp_path: Path) -> None:
+    judge = trained(tmp_path, features=True)
+    rows = QUESTIONS, REFERENCES, CANDIDATES
+    alone, scores = judge.calibrate(*rows, [1.0, 0.0, 0.0])
+    more, raised = judge.calibrate(*rows, [1.0, 0.0, 0.0], weak=Beside(*rows, [1.0, 1.0, 1.0], [9.0, 9.0, 9.0]))
+    assert more["n"] == alone["n"] and more["temperature"] == alone["temperature"]
+    assert (raised > scores).all()
+    _, made_up = judge.calibrate(*rows, [1.0, 0.0, 0.0], made_up=Beside(*rows, [1.0, 1.0, 1.0]))
+    assert (made_up < raised).all()
 
 
 def test_the_published_formula_gives_the_same_scores(tmp_path: Path) -> None:

@@ -39,9 +39,14 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
 
 
 def build(folder: Path, spec: dict[str, Any], paths: list[tuple[Path, Path]]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    out = folder / "train.parquet", folder / "validation.parquet", folder / "summary.json"
-    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out)
-    return tables.read(out[0], tables.DATASET), tables.read(out[1], tables.DATASET), json.loads(out[2].read_text())
+    out = [folder / f"{name}.parquet" for name in ("train", "validation", "weak")]
+    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, folder / "summary.json")
+    assert "fallback" in spec or tables.read(out[2], tables.DATASET).empty
+    return (
+        tables.read(out[0], tables.DATASET),
+        tables.read(out[1], tables.DATASET),
+        json.loads((folder / "summary.json").read_text()),
+    )
 
 
 def rows_of(count: int, start: int = 0) -> list[tuple[str, str, str, float | None]]:
@@ -83,10 +88,10 @@ def test_what_the_teacher_leaves_open_gets_the_fallbacks_score(tmp_path: Path) -
     said = [(q, r, c, 0.5 if i < 78 else None) for i, (q, r, c, _) in enumerate([*rows_of(40), *open_rows])]
     (tmp_path / "fallback").mkdir()
     _, labels = write_pair(tmp_path / "fallback", "m", "a", said)
-    out = tmp_path / "train.parquet", tmp_path / "validation.parquet", tmp_path / "summary.json"
+    out = [tmp_path / name for name in ("train.parquet", "validation.parquet", "weak.parquet", "summary.json")]
     spec = spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}, fallback={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]})
     build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, [labels])
-    train, validation = tables.read(out[0], tables.DATASET), tables.read(out[1], tables.DATASET)
+    train, validation, held_out = (tables.read(path, tables.DATASET) for path in out[:3])
     weak = train[train["question"].str.startswith("unsure")]
     # The teacher's verdicts stand, other tasks stay as they are, nothing is made up from weak labels or validated on them.
     assert set(weak["weight"]) == {2.5} and set(train["weight"]) == {1.0, 2.5}
@@ -95,8 +100,10 @@ def test_what_the_teacher_leaves_open_gets_the_fallbacks_score(tmp_path: Path) -
     assert not validation["question"].str.startswith("unsure").any()
     assert not {"unsure 38?", "unsure 39?"} & set(weak["question"])
     # What is kept for validation is so by its question, whoever labels it.
-    assert 15 <= len(weak) < 38
-    summary = json.loads(out[2].read_text())
+    assert 15 <= len(weak) < 38 and len(weak) + len(held_out) == 38
+    assert set(held_out["label"]) == {0.5} and set(held_out["weight"]) == {2.5}
+    assert not set(held_out["question"]) & set(train["question"])
+    summary = json.loads(out[3].read_text())
     assert summary["fallback"] == len(weak) and summary["invalid_dropped"] == 80
     without, _, _ = build(tmp_path, spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}), paths)
     pd.testing.assert_frame_equal(without, train.iloc[: len(without)])

@@ -161,6 +161,14 @@ def test_made_up_rows_weigh_and_do_not_calibrate() -> None:
     assert stack["bias"] == pytest.approx(alone["bias"], abs=0.05)
 
 
+def test_weights_count_rows_as_often() -> None:
+    random = np.random.default_rng(0)
+    encoder, trees, labels = random.normal(0, 2, 300), random.normal(0, 2, 300), random.random(300)
+    often = [np.concatenate([part, np.repeat(part[200:], 2)]) for part in (encoder, trees, labels)]
+    weighted = head.fit_stack(encoder, trees, labels.tolist(), weights=[1.0] * 200 + [3.0] * 100)
+    assert weighted == pytest.approx(head.fit_stack(often[0], often[1], often[2].tolist()), abs=1e-3)
+
+
 def test_soft_labels_calibrate_the_stack() -> None:
     z = np.linspace(-4, 4, 4000)
     stack = head.fit_stack(z, np.zeros(4000), (1 / (1 + np.exp(-z / 2))).tolist())

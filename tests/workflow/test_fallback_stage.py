@@ -68,6 +68,7 @@ def test_open_answers_of_the_named_task_are_trained_on(labelled: Workspace) -> N
     weak = after.iloc[len(before) :]
     assert set(weak["task"]) == {"capitals"} and set(weak["label"]) == {0.5, 1.0}
     assert labelled.done(DATASET).idle
-    assert (
-        len(after) - len(before) == json.loads((labelled.folder / Path(DATASET).with_name("summary.json")).read_text())["fallback"]
-    )
+    folder = (labelled.folder / DATASET).parent
+    assert len(weak) == json.loads((folder / "summary.json").read_text())["fallback"]
+    held_out = tables.read(folder / "validation_weak.parquet", tables.DATASET)
+    assert len(held_out) and not set(held_out["question"]) & set(after["question"])
