@@ -72,7 +72,7 @@ def build_dataset(
     parts["train"] = pd.concat([parts["train"], synthetic], ignore_index=True)
     for name, part in parts.items():
         parts[name] = part.assign(weight=balanced_weights(part["label"]) if spec["balance"] else 1.0)
-    parts["weak"] = parts["validation"].iloc[:0]
+    parts["weak"], counts["fallback"] = parts["validation"].iloc[:0], 0
     if "fallback" in spec:
         weak = _weakly_labelled(rows[rows["verdict"] == "invalid"], spec, dict(zip(pairs, candidates, strict=True)), fallback)
         held_out = _held_out(weak, spec)
@@ -84,7 +84,7 @@ def build_dataset(
         temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     log.info(
         "%d rows to train on, %d of them made up, %d labelled by the fallback; %d to validate",
-        *(len(parts["train"]), len(synthetic), counts.get("fallback", 0), len(parts["validation"])),
+        *(len(parts["train"]), len(synthetic), counts["fallback"], len(parts["validation"])),
     )
 
 
