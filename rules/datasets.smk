@@ -29,8 +29,10 @@ rule merge_dataset:
 # A job per test task, which its verdicts wait for: a new test task is checked without training again.
 rule check_overlap:
     input:
-        train="results/datasets/{dataset}/train.parquet",
-        validation="results/datasets/{dataset}/validation.parquet",
+        parts=expand(
+            "results/datasets/{{dataset}}/{part}.parquet",
+            part=["train", "validation", "validation_weak"],
+        ),
         tests="results/tasks/{task}.parquet",
     output:
         update("results/datasets/{dataset}/overlap/{task}.json"),

@@ -9,8 +9,7 @@ with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     check_overlap(
         spec,
-        train=snakemake.input.train,
-        validation=snakemake.input.validation,
+        parts=snakemake.input.parts,
         tests={snakemake.wildcards.task: snakemake.input.tests},
         output=snakemake.output[0],
     )

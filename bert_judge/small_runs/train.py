@@ -95,7 +95,7 @@ class _Run:
         spec = self.made.dataset_spec(FILE)
         build_dataset(spec, [self.at("answers", TRAIN)], [self.at(LABELS, TRAIN)], learnt, held_out, weak, summary)
         overlap = self.made.overlap_spec(FILE, TEST)
-        check_overlap(overlap, learnt, held_out, {TEST: self.at("task", TEST)}, self.work / "overlap.json")
+        check_overlap(overlap, [learnt, held_out, weak], {TEST: self.at("task", TEST)}, self.work / "overlap.json")
         prepare(self.made.assets[f"judge-{self.judge}"], backbone)
         # Only now: it loads torch.
         from bert_judge.training.train import train_judge

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from bert_judge.errors import InputError
 
 def check_overlap(
     spec: Mapping[str, Any],
-    train: str | Path,
-    validation: str | Path,
+    parts: Iterable[str | Path],
     tests: Mapping[str, str | Path],
     output: str | Path,
 ) -> None:
@@ -24,15 +23,14 @@ def check_overlap(
 
     Args:
         spec: of `Plan.overlap_spec`.
-        train, validation: the dataset's tables.
+        parts: the dataset's tables.
         tests: test task → its task table.
         output: JSON file, test task → number of shared questions.
 
     Raises:
         InputError: questions are shared and the configuration does not allow it.
     """
-    parts = [tables.read(path, tables.DATASET)[["question", "task"]] for path in (train, validation)]
-    trained = pd.concat(parts, ignore_index=True)
+    trained = pd.concat([tables.read(path, tables.DATASET)[["question", "task"]] for path in parts], ignore_index=True)
     origin = dict(zip(trained["question"].map(_key), trained["task"], strict=True))
     _check(f"datasets.{spec['dataset']}", spec, origin, tests, output)
 

@@ -191,8 +191,8 @@ def test_a_test_question_in_the_training_data_is_named(tmp_path: Path, dataset: 
     }
     spec = {"dataset": "d", "allow_test_questions": False, "test": ["b", "fresh"]}
     with pytest.raises(InputError, match=r"(?i)frage\s+3") as caught:
-        check_overlap(spec, *dataset, tests, tmp_path / "overlap.json")
+        check_overlap(spec, dataset, tests, tmp_path / "overlap.json")
     assert "'b'" in str(caught.value) and "\n" not in str(caught.value)
     assert not (tmp_path / "overlap.json").exists()
-    check_overlap({**spec, "allow_test_questions": True}, *dataset, tests, tmp_path / "overlap.json")
+    check_overlap({**spec, "allow_test_questions": True}, dataset, tests, tmp_path / "overlap.json")
     assert json.loads((tmp_path / "overlap.json").read_text()) == {"shared_questions": {"fresh": 0, "b": 1}}
