@@ -33,6 +33,8 @@ CONFIG = Path("configs/human_labels.yaml")
 WORK = Path("results/.work/human_agreement")
 MEASURES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "kappa": "κ", "ece": "ECE", "auroc": "AUROC"}
 MAJORITY = "majority class"
+# `all` would keep back what is wrong with a run.
+QUIET = ("--quiet", "host", "progress", "reason", "rules")
 Run = Mapping[str, Any]
 
 
@@ -72,7 +74,7 @@ def main() -> int:
 
 
 def snakemake(cores: int, config: Path, targets: Iterable[str]) -> None:
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", str(config), "--quiet", "all", "--"]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", str(config), *QUIET, "--"]
     print(f"==> {config}", file=sys.stderr, flush=True)
     subprocess.run([*command, *targets], check=True)
 

@@ -35,6 +35,8 @@ SETS = ("pandalm_test", "llmbar_test")
 SHARES = ("agreement", "agreement_one_order", "macro_f1", "consistency", "longer", "panel")
 DIFFERENCES = ("place_bias", "longer_excess")
 TINY_LM = "tiny_lm"
+# `all` would keep back what is wrong with a run.
+QUIET = ("--quiet", "host", "progress", "reason", "rules")
 SWAPPED = ("ordered_swapped", "ordered_both")
 Run = Mapping[str, Any]
 
@@ -85,7 +87,7 @@ def of_people(run: Run, epochs: float, max_length: int, without: Sequence[str] =
 def ranked(run: Run, folder: Path, cores: int) -> Path:
     """Compare all pairs of a run that lies in a folder of its own; returns its results."""
     (folder / "config.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--snakefile", "Snakefile"]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *QUIET, "--snakefile", "Snakefile"]
     command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml"), "--", "ranks"]
     subprocess.run(command, check=True)
     return folder / "results"

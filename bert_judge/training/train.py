@@ -66,9 +66,11 @@ def train_judge(
     folder.mkdir(parents=True, exist_ok=True)
     # From here until the new one is written, last of all, the folder is no judge.
     (folder / CARD).unlink(missing_ok=True)
-    _write_json(folder / "metrics.json", {"validation": metrics, "training": figures})
+    counts = json.loads(Path(summary).read_text())
+    learnt = {"rows": len(rows), "rows_labelled_by_fallback": counts["fallback"]}
+    _write_json(folder / "metrics.json", {"validation": metrics, "training": {**learnt, **figures}})
     draw_curves(scores, held_out["label"], judge.threshold, folder / CURVES)
-    write_model_card(folder, spec["judge"], card, metrics, dataset, json.loads(Path(summary).read_text()))
+    write_model_card(folder, spec["judge"], card, metrics, dataset, counts)
     judge.save(folder)
     shards.clear(work_folder)
 
