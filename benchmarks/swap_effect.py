@@ -1,6 +1,6 @@
 """What swapping the answers and hiding the references in training do to an encoder that compares, where it learns something.
 
-    BERT_JUDGE_DATA=… python benchmarks/swap_effect.py --start results/judges/bert [--cores 2] [--leaning 0.8]
+    BERT_JUDGE_DATA=… python benchmarks/swap_effect.py --start results/judges/bert [--cores 2] [--leaning 0.8] [--kinds mirrored]
 
 Pairs of a right and a wrong answer to the same question of NQ-open, as people judged them one by one, the references in sight. The
 encoder starts from that of a judge of single answers, whose training questions are these training questions; the test questions are
@@ -18,6 +18,7 @@ import itertools
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "apart": {"compare": "apart", "augment": {}},
 }
 # Which kinds learn from which file, and what each is held against: another kind that learns from it, or a rule.
-JUDGES: dict[str, dict[str, tuple[str, ...]]] = {
+Compared = Mapping[str, Mapping[str, tuple[str, ...]]]
+JUDGES: Compared = {
     "even": {
         "plain": (),
         "swap": ("plain",),
@@ -65,12 +67,16 @@ def main() -> int:
     parser.add_argument(
         "--leaning", type=float, default=0.8, help="share of the pairs whose right answer stands first, in the second file"
     )
+    parser.add_argument(
+        "--kinds", nargs="+", choices=list(KINDS), default=list(KINDS), help="how encoders learn; all when left out"
+    )
     parser.add_argument("--folder", type=Path, default=Path("results/.work/swap_effect"), help="where the run lies")
     options = parser.parse_args()
     folder = options.folder.resolve()
     write_encoder(options.start, folder / "encoder")
     write_pairs(Path(os.environ["BERT_JUDGE_DATA"]) / FILE, folder, {"even": 0.5, "leaning": options.leaning})
-    run = configuration(folder, options.epochs)
+    compared = chosen(options.kinds)
+    run = configuration(folder, options.epochs, compared)
     results = common.ranked(run, folder, options.cores)
     agreement = tables.read(results / "pair_agreement.parquet", tables.PAIR_AGREEMENT).query("level == 'all'")
     for name in TESTED:
@@ -78,7 +84,7 @@ def main() -> int:
         n = own[own["measure"] == "agreement"].iloc[0]
         print(f"\n## {name}: {n['n']} pairs, {n['questions']} questions\n")
         print(common.measures(own).to_markdown(index=False))
-        print("\n" + effects(common.preferences(results, run, name)).to_markdown(index=False))
+        print("\n" + effects(common.preferences(results, run, name), compared).to_markdown(index=False))
     return 0
 
 
@@ -116,9 +122,17 @@ def write_pairs(answers: Path, folder: Path, first: dict[str, float]) -> None:
             made.drop(columns="reference").to_parquet(folder / "bare.parquet", index=False)
 
 
-def configuration(folder: Path, epochs: float) -> dict[str, Any]:
+def chosen(kinds: list[str]) -> Compared:
+    """The part of `JUDGES` with these kinds."""
+    return {
+        file: {kind: tuple(base for base in bases if base in (*RULES, *kinds)) for kind, bases in judges.items() if kind in kinds}
+        for file, judges in JUDGES.items()
+    }
+
+
+def configuration(folder: Path, epochs: float, compared: Compared) -> dict[str, Any]:
     judges: dict[str, Any] = {rule: {"kind": "pairwise", "rule": rule} for rule in RULES}
-    for file, kinds in JUDGES.items():
+    for file, kinds in compared.items():
         for kind in kinds:
             # As many steps for each: copies of rows take the place of passes over them.
             copies = sum(KINDS[kind]["augment"].get(name, 0) for name in ("both_orders", "support_reference"))
@@ -146,9 +160,9 @@ def configuration(folder: Path, epochs: float) -> dict[str, Any]:
     }
 
 
-def effects(said: pd.DataFrame) -> pd.DataFrame:
+def effects(said: pd.DataFrame, compared: Compared) -> pd.DataFrame:
     """What each kind of judge changes against what it is held against."""
-    tried = [(file, kind, base) for file, kinds in JUDGES.items() for kind, bases in kinds.items() for base in bases]
+    tried = [(file, kind, base) for file, kinds in compared.items() for kind, bases in kinds.items() for base in bases]
     lines = []
     for file, kind, base in tried:
         other = base if base in RULES else f"{file}_{base}"
