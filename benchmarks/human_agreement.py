@@ -3,9 +3,10 @@
     BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--cores 2] [--left-out nq_open truthfulqa | all | none]
 
 Runs the workflow of configs/human_labels.yaml, so its numbers are those of that run. For each file left out it then trains the same
-judge on the same settings without the training part of that file, fits the cascades that end with it anew, and lets them judge the
+judge on the same settings without the training part of that file, fits what is built on it anew, and lets them judge the
 file's test questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over
-questions, for the majority class, every rule, the judge, its cascades, and those that never saw the file. What is done already is
+questions, for the majority class, every rule, the judge, what is built on it (cascades, adapted scores), and those that never saw
+the file. What is done already is
 not done again.
 """
 
@@ -52,7 +53,7 @@ def main() -> int:
     if unknown := set(left_out) - set(sources):
         parser.error(f"--left-out: {sorted(unknown)[0]} is no import of {CONFIG}; there are {', '.join(sources)}")
     snakemake(options.cores, CONFIG, [])
-    learnt = [judge, *cascades_of(run, judge)]
+    learnt = [judge, *built_on(run, judge)]
     for source in left_out:
         path = WORK / f"{blind(judge, source)}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +88,10 @@ def tables_of(run: Run, source: str) -> list[tuple[str, str]]:
     return [(model, task) for task in tests for model in models]
 
 
-def cascades_of(run: Run, judge: str) -> list[str]:
-    """The cascades that end with a judge; those that end with people agree with them by construction."""
-    return [name for name, entry in run["judges"].items() if entry["kind"] == "cascade" and entry["judges"][-1] == judge]
+def built_on(run: Run, judge: str) -> list[str]:
+    """The cascades that end with a judge, and what adapts its scores. Cascades that end with people agree with them by construction."""
+    last = {name: (entry.get("judges") or [entry.get("judge")])[-1] for name, entry in run["judges"].items()}
+    return [name for name, other in last.items() if other == judge]
 
 
 def blind(judge: str, source: str) -> str:
@@ -98,15 +100,16 @@ def blind(judge: str, source: str) -> str:
 
 
 def without(run: Run, source: str, judge: str) -> dict[str, Any]:
-    """The same run with a judge, and cascades that end with it, that never see a file: its tasks are not trained on, and are the
-    only ones judged. Audits and attacks measure nothing here.
+    """The same run with a judge, and what is built on it, that never see a file: its tasks are not trained on, and are the only
+    ones judged. Audits and attacks measure nothing here.
     """
     derived = copy.deepcopy({key: value for key, value in run.items() if key not in {"audit", "attacks"}})
-    name, kept = blind(judge, source), cascades_of(run, judge)
-    cascades = {cascade: derived["judges"][cascade] for cascade in kept}
-    derived["judges"] = {other: entry for other, entry in derived["judges"].items() if entry["kind"] != "cascade"}
-    for cascade, asked in cascades.items():
-        derived["judges"][blind(cascade, source)] = asked | {"judges": [*asked["judges"][:-1], name], "dataset": name}
+    name, kept = blind(judge, source), built_on(run, judge)
+    above = {other: derived["judges"][other] for other in kept}
+    derived["judges"] = {other: entry for other, entry in derived["judges"].items() if entry["kind"] not in ("cascade", "adapted")}
+    for other, entry in above.items():
+        below = {"judge": name} if entry["kind"] == "adapted" else {"judges": [*entry["judges"][:-1], name]}
+        derived["judges"][blind(other, source)] = entry | below | {"dataset": name}
     imported = derived["tasks"]["imported"]
     entry = derived["judges"].pop(judge)
     dataset = derived["datasets"].pop(entry["dataset"])
@@ -119,7 +122,7 @@ def without(run: Run, source: str, judge: str) -> dict[str, Any]:
             del dataset["fallback"]
     derived["datasets"][name] = dataset
     derived["judges"][name] = entry | {"dataset": name}
-    derived["score_with"] = [derived["gold"], name, *(blind(cascade, source) for cascade in kept)]
+    derived["score_with"] = [derived["gold"], name, *(blind(other, source) for other in kept)]
     derived["tasks"]["train"] = dataset["tasks"]
     derived["tasks"]["test"] = [task for task in derived["tasks"]["test"] if imported[task]["from"] == source]
     derived["tasks"]["limit"] = {t: n for t, n in derived["tasks"].get("limit", {}).items() if t in derived["tasks"]["test"]}

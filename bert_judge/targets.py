@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from bert_judge import selections
-from bert_judge.config import BertJudge, CascadeJudge, PairwiseJudge, ProbeJudge
+from bert_judge.config import AdaptedJudge, BertJudge, CascadeJudge, PairwiseJudge, ProbeJudge
 from bert_judge.plan import ATTACKS, Plan
 
 # Jobs are processes of their own, perhaps on other machines: they inherit what the run was asked for.
@@ -87,12 +87,15 @@ def _of_target(plan: Plan, target: str) -> Needs:
 
 
 def _judged(plan: Plan, judges: Iterable[str], pairs: Iterable[tuple[str, str]]) -> Needs:
-    """The tables of these judges on these answers; for a cascade, those of its judges too."""
+    """The tables of these judges on these answers; for a judge of other judges, theirs too."""
     found: Needs = set()
     for judge in judges:
         found |= {(judge, *pair) for pair in pairs}
-        if isinstance(plan.config.judges.get(judge), CascadeJudge):
-            found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model, task)}
+        match plan.config.judges.get(judge):
+            case CascadeJudge():
+                found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model, task)}
+            case AdaptedJudge(judge=other):
+                found |= {(other, *pair) for pair in pairs}
     return found
 
 
@@ -117,6 +120,8 @@ def _taught(plan: Plan, judges: Iterable[str]) -> Needs:
                 found |= _training(plan, [cascade.dataset]) | _taught(plan, cascade.judges)
                 held_out = selections.HeldOut(cascade.dataset).name
                 found |= {(member, held_out, selections.VALIDATION) for member in plan.learners(judge)}
+            case AdaptedJudge() as adapted:
+                found |= _taught(plan, [adapted.judge]) | (_training(plan, [adapted.dataset]) if adapted.dataset else set())
     return found
 
 

@@ -367,6 +367,17 @@ def verdicts_of_members(wildcards):
     return tables_of("labels/{judge}/{model}/{task}", [(*member, wildcards.task) for member in members])
 
 
+def verdicts_to_adapt(wildcards):
+    """Verdicts of the judge whose scores another one adapts."""
+    return f"results/labels/{PLAN.adapted(wildcards.judge).judge}/{wildcards.model}/{wildcards.task}.parquet"
+
+
+def rows_of_prior(wildcards):
+    """The rows that tell which share of right answers the scores of an adapted judge take for granted; none where it is said."""
+    dataset = PLAN.adapted(wildcards.judge).dataset
+    return f"results/datasets/{dataset}/validation.parquet" if dataset else []
+
+
 def verdicts_of_cascades():
     """Verdicts of the cascades that are measured."""
     return tables_of("labels/{judge}/{model}/{task}", [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.scored])

@@ -78,6 +78,32 @@ rule label_simulated:
         "../workflow_scripts/label_simulated.py"
 
 
+rule label_adapted:
+    input:
+        labels=verdicts_to_adapt,
+        validation=rows_of_prior,
+    output:
+        update("results/labels/{judge}/{model}/{task}.parquet"),
+    log:
+        "<logs>/labels/{judge}/{model}/{task}.log",
+    benchmark:
+        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.judges("adapted")),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=grown(1000),
+        runtime=grown(20),
+    params:
+        spec=spec_of(PLAN.labels_spec),
+        stage_version=plan.STAGE_VERSIONS["labels"],
+    message:
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+    script:
+        "../workflow_scripts/label_adapted.py"
+
+
 rule label_bert:
     input:
         candidates="results/candidates/{model}/{task}.parquet",

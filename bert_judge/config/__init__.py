@@ -12,7 +12,16 @@ from bert_judge.config.blocks import Block
 from bert_judge.config.datasets import Dataset, Mix
 from bert_judge.config.encoder import Input, Training
 from bert_judge.config.imports import AspectColumns, Columns, Import
-from bert_judge.config.judges import BertJudge, CascadeJudge, ImportedJudge, Judge, LexicalJudge, LLMJudge, SimulatedJudge
+from bert_judge.config.judges import (
+    AdaptedJudge,
+    BertJudge,
+    CascadeJudge,
+    ImportedJudge,
+    Judge,
+    LexicalJudge,
+    LLMJudge,
+    SimulatedJudge,
+)
 from bert_judge.config.models import (
     HFModel,
     ImportedModel,
@@ -38,6 +47,7 @@ __all__ = [
     "BASIC_POOLINGS",
     "LEARNING",
     "PROMPT",
+    "AdaptedJudge",
     "Aspect",
     "AspectColumns",
     "Attacks",

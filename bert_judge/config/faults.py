@@ -190,7 +190,7 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
             yield from ((f"{'.'.join(path)}.{key}.from", name, "imports") for name in texts(entry.get("from")))
     for key, entry in entries(raw, "judges").items():
         yield from ((f"judges.{key}.dataset", name, "datasets") for name in texts(entry.get("dataset")))
-        yield from ((f"judges.{key}.judges", name, "judges") for name in texts(entry.get("judges")))
+        yield from ((f"judges.{key}.{part}", name, "judges") for part in ("judge", "judges") for name in texts(entry.get(part)))
         yield from ((f"judges.{key}.pairs", name, "pairs") for name in texts(entry.get("pairs")))
     for key, entry in entries(raw, "pairs").items():
         yield from ((f"pairs.{key}.from", name, "imports") for name in texts(entry.get("from")))

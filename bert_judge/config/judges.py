@@ -140,7 +140,30 @@ class CascadeJudge(Block):
         return self
 
 
-Judge = Annotated[
-    Union[LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge, ProbeJudge, CascadeJudge, PairwiseJudge],  # noqa: UP007
-    Field(discriminator="kind"),
+class AdaptedJudge(Block):
+    """Another judge whose scores are fitted to each model and task: how many answers are right there is told from the scores
+    themselves, and moves them. For tasks that the judge never saw."""
+
+    kind: Literal["adapted"]
+    judge: str
+    """name of the judge, of kind bert, llm or probe"""
+    dataset: str | None = None
+    """its validation rows tell which share of right answers the judge's scores take for granted …"""
+    prior: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """… or say it here"""
+    caution: float = Field(20.0, gt=0)
+    """so many answers with that share are counted beside those of the table: a table of few answers moves little"""
+    threshold: Share = 0.5
+    """lowest score that counts as correct"""
+
+    @model_validator(mode="after")
+    def _one_prior(self) -> AdaptedJudge:
+        if (self.dataset is None) == (self.prior is None):
+            raise ValueError("give either dataset or prior")
+        return self
+
+
+_Kinds = Union[  # noqa: UP007
+    LexicalJudge, ImportedJudge, SimulatedJudge, BertJudge, LLMJudge, ProbeJudge, CascadeJudge, AdaptedJudge, PairwiseJudge
 ]
+Judge = Annotated[_Kinds, Field(discriminator="kind")]

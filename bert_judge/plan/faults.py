@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from bert_judge import tasks
 from bert_judge.config import (
+    AdaptedJudge,
     Attacks,
     Audit,
     BertJudge,
@@ -31,6 +32,9 @@ from bert_judge.tasks.sources import published
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
+
+# Kinds of judges whose scores can be read as probabilities.
+ADAPTABLE = ("bert", "llm", "probe")
 
 
 def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
@@ -151,6 +155,7 @@ def of_fit(config: Config) -> list[str]:
             faults.append(f"datasets.{name}.fallback.teacher: {dataset.teacher!r} is the teacher itself; choose another")
     for name, judge in config.judges.items():
         faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudge) else []
+        faults += _adapted_faults(config, name, judge) if isinstance(judge, AdaptedJudge) else []
         faults += _probe_faults(config, name, judge) if isinstance(judge, ProbeJudge) else []
     if config.gold is not None and config.gold not in config.score_with:
         faults.append(f"gold: {config.gold!r} must be listed under score_with too")
@@ -167,6 +172,11 @@ def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
         f"attacks.judges: {name!r} is of kind {judges[name].kind} and knows no verdict on made-up answers; choose another"
         for name in asked
         if isinstance(judges[name], ImportedJudge | SimulatedJudge)
+    ]
+    faults += [
+        f"attacks.judges: {name!r} adapts to the answers of a model, and attacks are none; name its judge {entry.judge!r}"
+        for name in attacks.judges
+        if isinstance(entry := judges[name], AdaptedJudge)
     ]
     unknown = [] if attacks.tasks == "all" else [name for name in attacks.tasks if name not in config.tasks.test]
     return faults + [f"attacks.tasks: {name!r} must be listed under tasks.test too" for name in unknown]
@@ -201,6 +211,8 @@ def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[st
         kind = config.judges[judge].kind
         if kind == "cascade":
             faults.append(f"judges.{name}.judges: {judge!r} is a cascade itself; list its judges here")
+        elif kind == "adapted":
+            faults.append(f"judges.{name}.judges: {judge!r} adapts to all answers of a model, not to some; list its judge here")
         elif judge == teacher and place < len(cascade.judges):
             faults.append(f"judges.{name}.judges: {judge!r} teaches {cascade.dataset!r}, so it is right there; put it last")
         elif judge != teacher and kind in ("imported", "simulated"):
@@ -209,6 +221,16 @@ def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[st
                 f"of its kind only the teacher can be here, {teacher!r}"
             )
     return faults
+
+
+def _adapted_faults(config: Config, name: str, adapted: AdaptedJudge) -> list[str]:
+    """A judge whose scores are no probabilities."""
+    kind = config.judges[adapted.judge].kind
+    if kind in ADAPTABLE:
+        return []
+    return [
+        f"judges.{name}.judge: {adapted.judge!r} is of kind {kind}; only scores of the kinds {', '.join(ADAPTABLE)} can be moved"
+    ]
 
 
 def _probe_faults(config: Config, name: str, probe: ProbeJudge) -> list[str]:
@@ -224,9 +246,11 @@ def _taught_by(config: Config, dataset: str) -> set[str]:
     teachers = [*config.datasets[dataset].teachers]
     while teachers:
         judge = config.judges[teachers.pop()]
-        behind = {judge.dataset} if isinstance(judge, BertJudge | ProbeJudge | CascadeJudge) and judge.dataset else set()
+        learnt = isinstance(judge, BertJudge | ProbeJudge | CascadeJudge | AdaptedJudge)
+        behind = {judge.dataset} if learnt and judge.dataset else set()
         teachers += [teacher for name in behind - found for teacher in config.datasets[name].teachers]
         teachers += judge.judges if isinstance(judge, CascadeJudge) else []
+        teachers += [judge.judge] if isinstance(judge, AdaptedJudge) else []
         found |= behind
     return found
 

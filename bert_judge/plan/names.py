@@ -11,6 +11,7 @@ from typing import Any
 
 from bert_judge import selections, tasks
 from bert_judge.config import (
+    AdaptedJudge,
     BertJudge,
     CascadeJudge,
     Config,
@@ -61,6 +62,11 @@ class Names:
     def cascade(self, name: str) -> CascadeJudge:
         entry = self.config.judges[name]
         assert isinstance(entry, CascadeJudge)
+        return entry
+
+    def adapted(self, name: str) -> AdaptedJudge:
+        entry = self.config.judges[name]
+        assert isinstance(entry, AdaptedJudge)
         return entry
 
     def members(self, cascade: str, model: str, task: str) -> list[tuple[str, str]]:

@@ -86,6 +86,7 @@ def faults(raw: Mapping[str, Any]) -> list[str]:
 HF = {"generator": "hf", "model": "owner/name"}
 SERVED = {"generator": "openai", "model": "m"}
 SIMULATED = {"generator": "simulated", "knowledge": 0.5}
+ADAPTED = {"kind": "adapted", "judge": "bert", "dataset": "capitals"}
 CASCADE = {"kind": "cascade", "judges": ["contains", "bert", "human"], "dataset": "capitals", "accuracy": 0.9}
 # What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -218,6 +219,44 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "dataset taught by its own cascade": (
         {"judges/both": {**CASCADE, "judges": ["contains", "bert"]}, "datasets/capitals/teacher": "both"},
         "datasets.capitals.teacher: 'both' would be trained on its own labels; choose another",
+    ),
+    # adapted judges
+    "adapted without a prior": (
+        {"judges/moved": {"kind": "adapted", "judge": "bert"}},
+        "judges.moved: give either dataset or prior",
+    ),
+    "adapted with two priors": ({"judges/moved": {**ADAPTED, "prior": 0.5}}, "judges.moved: give either dataset or prior"),
+    "adapted to certainty": (
+        {"judges/moved": {"kind": "adapted", "judge": "bert", "prior": 1.0}},
+        "judges.moved.prior: needs number",
+    ),
+    "adapted of nobody": (
+        {"judges/moved": {**ADAPTED, "judge": "nobody"}},
+        "judges.moved.judge: 'nobody' is not defined under judges; there are: ",
+    ),
+    "adapted on no dataset": (
+        {"judges/moved": {**ADAPTED, "dataset": "none"}},
+        "judges.moved.dataset: 'none' is not defined under datasets; there are: capitals",
+    ),
+    "adapted rule": (
+        {"judges/moved": {**ADAPTED, "judge": "contains"}},
+        "judges.moved.judge: 'contains' is of kind lexical; only scores of the kinds bert, llm, probe can be moved",
+    ),
+    "adapted twice": (
+        {"judges/moved": ADAPTED, "judges/again": {**ADAPTED, "judge": "moved"}},
+        "judges.again.judge: 'moved' is of kind adapted; only scores of the kinds bert, llm, probe can be moved",
+    ),
+    "adapted in a cascade": (
+        {"judges/moved": ADAPTED, "judges/both": {**CASCADE, "judges": ["contains", "moved"]}},
+        "judges.both.judges: 'moved' adapts to all answers of a model, not to some; list its judge here",
+    ),
+    "adapted under attack": (
+        {"judges/moved": ADAPTED, "attacks": {"judges": ["moved"], "rows": 10}},
+        "attacks.judges: 'moved' adapts to the answers of a model, and attacks are none; name its judge 'bert'",
+    ),
+    "dataset taught by what adapts its judge": (
+        {"judges/moved": ADAPTED, "datasets/capitals/teacher": "moved"},
+        "datasets.capitals.teacher: 'moved' would be trained on its own labels; choose another",
     ),
     # names
     "name with a slash": (

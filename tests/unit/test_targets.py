@@ -23,6 +23,8 @@ CONFIG: dict[str, Any] = {
         "later": {"kind": "bert", "dataset": "second"},
         "dear": {"kind": "llm", "model": VLLM},
         "both": {"kind": "cascade", "judges": ["first", "dear"], "dataset": "mix", "budget": 0.1},
+        "adapted": {"kind": "adapted", "judge": "first", "dataset": "second"},
+        "dear_adapted": {"kind": "adapted", "judge": "dear", "prior": 0.4},
     },
     "score_with": ["strict", "first"],
 }
@@ -61,6 +63,9 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
         (["results/candidates/a/sums.parquet", "results/candidates/b/capitals.parquet"], {("a", "sums"), ("b", "capitals")}),
         (["results/labels/strict/a/sums.parquet"], {("a", "sums")}),
         (["results/labels/later/a/sums.parquet"], {("a", "sums"), MIX, SECOND}),
+        # What is trained, and what tells the prior.
+        (["results/labels/adapted/a/sums.parquet"], {("a", "sums"), MIX, SECOND}),
+        (["results/labels/dear_adapted/a/sums.parquet"], {("a", "sums")}),
         (["results/scores/a/sums.parquet"], {("a", "sums"), MIX}),
     ],
 )
@@ -178,6 +183,11 @@ def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) 
     assert targets.verdicts_for(planned, asked) == {taught} | held_out | own
     # A selection has no answers of its own to generate.
     assert targets.answers_for(planned, asked) == {MIX, ("a", "sums")}
+
+
+def test_an_adapted_judge_needs_the_verdicts_that_it_adapts(planned: plan.Plan) -> None:
+    asked = ["results/labels/dear_adapted/a/sums.parquet"]
+    assert targets.verdicts_for(planned, asked) == {("dear_adapted", "a", "sums"), ("dear", "a", "sums")}
 
 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])

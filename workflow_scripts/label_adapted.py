@@ -1,0 +1,10 @@
+"""Verdicts of another judge, fitted to the share of right answers of the table."""
+
+import json
+
+from bert_judge.adaptation import label_adapted
+from bert_judge.logs import job_log
+
+with job_log(snakemake.log[0]):
+    validation = snakemake.input.validation or None
+    label_adapted(json.loads(snakemake.params.spec), snakemake.input.labels, validation, snakemake.output[0])
