@@ -89,7 +89,7 @@ def tables_of(run: Run, source: str) -> list[tuple[str, str]]:
 
 
 def built_on(run: Run, judge: str) -> list[str]:
-    """The cascades that end with a judge, and what adapts its scores. Cascades that end with people agree with them by construction."""
+    """The cascades that end with a judge, and what adapts its scores. Cascades that end with people agree by construction."""
     last = {name: (entry.get("judges") or [entry.get("judge")])[-1] for name, entry in run["judges"].items()}
     return [name for name, other in last.items() if other == judge]
 

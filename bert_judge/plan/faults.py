@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # Kinds of judges whose scores can be read as probabilities.
 ADAPTABLE = ("bert", "llm", "probe")
+# Those that a dataset may have made what they are.
+FITTED = BertJudge | ProbeJudge | CascadeJudge | AdaptedJudge
 
 
 def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
@@ -246,8 +248,7 @@ def _taught_by(config: Config, dataset: str) -> set[str]:
     teachers = [*config.datasets[dataset].teachers]
     while teachers:
         judge = config.judges[teachers.pop()]
-        learnt = isinstance(judge, BertJudge | ProbeJudge | CascadeJudge | AdaptedJudge)
-        behind = {judge.dataset} if learnt and judge.dataset else set()
+        behind = {judge.dataset} if isinstance(judge, FITTED) and judge.dataset else set()
         teachers += [teacher for name in behind - found for teacher in config.datasets[name].teachers]
         teachers += judge.judges if isinstance(judge, CascadeJudge) else []
         teachers += [judge.judge] if isinstance(judge, AdaptedJudge) else []
