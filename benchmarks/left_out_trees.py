@@ -3,9 +3,10 @@
     BERT_JUDGE_DATA=… python benchmarks/left_out_trees.py [--cores 2] [--rows 3000]
 
 Makes the training rows of configs/human_labels.yaml by the workflow. For each file it then grows the trees without that file's
-rows, and prints how often they agree with its labels on test questions at log-odds of 0, their AUROC, and the agreement at the
-threshold that is best with hindsight; beside them a rule, and the trees that saw the file. Encoder and calibration take no part: a
-change of training rows, features or trees that helps here is worth a training.
+rows, and prints how often they agree with its labels on test questions at log-odds of 0, the same with their scores adapted to the
+file (judges of kind adapted), their AUROC, and the agreement at the threshold that is best with hindsight; beside them a rule, and
+the trees that saw the file, adapted too. Encoder and calibration take no part: a change of training rows, features or trees that
+helps here is worth a training.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from typing import Any
 import human_agreement
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from bert_judge import tables
+from bert_judge.config import AdaptedJudge
 from bert_judge.config import files as config_files
 from bert_judge.judges import head
 from bert_judge.judges.features import feature_table
+from bert_judge.judges.prior_shift import moved, share_of_right
 from bert_judge.judges.seen import as_seen
 
 RULE = "rouge_l_recall_lenient"
 CHUNK = 500
+CAUTION = AdaptedJudge.model_fields["caution"].default
 
 
 def main() -> int:
@@ -58,7 +63,8 @@ def main() -> int:
         kept = (origin != source).to_numpy()
         trees = head.fit_trees(known[kept], rows.loc[kept, "label"], rows.loc[kept, "weight"], options.seed)
         unseen, seen = (head.tree_logits(grown, shown) for grown in (trees, everything))
-        lines.append(line(source, right, (test["ruled"] == "correct").to_numpy(), unseen, seen))
+        ruled = (test["ruled"] == "correct").to_numpy()
+        lines.append(line(source, right, ruled, (unseen, share_right(rows[kept])), (seen, share_right(rows))))
         print(f"==> {source}", file=sys.stderr, flush=True)
     print(pd.DataFrame(lines).to_markdown(index=False, floatfmt=".1f"))
     return 0
@@ -90,9 +96,20 @@ def answers(run: Mapping[str, Any], source: str, most: int, seed: int) -> pd.Dat
     return valid.sample(min(most, len(valid)), random_state=seed)
 
 
-def line(source: str, right: np.ndarray, ruled: np.ndarray, unseen: np.ndarray, seen: np.ndarray) -> dict[str, Any]:
-    """Shares in %."""
-    by_score = right[np.argsort(-unseen, kind="stable")]
+def share_right(rows: pd.DataFrame) -> float:
+    """The share of right answers that trees grown on these rows take for granted."""
+    return float(np.average(rows["label"], weights=rows["weight"]))
+
+
+def line(
+    source: str, right: np.ndarray, ruled: np.ndarray, unseen: tuple[np.ndarray, float], seen: tuple[np.ndarray, float]
+) -> dict[str, Any]:
+    """Shares in %.
+
+    Args:
+        unseen, seen: logits of trees that did not see the file, or did, and the share of right answers that they take for granted.
+    """
+    by_score = right[np.argsort(-unseen[0], kind="stable")]
     # When the first 0, 1, 2, … of the ranking are called right.
     agreed = (~right).sum() + np.concatenate([[0], np.cumsum(np.where(by_score, 1, -1))])
     return {
@@ -100,11 +117,19 @@ def line(source: str, right: np.ndarray, ruled: np.ndarray, unseen: np.ndarray, 
         "n": len(right),
         "right": 100 * right.mean(),
         RULE: 100 * np.mean(ruled == right),
-        "trees, file never seen": 100 * np.mean((unseen >= 0) == right),
-        "AUROC": 100 * roc_auc_score(right, unseen),
+        "trees, file never seen": 100 * np.mean((unseen[0] >= 0) == right),
+        "adapted": agreement_adapted(right, *unseen),
+        "AUROC": 100 * roc_auc_score(right, unseen[0]),
         "at the best threshold": 100 * agreed.max() / len(right),
-        "trees, new questions": 100 * np.mean((seen >= 0) == right),
+        "trees, new questions": 100 * np.mean((seen[0] >= 0) == right),
+        "adapted, new questions": agreement_adapted(right, *seen),
     }
+
+
+def agreement_adapted(right: np.ndarray, logits: np.ndarray, prior: float) -> float:
+    scores = expit(logits)
+    told = moved(scores, prior, share_of_right(scores, prior, CAUTION))
+    return float(100 * np.mean((told >= 0.5) == right))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """How far judges of two answers agree with people on questions that they never saw, and whether they contradict themselves.
 
-    BERT_JUDGE_DATA=… python benchmarks/pairwise_agreement.py [--cores 2] [--epochs 2] [--max-length 192] [--without apart]
+    BERT_JUDGE_DATA=… python benchmarks/pairwise_agreement.py [--cores 2] [--epochs 2] [--max-length 192] [--files pandalm]
 
 Runs the imported sets of configs/pairwise.yaml: encoders that learn from one part of the questions of PandaLM and LLMBar, with and
 without swap augmentation, and rules that understand nothing, on the other part. Prints agreement, consistency and what else moves a
 judge, with 95% intervals over questions; each encoder against the best rule on the same pairs; and what swapping the answers in
 training does to the consistency of the encoder that is not symmetric by construction. What is done already is not done again.
+`--files` trains and tests on one of the two alone: what people prefer in one is what they avoid in the other.
 `--tiny-lm` adds a small language model that is tuned from random weights on the same pairs (benchmarks/tiny_lm.py).
 """
 
@@ -31,7 +32,7 @@ from bert_judge.evaluation.statistics import Interval
 from bert_judge.judges.pairwise import Pair, prompting
 
 CONFIG = Path("configs/pairwise.yaml")
-SETS = ("pandalm_test", "llmbar_test")
+FILES = ("pandalm", "llmbar")
 SHARES = ("agreement", "agreement_one_order", "macro_f1", "consistency", "longer", "panel")
 DIFFERENCES = ("place_bias", "longer_excess")
 TINY_LM = "tiny_lm"
@@ -47,17 +48,18 @@ def main() -> int:
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--max-length", type=int, default=192)
     parser.add_argument("--without", nargs="*", default=[], help="judges to leave out; none of the three ordered ones")
+    parser.add_argument("--files", nargs="+", choices=FILES, default=FILES, help="to train and to test on")
     parser.add_argument("--folder", type=Path, default=Path("results/.work/pairwise_agreement"), help="where the run lies")
     parser.add_argument("--tiny-lm", action="store_true", help="add a small random language model that is tuned on the pairs")
     options = parser.parse_args()
-    run = of_people(config_files.load([CONFIG]), options.epochs, options.max_length, options.without)
+    run = of_people(config_files.load([CONFIG]), options.epochs, options.max_length, options.without, options.files)
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.tiny_lm:
         add_tiny_lm(run, options.folder.resolve() / "tiny_lm", options.epochs)
     results = ranked(run, options.folder, options.cores)
     agreement = tables.read(results / "pair_agreement.parquet", tables.PAIR_AGREEMENT).query("level == 'all'")
     trained = [name for name, entry in run["judges"].items() if "pairs" in entry]
-    for name in SETS:
+    for name in (f"{file}_test" for file in options.files):
         own = agreement[agreement["set"] == name]
         n = own[own["measure"] == "agreement"].iloc[0]
         print(f"\n## {name}: {n['n']} pairs, {n['questions']} questions\n")
@@ -68,18 +70,22 @@ def main() -> int:
     return 0
 
 
-def of_people(run: Run, epochs: float, max_length: int, without: Sequence[str] = ()) -> dict[str, Any]:
-    """The part of the run that people's labels are about, with these settings of the training and without these judges."""
+def of_people(
+    run: Run, epochs: float, max_length: int, without: Sequence[str] = (), files: Sequence[str] = FILES
+) -> dict[str, Any]:
+    """The part of the run that people's labels in these files are about, without these judges, trained with these settings."""
     made = copy.deepcopy(dict(run))
     for entry in made["pairs"].values():
         entry["judges"] = [judge for judge in entry.get("judges", []) if judge not in without]
-    made["pairs"] = {name: entry for name, entry in made["pairs"].items() if "from" in entry}
+    made["pairs"] = {name: entry for name, entry in made["pairs"].items() if entry.get("from") in files}
+    made["imports"] = {name: entry for name, entry in made["imports"].items() if name in files}
     used = {*made["score_with"], *(judge for entry in made["pairs"].values() for judge in entry.get("judges", []))}
     made["judges"] = {name: entry for name, entry in made["judges"].items() if name in used}
     for entry in made["judges"].values():
         if "pairs" in entry:
             # As many steps for each: copies of rows take the place of passes over them.
             passes = epochs / (1 + entry.get("augment", {}).get("both_orders", 0))
+            entry["pairs"] = [name for name in entry["pairs"] if name in made["pairs"]]
             entry |= {"max_length": max_length, "training": {**entry.get("training", {}), "epochs": passes}}
     return made
 
@@ -119,8 +125,9 @@ def add_tiny_lm(run: dict[str, Any], folder: Path, epochs: float) -> None:
         "max_answer_chars": 2000,
         "tuning": {"method": "full", "epochs": epochs, "learning_rate": 1e-3, "warmup": 0.1},
     }
-    for name in SETS:
-        run["pairs"][name]["judges"] = [*run["pairs"][name]["judges"], TINY_LM]
+    for entry in run["pairs"].values():
+        if entry.get("judges"):
+            entry["judges"] = [*entry["judges"], TINY_LM]
 
 
 def measures(rows: pd.DataFrame) -> pd.DataFrame:
