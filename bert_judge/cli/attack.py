@@ -13,6 +13,7 @@ from rich.table import Table
 from bert_judge import plan, shards, tables
 from bert_judge.cli.terminal import console
 from bert_judge.config import (
+    AdaptedJudge,
     BertJudge,
     CascadeJudge,
     ImportedJudge,
@@ -85,6 +86,8 @@ def _opened(judge: str, task: str, files: Sequence[Path]) -> Iterator[tuple[Judg
         raise InputError(f"{judge}: of kind {entry.kind}, which knows no verdict on made-up answers; choose another judge")
     if isinstance(entry, PairwiseJudge):
         raise InputError(f"{judge}: compares two answers, and an attack is a single one; choose another judge")
+    if isinstance(entry, AdaptedJudge):
+        raise InputError(f"{judge}: adapts to the answers of a model, and attacks are none; name its judge {entry.judge}")
     if isinstance(entry, CascadeJudge):
         raise InputError(f"{judge}: a cascade judges in a run only; list it under attacks.judges, and snakemake --cores 2 attacks")
     spec = made.labels_spec(judge, ATTACKS, task)

@@ -173,17 +173,28 @@ def test_the_program_tries_the_folder_of_a_trained_judge(task: Path, tmp_path: P
         (
             "nobody",
             None,
-            "error: nobody: neither the folder of a trained judge nor a judge of the configuration; there are: judge",
+            "error: nobody: neither the folder of a trained judge nor a judge of the configuration; there are: adapted, both, judge",
         ),
         ("judge", None, "error: results/judges/judge/judge.json: no such file; make it with snakemake --cores 2"),
         ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; make it with snakemake --cores 1"),
+        ("adapted", None, "error: adapted: adapts to the answers of a model, and attacks are none; name its judge judge"),
+        (
+            "both",
+            None,
+            "error: both: a cascade judges in a run only; list it under attacks.judges, and snakemake --cores 2 attacks",
+        ),
     ],
 )
 def test_the_program_says_what_it_cannot_try(
     judge: str, task_name: str | None, fault: str, task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(DEFAULT_RUN))
+    above = {
+        "adapted": {"kind": "adapted", "judge": "judge", "prior": 0.5},
+        "both": {"kind": "cascade", "judges": ["regex_lenient", "judge"], "dataset": "demo", "budget": 0.5},
+    }
+    raw = {**DEFAULT_RUN, "judges": {**DEFAULT_RUN["judges"], **above}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(raw))
     done = run("--judge", judge, "--task", task_name or task)
     assert done.exit_code == 1
     assert done.output.startswith(fault)
