@@ -173,7 +173,7 @@ def test_the_program_tries_the_folder_of_a_trained_judge(task: Path, tmp_path: P
         (
             "nobody",
             None,
-            "error: nobody: neither the folder of a trained judge nor a judge of the configuration; there are: adapted, both, judge",
+            "error: nobody: neither the folder of a trained judge nor a judge of the configuration; there are: adapted, both, ",
         ),
         ("judge", None, "error: results/judges/judge/judge.json: no such file; make it with snakemake --cores 2"),
         ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; make it with snakemake --cores 1"),
