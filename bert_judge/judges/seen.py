@@ -1,6 +1,6 @@
 """What a person sees of a text: a judge that reads more, or other letters, can be led astray by what nobody sees.
 
-A text of ordinary letters is left as it is.
+A text of ordinary letters is left as it is, but for spaces that markup took.
 """
 
 from __future__ import annotations

@@ -60,17 +60,22 @@ def test_a_mark_may_be_an_answer_where_a_mark_is_asked_for() -> None:
     assert says_nothing("?", ["", "a question mark"])
 
 
+def without_spaces(text: str) -> str:
+    return text.replace(" ", "")
+
+
 @settings(deadline=None)
 @given(st.text(alphabet=st.characters(codec="ascii", exclude_characters="\b"), max_size=80))
-def test_plain_text_without_comments_is_left_alone(text: str) -> None:
+def test_plain_text_without_comments_is_left_alone_but_for_spaces(text: str) -> None:
     if "<!--" not in text and "]:" not in text:
-        assert seen(text) == text
+        assert without_spaces(seen(text)) == without_spaces(text)
+        assert seen(text) == text or any(character.isdigit() or character.isupper() for character in text)
 
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
-def test_any_text_is_survived_and_gets_no_longer(text: str) -> None:
-    assert len(seen(text)) <= len(text)
+def test_any_text_is_survived_and_gets_no_letter_more(text: str) -> None:
+    assert len(without_spaces(seen(text))) <= len(without_spaces(text))
 
 
 def test_both_sides_of_a_comparison_are_seen_alike() -> None:

@@ -91,7 +91,9 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
 
     filters, outputs = [model, task, show, search], [table, where, view]
     model.input(reader.tasks, model, task, **PRIVATE).then(reader.begin, filters, outputs, **PRIVATE)
-    gr.on([page.load, task.input, show.input, search.submit], reader.begin, filters, outputs, **PRIVATE)
+    # Whoever searches while the former choice is still being read wants what was chosen last; else the later choice would be lost.
+    chosen = [page.load, task.input, show.input, search.submit]
+    gr.on(chosen, reader.begin, filters, outputs, trigger_mode="always_last", **PRIVATE)
     for button, step in ((back, -SCREEN_ROWS), (on, SCREEN_ROWS)):
         button.click(lambda seen, step=step: reader.turned(seen, step), view, outputs, **PRIVATE)
     table.select(reader.whole, view, [question, references, answer, said], **PRIVATE)
