@@ -34,6 +34,12 @@ def score(
     references: References = None,
     candidate: Candidate = None,
     model: Model = None,
+    adapt: Annotated[
+        bool,
+        typer.Option(
+            "--adapt", help="Move the scores to the share of right answers that they tell: for files unlike those of training."
+        ),
+    ] = False,
     prefix: Annotated[str, typer.Option(help="Put before the new columns' names.")] = "",
     force: Force = False,
 ) -> None:
@@ -46,7 +52,7 @@ def score(
 
     told = {"question": question, "references": references, "candidate": candidate, "model": model}
     columns = {part: column for part, column in told.items() if column is not None}
-    score_it(Request(file, output, judge or [], threshold, columns, prefix, force))
+    score_it(Request(file, output, judge or [], threshold, columns, prefix, force, adapt=adapt))
 
 
 def predict(

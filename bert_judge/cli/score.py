@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -26,6 +28,9 @@ from bert_judge.logs import quiet_libraries
 from bert_judge.scoring import which_judge
 from bert_judge.scoring.score_file import Tell, check_output, score_file, work_folder
 from bert_judge.scoring.tally import INVALID, RIGHT, Tally
+
+if TYPE_CHECKING:
+    from bert_judge.scoring.adapting import Adapter
 
 SECONDS_BETWEEN_LINES = 10.0
 SHOWN_MODELS, SHOWN_REASONS = 40, 3
@@ -46,6 +51,7 @@ class Request:
     prefix: str = ""
     force: bool = False
     suffix: str = ".scored"
+    adapt: bool = False
 
 
 def score(request: Request, load: Load | None = None) -> None:
@@ -69,9 +75,12 @@ def score(request: Request, load: Load | None = None) -> None:
         source = _imported(request, framework, output)
     reader = _reader(source, framework, request)
     judges = load() if load else load_judges(request.judges, request.threshold)
+    adapter = _adapter(judges) if request.adapt else None
     with _progress() as tell:
-        tally = score_file(source, reader, output, judges, request.prefix, request.force, tell)
+        tally = score_file(source, reader, output, judges, request.prefix, request.force, tell, adapter)
     _report(tally, output)
+    if adapter:
+        _report_shares(adapter)
 
 
 def _imported(request: Request, framework: str, output: Path) -> RowFile:
@@ -110,6 +119,13 @@ def load_judges(names: Sequence[str], threshold: float | None) -> list[which_jud
         names = [name]
     quiet_libraries()
     return which_judge.choose(names, threshold)
+
+
+def _adapter(judges: Sequence[which_judge.Chosen]) -> Adapter:
+    # Only here: rules need nothing of what trained judges do.
+    from bert_judge.scoring.adapting import Adapter
+
+    return Adapter(judges)
 
 
 def _say(text: str) -> None:
@@ -167,3 +183,10 @@ def _report(tally: Tally, output: Path) -> None:
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
     typer.echo(f"{output}: {tally.rows:,} rows{skipped}")
     sys.stdout.flush()
+
+
+def _report_shares(adapter: Adapter) -> None:
+    """Which shares of right answers were told."""
+    for (judge, model), share in islice(adapter.shares.items(), SHOWN_MODELS):
+        prior = adapter.calibrated[judge].prior
+        typer.echo(f"{judge}, {model or 'all answers'}: {share:.1%} right by its scores, moved from {prior:.1%}")

@@ -7,24 +7,33 @@ verdict whose judge and answer are the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bert_judge import shards
 from bert_judge.errors import InputError
 from bert_judge.importers import values
 from bert_judge.importers.answers import Answer, Reader, Skipped
-from bert_judge.importers.streams import RowFile
+from bert_judge.importers.streams import Chunk, RowFile
 from bert_judge.judges import extraction
 from bert_judge.judges.protocol import Label, Row, invalid, restored
 from bert_judge.scoring.tally import Tally
 from bert_judge.scoring.which_judge import Chosen
 from bert_judge.scoring.writers import check_new, writer
 
+if TYPE_CHECKING:
+    from bert_judge.scoring.adapting import Adapter
+
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
 # Told after each shard: rows judged so far by all judges, and the share of the file that is read.
 Tell = Callable[[int, float], None]
+
+
+def _nobody(rows: int, share: float) -> None:
+    """Tells nobody."""
 
 
 def score_file(
@@ -34,7 +43,8 @@ def score_file(
     judges: Sequence[Chosen],
     prefix: str = "",
     force: bool = False,
-    tell: Tell = lambda rows, share: None,
+    tell: Tell = _nobody,
+    adapter: Adapter | None = None,
 ) -> Tally:
     """Write the source's rows with the judges' verdicts.
 
@@ -44,6 +54,7 @@ def score_file(
         prefix: put before the names of the new columns.
         force: write over an output that is there.
         tell: hears of the progress.
+        adapter: of these judges; moves their scores once all are there.
 
     Returns:
         What came out.
@@ -57,19 +68,20 @@ def score_file(
     tally = Tally([chosen.name for chosen in judges])
     new = [prefix + name for name in new_columns(judges)]
     check_new(source, new)
+    judged_parts = partial(_judged_parts, source, reader, judges, store / "verdicts")
+    if adapter is not None:
+        for part in judged_parts(tell):
+            adapter.add(part.models, part.labels)
+        adapter.tell()
     # Not beside the output: what a kill leaves of it goes with the rest of the work.
     whole = store / "whole" / output.name
     whole.parent.mkdir(parents=True, exist_ok=True)
     with writer(source, whole, new) as written:
-        for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
-            rows = [_row(reader, record) for record in chunk.records]
-            labels = [
-                _labels(chosen, rows, store / "verdicts" / chosen.name / f"{number:06d}", lambda n: tell(n, chunk.read))  # noqa: B023
-                for chosen in judges
-            ]
-            written.write(chunk, dict(zip(new, _columns(labels), strict=True)))
-            _count(tally, rows, labels)
-            tell(0, chunk.read)
+        # With an adapter all verdicts are there already.
+        for part in judged_parts(tell if adapter is None else _nobody):
+            labels = part.labels if adapter is None else adapter.adapted(part.models, part.labels)
+            written.write(part.chunk, dict(zip(new, _columns(labels), strict=True)))
+            tally.add(part.models, part.questions, labels)
     whole.replace(output)
     shards.clear(store)
     return tally
@@ -124,6 +136,29 @@ def prepared(reader: Reader, record: Mapping[str, Any]) -> Row | Label | None:
     return found.row if isinstance(found, _Known) else found
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Some rows of the file: their models and questions, "" where there are none, and per judge one label per row."""
+
+    chunk: Chunk
+    models: list[str]
+    questions: list[str]
+    labels: list[list[Label | None]]
+
+
+def _judged_parts(source: RowFile, reader: Reader, judges: Sequence[Chosen], folder: Path, tell: Tell) -> Iterator[_Part]:
+    """The file with its labels, a part at a time; what lies in the folder is not judged again."""
+    for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
+        rows = [_row(reader, record) for record in chunk.records]
+        labels = [
+            _labels(chosen, rows, folder / chosen.name / f"{number:06d}", lambda n: tell(n, chunk.read))  # noqa: B023
+            for chosen in judges
+        ]
+        answers = [row.answer if isinstance(row, _Known) else None for row in rows]
+        yield _Part(chunk, [a.model if a else "" for a in answers], [a.question if a else "" for a in answers], labels)
+        tell(0, chunk.read)
+
+
 class _Known:
     """An answer, with the row that a judge sees, or the label that it has without one."""
 
@@ -165,8 +200,3 @@ def _labels(chosen: Chosen, rows: Sequence[_Known | Label | None], folder: Path,
 def _columns(labels: Sequence[Sequence[Label | None]]) -> list[list[Any]]:
     """Per judge its verdicts, scores and reasons."""
     return [[getattr(label, name, None) for label in column] for column in labels for name in ("verdict", "score", "reason")]
-
-
-def _count(tally: Tally, rows: Sequence[_Known | Label | None], labels: Sequence[Sequence[Label | None]]) -> None:
-    answers = [row.answer if isinstance(row, _Known) else None for row in rows]
-    tally.add([a.model if a else "" for a in answers], [a.question if a else "" for a in answers], labels)

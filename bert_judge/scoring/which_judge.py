@@ -90,7 +90,8 @@ def _load(name: str, threshold: float | None, judges: Path) -> Chosen:
 
         file, _, own = name.rpartition(":")
         return Chosen(own, *configured.from_file(Path(file), own, threshold, judges.parent))
-    if (judges / name / "judge.json").is_file():
+    # A path is none of the run's names, not even a whole one, which the folder of judges would not change.
+    if Path(name).name == name and (judges / name / "judge.json").is_file():
         return _encoder(name, judges / name, threshold, judges.parent / ".work" / "encoders" / name)
     if Path(name).expanduser().is_dir():
         folder = Path(name).expanduser()

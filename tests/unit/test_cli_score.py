@@ -217,6 +217,16 @@ def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
         which_judge.choose(["results/judges/other"])
 
 
+def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Path) -> None:
+    folder = judge_folder(tmp_path / "mine")
+    before = sorted(folder.iterdir())
+    write(tmp_path / "a.csv", ROWS)
+    for name in (folder, "mine", "./mine"):
+        assert run("score", "a.csv", "--judge", name, "--judge", "contains", "--force").exit_code == 0
+        assert {"mine_verdict", "contains_verdict"} < set(read(tmp_path / "a.scored.csv")[0])
+    assert sorted(folder.iterdir()) == before and not (tmp_path / ".a.scored.csv.parts").exists()
+
+
 @pytest.mark.parametrize(
     ("names", "says"),
     [

@@ -1,0 +1,107 @@
+"""Scores of a file, moved to the share of right answers that they tell of each model; see `bert_judge.judges.prior_shift`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bert_judge.config import AdaptedJudge
+from bert_judge.errors import InputError
+from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.prior_shift import moved, share_of_right
+from bert_judge.judges.protocol import Label, decided
+from bert_judge.scoring.which_judge import Chosen
+
+# As in a run.
+CAUTION = AdaptedJudge.model_fields["caution"].default
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A judge whose scores are probabilities.
+
+    Attributes:
+        prior: share of right answers that they take for granted, in (0, 1).
+        threshold: lowest score that counts as correct.
+    """
+
+    prior: float
+    threshold: float
+
+
+class Adapter:
+    """Tells shares from all scores of a file, 8 bytes each, and moves the scores to them.
+
+    Args:
+        judges: whose labels it is given, in this order.
+
+    Attributes:
+        shares: (judge, model) → share of right answers, once it is told; the model is "" where the file names none.
+
+    Raises:
+        InputError: a judge's scores are no probabilities, or nobody knows which share they take for granted.
+    """
+
+    def __init__(self, judges: Sequence[Chosen]) -> None:
+        self.calibrated = {chosen.name: _calibrated(chosen) for chosen in judges}
+        self.shares: dict[tuple[str, str], float] = {}
+        self._scores: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
+
+    def add(self, models: Sequence[str], labels: Sequence[Sequence[Label | None]]) -> None:
+        """Hear the scores of some rows: per row its model, per judge one label per row."""
+        for name, column in zip(self.calibrated, labels, strict=True):
+            scores: dict[str, list[float]] = defaultdict(list)
+            for model, label in zip(models, column, strict=True):
+                if label is not None and label.score is not None:
+                    scores[model].append(label.score)
+            for model, found in scores.items():
+                self._scores[name, model].append(np.array(found))
+
+    def tell(self) -> None:
+        """Tell the shares from what was heard."""
+        for (name, model), parts in self._scores.items():
+            prior = self.calibrated[name].prior
+            self.shares[name, model] = share_of_right(np.concatenate(parts), prior, CAUTION)
+
+    def adapted(self, models: Sequence[str], labels: Sequence[Sequence[Label | None]]) -> list[list[Label | None]]:
+        """The labels with moved scores; those without a score stay."""
+        columns = zip(self.calibrated, labels, strict=True)
+        return [
+            [self._adapted(name, model, label) for model, label in zip(models, column, strict=True)] for name, column in columns
+        ]
+
+    def _adapted(self, name: str, model: str, label: Label | None) -> Label | None:
+        if label is None or label.score is None:
+            return label
+        calibrated = self.calibrated[name]
+        score = float(moved(label.score, calibrated.prior, self.shares[name, model]))
+        verdict = decided(score, calibrated.threshold)
+        return dataclasses.replace(label, verdict=verdict.verdict, score=verdict.score)
+
+
+def _calibrated(chosen: Chosen) -> Calibrated:
+    judge = chosen.judge
+    if not isinstance(judge, BERTJudge) or not judge.calibrated:
+        raise InputError(f"--adapt: the scores of {chosen.name} are no calibrated probabilities; name a trained judge with --judge")
+    return Calibrated(_prior(judge.path / "metrics.json"), judge.threshold)
+
+
+def _prior(file: Path) -> float:
+    """Share of right answers among the rows that a judge was calibrated on."""
+    try:
+        metrics = json.loads(file.read_text("utf-8"))
+    except OSError:
+        raise InputError(f"{file}: no such file, and so nobody knows what --adapt starts from; take a judge trained here") from None
+    except ValueError as fault:
+        raise InputError(f"{file}: not JSON ({fault}); train the judge anew, or leave --adapt out") from None
+    validation = metrics.get("validation") if isinstance(metrics, Mapping) else None
+    share = validation.get("share_right") if isinstance(validation, Mapping) else None
+    if not isinstance(share, float | int) or not 0 < share < 1:
+        raise InputError(f"{file}: validation.share_right is {share!r}; --adapt needs a share between 0 and 1")
+    return float(share)
