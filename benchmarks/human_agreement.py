@@ -6,8 +6,7 @@ Runs the workflow of configs/human_labels.yaml, so its numbers are those of that
 judge on the same settings without the training part of that file, fits what is built on it anew, and lets them judge the
 file's test questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over
 questions, for the majority class, every rule, the judge, what is built on it (cascades, adapted scores), and those that never saw
-the file. What is done already is
-not done again.
+the file; then how far above the best rule each is, on the same answers. What is done already is not done again.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ import yaml
 from bert_judge import tables
 from bert_judge.config import files as config_files
 from bert_judge.evaluation.intervals import measure_intervals
-from bert_judge.evaluation.statistics import Interval
+from bert_judge.evaluation.statistics import Interval, paired_difference
 
 CONFIG = Path("configs/human_labels.yaml")
 WORK = Path("results/.work/human_agreement")
@@ -63,14 +62,17 @@ def main() -> int:
         snakemake(options.cores, path, targets)
     compared = [name for name in run["score_with"] if name != run["gold"]]
     rules = [name for name in compared if run["judges"][name]["kind"] == "lexical"]
-    summary = []
+    summary, leads = [], []
     for source in sources:
         made = table(run, source, [*compared, *(blind(name, source) for name in learnt if source in left_out)])
         print(f"\n## {source}: {int(made['n'].iloc[0])} answers to {int(made['questions'].iloc[0])} questions\n", flush=True)
-        print(made.drop(columns=["n", "questions", "value"]).to_markdown(index=False))
+        print(made.drop(columns=["n", "questions", "value", "agrees"]).to_markdown(index=False))
         summary.append(summary_line(made, rules, learnt, source))
+        leads.append(lead_line(made, rules, learnt, source))
     print("\n## In short: accuracy in %\n")
     print(pd.DataFrame(summary).to_markdown(index=False))
+    print("\n## Above the rule that is best on the file, in points\n")
+    print(pd.DataFrame(leads).to_markdown(index=False))
     return 0
 
 
@@ -139,7 +141,7 @@ def labels(run: Run, source: str, judge: str) -> pd.DataFrame:
 
 
 def table(run: Run, source: str, judges: Iterable[str]) -> pd.DataFrame:
-    """A line per judge, the best last; `value` is its accuracy."""
+    """A line per judge, the best last; `value` is its accuracy, `agrees` which verdicts are right, by question."""
     key = ["sample_id", "attempt", "model", "task"]
     gold = labels(run, source, run["gold"]).query("verdict != 'invalid'")
     right = (gold["verdict"] == "correct").to_numpy()
@@ -155,7 +157,8 @@ def line(judge: str, said: pd.DataFrame, right: np.ndarray) -> dict[str, Any]:
     made = measure_intervals(said["verdict"].to_numpy(), said["score"].to_numpy(float), right, said["sample_id"].to_numpy())
     cells = {shown: cell(made[name], 1 if name == "accuracy" else 3) for name, shown in MEASURES.items()}
     counts = {"n": len(said), "questions": said["sample_id"].nunique(), "value": made["accuracy"].value}
-    return {"judge": judge, **cells, "invalid": f"{100 * np.mean(said['verdict'] == 'invalid'):.1f}", **counts}
+    agrees = pd.Series((said["verdict"] == np.where(right, "correct", "incorrect")).to_numpy(), index=said["sample_id"])
+    return {"agrees": agrees, "judge": judge, **cells, "invalid": f"{100 * np.mean(said['verdict'] == 'invalid'):.1f}", **counts}
 
 
 def cell(interval: Interval, digits: int) -> str:
@@ -178,6 +181,19 @@ def summary_line(made: pd.DataFrame, rules: list[str], learnt: list[str], source
         **{f"{name}, new questions": accuracy[name] for name in learnt},
         **{f"{name}, file never seen": accuracy[blind(name, source)] for name in learnt},
     }
+
+
+def lead_line(made: pd.DataFrame, rules: list[str], learnt: list[str], source: str) -> dict[str, Any]:
+    agrees = made.set_index("judge")["agrees"]
+    best = made.loc[made["judge"].isin(rules), ["judge", "value"]].set_index("judge")["value"].idxmax()
+    cells = {}
+    for kind, names in {"new questions": learnt, "file never seen": [blind(name, source) for name in learnt]}.items():
+        for name, shown in zip(names, learnt, strict=True):
+            lead = "–"
+            if name in agrees.index:
+                lead = cell(paired_difference(agrees[name], agrees[best], agrees[best].index), 1)
+            cells[f"{shown}, {kind}"] = lead
+    return {"file": source, "best rule": best, **cells}
 
 
 if __name__ == "__main__":

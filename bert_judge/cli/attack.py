@@ -28,14 +28,13 @@ from bert_judge.errors import InputError
 from bert_judge.evaluation.attacks.runner import Tables, try_judge
 from bert_judge.judges.protocol import Judge
 from bert_judge.plan import ATTACKS, Plan
+from bert_judge.plan.specs import READING
 
 SHOWN = 160
 HEADINGS = {"attack": "Attacks: called correct, in %", "harmless": "Harmless variations: called incorrect, in %"}
 
 # How a judge is read that no configuration says anything of.
-_READ_AS_USUAL = BertJudge(kind="bert", checkpoint="a folder").model_dump(
-    mode="json", include={"kind", "threshold", "calibrated", "backend", "precision"}
-)
+_READ_AS_USUAL = BertJudge(kind="bert", checkpoint="a folder").model_dump(mode="json", include=READING)
 
 
 def show(

@@ -78,6 +78,9 @@ class BertJudge(Block):
     """lowest score that counts as correct"""
     calibrated: bool = True
     """scores of the whole judge, calibrated; false: the encoder's raw sigmoid"""
+    references: Literal["all", "closest"] = "all"
+    """which of several references the encoder reads: each, and the best one wins, or only the one that shares most words with the
+    answer, which takes as many times less time as there are references"""
     backend: Literal["auto", "torch", "onnx", "openvino"] = "auto"
     """program that runs the encoder; `auto`: the fastest one that is installed"""
     precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"

@@ -73,6 +73,7 @@ class BERTJudge(AsMetric):
         calibrated: scores of the whole judge: lexical features heard, calibrated on the validation rows. False: the encoder's raw
             sigmoid.
         input: format of the input for a backbone; a judge has its own.
+        references: of several ones the encoder reads `all`, and the best one wins, or the `closest` to the answer by its words.
         batch_tokens: tokens per batch, padding included; fitting the device when left out.
         backend: `torch`, `onnx` or `openvino`, the program that runs the encoder; `auto` takes the fastest one that is installed.
         precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the back end and this hardware.
@@ -87,6 +88,7 @@ class BERTJudge(AsMetric):
         threshold: float = 0.5,
         calibrated: bool = True,
         input: Input | None = None,
+        references: str = "all",
         batch_tokens: int | None = None,
         backend: str = "auto",
         precision: str = "auto",
@@ -99,6 +101,7 @@ class BERTJudge(AsMetric):
             raise InputError(f"{path}: a judge of two answers; load it with bert_judge.judges.pairwise.encoder.PairEncoderJudge")
         self.threshold = threshold
         self.calibrated = calibrated
+        self.references = references
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
@@ -114,12 +117,12 @@ class BERTJudge(AsMetric):
 
         Args:
             checkpoint: as for `on_disk.located`.
-            settings: threshold, calibrated, backend and precision, as in the judge's configuration.
+            settings: threshold, calibrated, references, backend and precision, as in the judge's configuration.
             name: of the judge in the configuration.
             work_folder: as above.
         """
         folder, revision = located(checkpoint)
-        chosen = {key: settings[key] for key in ("threshold", "calibrated", "backend", "precision")}
+        chosen = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
         return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
 
     def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
@@ -138,9 +141,10 @@ class BERTJudge(AsMetric):
         """Like `predict`, with raw scores, truncation and token counts."""
         self.check_trained()
         listed, candidates = as_seen(questions, references, candidates)
-        read = self.engine.read(questions, listed, candidates)
+        shown = listed if self.references == "all" else _closest(candidates, listed)
+        read = self.engine.read(questions, shown, candidates)
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
-        logits = self._made_sure(read.logits, trees, questions, listed, candidates) if self.engine.error else read.logits
+        logits = self._made_sure(read.logits, trees, questions, shown, candidates) if self.engine.error else read.logits
         empty = np.array([says_nothing(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
         scores = np.where(empty, 0.0, self._scores(logits, trees))
         return Prediction(scores, calibration.scores(logits), read.truncated, read.tokens)
@@ -190,7 +194,7 @@ class BERTJudge(AsMetric):
 
         training = training or Training()
         listed, candidates = as_seen(questions, references, candidates)
-        chosen = [closest(candidate, texts) for candidate, texts in zip(candidates, listed, strict=True)]
+        chosen = [reference for [reference] in _closest(candidates, listed)]
         rows = self.checkpoint.encoder.encode(questions, candidates, chosen)
         examples = fitting.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
         figures = fitting.fit(self.checkpoint, examples, training, work_folder)
@@ -300,3 +304,8 @@ class BERTJudge(AsMetric):
     def _features(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         shown = questions if self.checkpoint.card.input.question else [""] * len(questions)
         return feature_table(shown, references, candidates)
+
+
+def _closest(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Per row a list of its closest reference."""
+    return [[closest(candidate, texts)] for candidate, texts in zip(candidates, references, strict=True)]

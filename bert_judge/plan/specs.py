@@ -23,7 +23,7 @@ from bert_judge.config import (
 from bert_judge.plan.names import ATTACKS, Names, Spec
 
 # How a trained encoder's scores are read; the other keys of its block say how it is made.
-READING = {"kind", "threshold", "calibrated", "backend", "precision"}
+READING = {"kind", "threshold", "calibrated", "references", "backend", "precision"}
 TRAINED = BertJudge | ProbeJudge | CascadeJudge | AdaptedJudge
 # How a model that is fine-tuned here is asked: its prompts, when it learns and when it answers.
 ASKED = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}

@@ -85,6 +85,28 @@ def test_the_best_reference_wins(tmp_path: Path) -> None:
     assert judge.predict(["q"], [["Paris", "Mars", "noon fox"]], ["Mars"])[0] == pytest.approx(max(single))
 
 
+def test_only_the_closest_reference_is_read_when_asked(tmp_path: Path) -> None:
+    judge = trained(tmp_path, features=True)
+    rows = QUESTIONS, REFERENCES, CANDIDATES
+    judge.calibrate(*rows, [1.0, 0.0, 0.0])
+    judge.save(tmp_path / "judge")
+    each, one = BERTJudge(tmp_path / "judge"), BERTJudge(tmp_path / "judge", references="closest")
+    asked = ["Wo ist Köln?"] * 2, [["Bonn", "Paris", "Köln am Rhein"]] * 2, ["In KÖLN.", "東京"]
+    all_read, one_read = each.explain(*asked), one.explain(*asked)
+    # Of none that shares a word the first.
+    for i, closest in enumerate(["Köln am Rhein", "Bonn"]):
+        alone = each.explain([asked[0][i]], [[closest]], [asked[2][i]])
+        assert one_read.raw[i] == pytest.approx(alone.raw[0], abs=1e-6)
+        assert one_read.tokens[i] == alone.tokens[0] < all_read.tokens[i]
+    assert (one_read.raw <= all_read.raw + 1e-6).all()
+    # The trees look at every reference still.
+    whole = judge._tree_logits(*asked)
+    stack = one.checkpoint.card.stack
+    logits = np.log(one_read.raw / (1 - one_read.raw))
+    expected = stack["encoder"] * logits + stack["features"] * whole + stack["bias"]
+    np.testing.assert_allclose(one_read.scores, 1 / (1 + np.exp(-expected)), atol=1e-5)
+
+
 def test_labels_keep_raw_scores_truncation_and_tokens(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     judge.checkpoint.card.temperature = 2.0

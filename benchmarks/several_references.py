@@ -1,0 +1,104 @@
+"""What it costs, in time and in agreement, to read of several right answers only the one closest to the answer.
+
+    BERT_JUDGE_DATA=… python benchmarks/several_references.py [--judge bert] [--rows 200] [--rounds 3]
+
+Needs the extra `bench`, and the tables and the judge of configs/human_labels.yaml (benchmarks/human_agreement.py makes them): rows
+are answers to its test questions that have several right answers. Per file: how often the judge agrees with the labels when it
+reads all of them (`references: all`) and when it reads one (`closest`), with the paired difference and its 95% interval over
+questions. Then rows a second, features included, in turns with sentence-transformers' CrossEncoder, which reads the same
+checkpoint's encoder against each right answer; every way's best round counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import human_agreement
+import numpy as np
+import pandas as pd
+import peers
+import timing
+
+from bert_judge import tables
+from bert_judge.config import files as config_files
+from bert_judge.encoder.hardware import best_device, best_dtype
+from bert_judge.evaluation.statistics import Interval, paired_difference, proportion
+from bert_judge.judges.bert import BERTJudge
+
+KEY = ["sample_id", "attempt", "model", "task"]
+
+
+def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:
+    """Answers to a file's test questions that have several right answers, with their labels."""
+    parts = [
+        tables.read(f"results/candidates/{model}/{task}.parquet", tables.CANDIDATES).assign(task=task)
+        for model, task in human_agreement.tables_of(run, source)
+    ]
+    texts = pd.concat(parts, ignore_index=True)[[*KEY, "question", "references", "candidate"]]
+    gold = human_agreement.labels(run, source, run["gold"]).query("verdict != 'invalid'")
+    rows = gold[[*KEY, "verdict"]].merge(texts, on=KEY, validate="one_to_one")
+    return rows[rows["references"].map(len) > 1].reset_index(drop=True)
+
+
+def columns(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
+    return rows["question"].tolist(), [list(texts) for texts in rows["references"]], rows["candidate"].tolist()
+
+
+def agreement(rows: pd.DataFrame, each: BERTJudge, one: BERTJudge) -> list[str]:
+    right, questions = (rows["verdict"] == "correct").to_numpy(), rows["sample_id"].to_numpy()
+    agrees = [(judge.predict(*columns(rows)) >= judge.threshold) == right for judge in (each, one)]
+    texts = [shown(proportion(hits, questions)) for hits in agrees]
+    return [*texts, shown(paired_difference(agrees[1], agrees[0], questions))]
+
+
+def shown(interval: Interval) -> str:
+    value, low, high = (f"{100 * number:.1f}" for number in (interval.value, interval.low, interval.high))
+    return f"{value} [{low}, {high}]"
+
+
+def speed(rows: pd.DataFrame, folder: Path, each: BERTJudge, one: BERTJudge, rounds: int) -> str:
+    questions, references, candidates = columns(rows)
+    separator = each.checkpoint.tokenizer.sep_token
+    listed = zip(questions, references, candidates, strict=True)
+    pairs = [(text, f"{candidate} {separator} {question}") for question, texts, candidate in listed for text in texts]
+    starts = np.cumsum([0, *(len(texts) for texts in references[:-1])])
+    dtype = best_dtype(best_device())
+    size, read = peers.cross_encoder(folder, pairs, dtype, each.checkpoint.encoder.max_length)
+    rival = f"CrossEncoder, batches of {size}, {str(dtype).removeprefix('torch.')}, every reference"
+    ways = {
+        "this judge, `closest`": lambda: one.predict(questions, references, candidates),
+        "this judge, `all`": lambda: each.predict(questions, references, candidates),
+        rival: lambda: np.maximum.reduceat(read(pairs), starts),
+    }
+    times, _ = timing.alternate(ways, rounds)
+    lines = [[way, f"{len(rows) / time.wall:.1f}", f"{times[rival].wall / time.wall:.2f}×"] for way, time in times.items()]
+    return timing.table(("way", "rows/s", "against CrossEncoder"), lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--judge", default="bert", help="a judge of the run")
+    parser.add_argument("--rows", type=int, default=200, help="rows of each file that are timed")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    run = config_files.load([human_agreement.CONFIG])
+    folder = Path("results/judges", options.judge)
+    each, one = BERTJudge(folder), BERTJudge(folder, references="closest")
+    print(f"{timing.machine()}\n", flush=True)
+    lines, timed = [], []
+    for source in run["imports"]:
+        rows = answers(run, source)
+        if len(rows) < options.rows:
+            continue
+        mean = f"{rows['references'].map(len).mean():.1f}"
+        lines.append([source, len(rows), mean, *agreement(rows, each, one)])
+        timed.append(rows.sample(options.rows, random_state=0))
+        print(f"{source}: judged", flush=True)
+    header = ("file", "answers", "references each", "`all` agrees", "`closest` agrees", "difference")
+    print(f"\n{timing.table(header, lines)}\n")
+    print(speed(pd.concat(timed), folder, each, one, options.rounds))
+
+
+if __name__ == "__main__":
+    main()
