@@ -1,12 +1,13 @@
 """How far judges agree with the labels of real answers: on new questions, and on a file that training never saw.
 
-    BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--cores 2] [--left-out nq_open truthfulqa | all | none]
+    BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--cores 2] [--left-out nq_open truthfulqa | all | none] [--with FILE]
 
-Runs the workflow of configs/human_labels.yaml, so its numbers are those of that run. For each file left out it then trains the same
-judge on the same settings without the training part of that file, fits what is built on it anew, and lets them judge the
-file's test questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over
-questions, for the majority class, every rule, the judge, what is built on it (cascades, adapted scores), and those that never saw
-the file; then how far above the best rule each is, on the same answers. What is done already is not done again.
+Runs the workflow of configs/human_labels.yaml, so its numbers are those of that run; `--with` lays other settings over it, of
+another backbone for example. For each file left out it then trains the same judge on the same settings without the training
+part of that file, fits what is built on it anew, and lets them judge the file's test questions. Prints per file n, accuracy,
+macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over questions, for the majority class, every rule, the
+judge, what is built on it (cascades, adapted scores), and those that never saw the file; then how far above the best rule each
+is, on the same answers. What is done already is not done again.
 """
 
 from __future__ import annotations
@@ -44,14 +45,16 @@ def main() -> int:
     parser.add_argument(
         "--left-out", nargs="*", default=["nq_open", "truthfulqa"], help="imports of the configuration, all or none"
     )
+    parser.add_argument("--with", nargs="*", type=Path, default=[], dest="over", help="configuration files that change settings")
     options = parser.parse_args()
-    run = config_files.load([CONFIG])
+    configs = [CONFIG, *options.over]
+    run = config_files.load(configs)
     [judge] = [name for name, entry in run["judges"].items() if entry["kind"] == "bert"]
     sources = list(run["imports"])
     left_out = {"all": sources, "none": []}.get(" ".join(options.left_out), options.left_out)
     if unknown := set(left_out) - set(sources):
         parser.error(f"--left-out: {sorted(unknown)[0]} is no import of {CONFIG}; there are {', '.join(sources)}")
-    snakemake(options.cores, CONFIG, [])
+    snakemake(options.cores, configs, [])
     learnt = [judge, *built_on(run, judge)]
     for source in left_out:
         path = WORK / f"{blind(judge, source)}.yaml"
@@ -59,7 +62,7 @@ def main() -> int:
         path.write_text(yaml.safe_dump(without(run, source, judge), sort_keys=False))
         judged = itertools.product(learnt, tables_of(run, source))
         targets = [f"results/labels/{blind(name, source)}/{model}/{task}.parquet" for name, (model, task) in judged]
-        snakemake(options.cores, path, targets)
+        snakemake(options.cores, [path], targets)
     compared = [name for name in run["score_with"] if name != run["gold"]]
     rules = [name for name in compared if run["judges"][name]["kind"] == "lexical"]
     summary, leads = [], []
@@ -76,9 +79,10 @@ def main() -> int:
     return 0
 
 
-def snakemake(cores: int, config: Path, targets: Iterable[str]) -> None:
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", str(config), *QUIET, "--"]
-    print(f"==> {config}", file=sys.stderr, flush=True)
+def snakemake(cores: int, configs: Iterable[Path], targets: Iterable[str]) -> None:
+    files = [str(path) for path in configs]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *files, *QUIET, "--"]
+    print(f"==> {' '.join(files)}", file=sys.stderr, flush=True)
     subprocess.run([*command, *targets], check=True)
 
 
