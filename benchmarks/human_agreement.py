@@ -36,6 +36,8 @@ MEASURES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "kappa": "κ", "ece"
 MAJORITY = "majority class"
 # `all` would keep back what is wrong with a run.
 QUIET = ("--quiet", "host", "progress", "reason", "rules")
+# Tells an answer from all others.
+KEY = ["sample_id", "attempt", "model", "task"]
 Run = Mapping[str, Any]
 
 
@@ -140,19 +142,22 @@ def labels(run: Run, source: str, judge: str) -> pd.DataFrame:
         tables.read(f"results/labels/{judge}/{model}/{task}.parquet", tables.LABELS).assign(task=task)
         for model, task in tables_of(run, source)
     ]
-    columns = ["sample_id", "attempt", "model", "task", "verdict", "score"]
-    return pd.concat(parts, ignore_index=True)[columns]
+    return pd.concat(parts, ignore_index=True)[[*KEY, "verdict", "score"]]
+
+
+def gold_labels(run: Run, source: str) -> pd.DataFrame:
+    """What the labels of the file say, where they do."""
+    return labels(run, source, run["gold"]).query("verdict != 'invalid'")
 
 
 def table(run: Run, source: str, judges: Iterable[str]) -> pd.DataFrame:
     """A line per judge, the best last; `value` is its accuracy, `agrees` which verdicts are right, by question."""
-    key = ["sample_id", "attempt", "model", "task"]
-    gold = labels(run, source, run["gold"]).query("verdict != 'invalid'")
+    gold = gold_labels(run, source)
     right = (gold["verdict"] == "correct").to_numpy()
     common = "correct" if 2 * right.sum() >= len(right) else "incorrect"
     lines = [line(MAJORITY, gold.assign(verdict=common, score=right.mean()), right)]
     for judge in judges:
-        said = gold[key].merge(labels(run, source, judge), on=key, how="left", validate="one_to_one")
+        said = gold[KEY].merge(labels(run, source, judge), on=KEY, how="left", validate="one_to_one")
         lines.append(line(judge, said, right))
     return pd.DataFrame(lines).sort_values("value", ignore_index=True)
 
@@ -173,9 +178,14 @@ def cell(interval: Interval, digits: int) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def best_of(made: pd.DataFrame, rules: list[str]) -> str:
+    """The rule that agrees most often."""
+    return str(made.set_index("judge").loc[rules, "value"].idxmax())
+
+
 def summary_line(made: pd.DataFrame, rules: list[str], learnt: list[str], source: str) -> dict[str, Any]:
     rows = made.set_index("judge")
-    best = rows.loc[rules, "value"].idxmax()
+    best = best_of(made, rules)
     accuracy = rows["accuracy"].reindex([*learnt, *(blind(name, source) for name in learnt)], fill_value="–")
     return {
         "file": source,
@@ -189,7 +199,7 @@ def summary_line(made: pd.DataFrame, rules: list[str], learnt: list[str], source
 
 def lead_line(made: pd.DataFrame, rules: list[str], learnt: list[str], source: str) -> dict[str, Any]:
     agrees = made.set_index("judge")["agrees"]
-    best = made.loc[made["judge"].isin(rules), ["judge", "value"]].set_index("judge")["value"].idxmax()
+    best = best_of(made, rules)
     cells = {}
     for kind, names in {"new questions": learnt, "file never seen": [blind(name, source) for name in learnt]}.items():
         for name, shown in zip(names, learnt, strict=True):

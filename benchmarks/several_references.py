@@ -15,18 +15,18 @@ import argparse
 from pathlib import Path
 
 import human_agreement
+import judge_speed
 import numpy as np
 import pandas as pd
 import peers
 import timing
+from human_agreement import KEY
 
 from bert_judge import tables
 from bert_judge.config import files as config_files
 from bert_judge.encoder.hardware import best_device, best_dtype
-from bert_judge.evaluation.statistics import Interval, paired_difference, proportion
+from bert_judge.evaluation.statistics import paired_difference, proportion
 from bert_judge.judges.bert import BERTJudge
-
-KEY = ["sample_id", "attempt", "model", "task"]
 
 
 def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:
@@ -36,8 +36,7 @@ def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:
         for model, task in human_agreement.tables_of(run, source)
     ]
     texts = pd.concat(parts, ignore_index=True)[[*KEY, "question", "references", "candidate"]]
-    gold = human_agreement.labels(run, source, run["gold"]).query("verdict != 'invalid'")
-    rows = gold[[*KEY, "verdict"]].merge(texts, on=KEY, validate="one_to_one")
+    rows = human_agreement.gold_labels(run, source)[[*KEY, "verdict"]].merge(texts, on=KEY, validate="one_to_one")
     return rows[rows["references"].map(len) > 1].reset_index(drop=True)
 
 
@@ -48,20 +47,15 @@ def columns(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
 def agreement(rows: pd.DataFrame, each: BERTJudge, one: BERTJudge) -> list[str]:
     right, questions = (rows["verdict"] == "correct").to_numpy(), rows["sample_id"].to_numpy()
     agrees = [(judge.predict(*columns(rows)) >= judge.threshold) == right for judge in (each, one)]
-    texts = [shown(proportion(hits, questions)) for hits in agrees]
-    return [*texts, shown(paired_difference(agrees[1], agrees[0], questions))]
-
-
-def shown(interval: Interval) -> str:
-    value, low, high = (f"{100 * number:.1f}" for number in (interval.value, interval.low, interval.high))
-    return f"{value} [{low}, {high}]"
+    found = [*(proportion(hits, questions) for hits in agrees), paired_difference(agrees[1], agrees[0], questions)]
+    return [human_agreement.cell(interval, 1) for interval in found]
 
 
 def speed(rows: pd.DataFrame, folder: Path, each: BERTJudge, one: BERTJudge, rounds: int) -> str:
     questions, references, candidates = columns(rows)
-    separator = each.checkpoint.tokenizer.sep_token
-    listed = zip(questions, references, candidates, strict=True)
-    pairs = [(text, f"{candidate} {separator} {question}") for question, texts, candidate in listed for text in texts]
+    single = rows.explode("references")
+    listed = timing.Rows(single["question"].tolist(), single["references"].tolist(), single["candidate"].tolist(), [])
+    pairs = judge_speed.pairs(each, listed)
     starts = np.cumsum([0, *(len(texts) for texts in references[:-1])])
     dtype = best_dtype(best_device())
     size, read = peers.cross_encoder(folder, pairs, dtype, each.checkpoint.encoder.max_length)

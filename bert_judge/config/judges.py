@@ -80,7 +80,7 @@ class BertJudge(Block):
     """scores of the whole judge, calibrated; false: the encoder's raw sigmoid"""
     references: Literal["all", "closest"] = "all"
     """which of several references the encoder reads: each, and the best one wins, or only the one that shares most words with the
-    answer, which takes as many times less time as there are references"""
+    answer, which is faster"""
     backend: Literal["auto", "torch", "onnx", "openvino"] = "auto"
     """program that runs the encoder; `auto`: the fastest one that is installed"""
     precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"

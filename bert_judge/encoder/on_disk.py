@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
+from bert_judge.errors import InputError
 from bert_judge.prepare import load_manifest
 
 # Says how the weights beside it are used; written last, so a folder without it is no judge.
 CARD = "judge.json"
+# What its training measured.
+METRICS = "metrics.json"
 
 
 def fingerprint(folder: Path) -> str:
@@ -22,6 +27,24 @@ def fingerprint(folder: Path) -> str:
             with path.open("rb") as content:
                 digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()[:16]
+
+
+def metrics(folder: Path) -> dict[str, Any] | None:
+    """What a judge's training measured; None of a judge that was not trained here.
+
+    Raises:
+        InputError: its metrics.json is not a JSON object.
+    """
+    path = folder / METRICS
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); train the judge anew") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: holds {type(content).__name__} where an object of metrics is expected; train the judge anew")
+    return content
 
 
 def located(checkpoint: str | Path) -> tuple[Path, str]:

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from bert_judge.config import Input, Training
+from bert_judge.config import BertJudge, Input, Training
 from bert_judge.encoder import calibration
 from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.engine import Engine
@@ -25,6 +25,8 @@ from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.seen import as_seen, says_nothing, seen
 
 log = logging.getLogger(__name__)
+# Which of several the encoder reads.
+REFERENCES = get_args(BertJudge.model_fields["references"].annotation)
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,16 @@ class BERTJudge(AsMetric):
         calibrated: scores of the whole judge: lexical features heard, calibrated on the validation rows. False: the encoder's raw
             sigmoid.
         input: format of the input for a backbone; a judge has its own.
-        references: of several ones the encoder reads `all`, and the best one wins, or the `closest` to the answer by its words.
         batch_tokens: tokens per batch, padding included; fitting the device when left out.
         backend: `torch`, `onnx` or `openvino`, the program that runs the encoder; `auto` takes the fastest one that is installed.
         precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the back end and this hardware.
         work_folder: keeps a converted model for the next process; None: it is converted anew.
         name: of the judge in the provenance of its labels.
         revision: of the checkpoint in that provenance.
+        references: of several ones the encoder reads `all`, and the best one wins, or the `closest` to the answer by its words.
+
+    Raises:
+        InputError: the folder holds no such judge, or an argument names nothing that there is.
     """
 
     def __init__(
@@ -88,14 +93,16 @@ class BERTJudge(AsMetric):
         threshold: float = 0.5,
         calibrated: bool = True,
         input: Input | None = None,
-        references: str = "all",
         batch_tokens: int | None = None,
         backend: str = "auto",
         precision: str = "auto",
         work_folder: str | Path | None = None,
         name: str = "bert",
         revision: str = "local",
+        references: str = "all",
     ) -> None:
+        if references not in REFERENCES:
+            raise InputError(f"references: {references!r} is none; choose one of {', '.join(REFERENCES)}")
         self.checkpoint = checkpoints.load(path, input)
         if self.checkpoint.card.pairwise:
             raise InputError(f"{path}: a judge of two answers; load it with bert_judge.judges.pairwise.encoder.PairEncoderJudge")
@@ -141,7 +148,7 @@ class BERTJudge(AsMetric):
         """Like `predict`, with raw scores, truncation and token counts."""
         self.check_trained()
         listed, candidates = as_seen(questions, references, candidates)
-        shown = listed if self.references == "all" else _closest(candidates, listed)
+        shown = listed if self.references == "all" else [[text] for text in _closest(candidates, listed)]
         read = self.engine.read(questions, shown, candidates)
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
         logits = self._made_sure(read.logits, trees, questions, shown, candidates) if self.engine.error else read.logits
@@ -194,8 +201,7 @@ class BERTJudge(AsMetric):
 
         training = training or Training()
         listed, candidates = as_seen(questions, references, candidates)
-        chosen = [reference for [reference] in _closest(candidates, listed)]
-        rows = self.checkpoint.encoder.encode(questions, candidates, chosen)
+        rows = self.checkpoint.encoder.encode(questions, candidates, _closest(candidates, listed))
         examples = fitting.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
         figures = fitting.fit(self.checkpoint, examples, training, work_folder)
         if features:
@@ -306,6 +312,6 @@ class BERTJudge(AsMetric):
         return feature_table(shown, references, candidates)
 
 
-def _closest(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Per row a list of its closest reference."""
-    return [[closest(candidate, texts)] for candidate, texts in zip(candidates, references, strict=True)]
+def _closest(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
+    """Per row its closest reference."""
+    return [closest(candidate, texts) for candidate, texts in zip(candidates, references, strict=True)]

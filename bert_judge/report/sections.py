@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.errors import InputError
+from bert_judge.encoder import on_disk
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.grid import MODEL, TASK
@@ -195,16 +194,9 @@ def validation(judges: Mapping[str, Path]) -> list[tuple[str, dict[str, Any]]]:
     """
     found = []
     for judge, folder in judges.items():
-        path = Path(folder) / "metrics.json"
-        if not path.is_file():
-            continue
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: not JSON ({error}); train the judge {judge!r} anew") from error
-        if not isinstance(content, dict):
-            raise InputError(f"{path}: holds {type(content).__name__} where an object of metrics is expected; train {judge!r} anew")
-        found.append((judge, _flat(content)))
+        content = on_disk.metrics(Path(folder))
+        if content is not None:
+            found.append((judge, _flat(content)))
     return found
 
 

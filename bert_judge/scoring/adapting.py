@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bert_judge.config import AdaptedJudge
+from bert_judge.encoder import on_disk
 from bert_judge.errors import InputError
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.judges.prior_shift import moved, share_of_right
@@ -89,19 +89,16 @@ def _calibrated(chosen: Chosen) -> Calibrated:
     judge = chosen.judge
     if not isinstance(judge, BERTJudge) or not judge.calibrated:
         raise InputError(f"--adapt: the scores of {chosen.name} are no calibrated probabilities; name a trained judge with --judge")
-    return Calibrated(_prior(judge.path / "metrics.json"), judge.threshold)
+    return Calibrated(_prior(judge.path), judge.threshold)
 
 
-def _prior(file: Path) -> float:
+def _prior(folder: Path) -> float:
     """Share of right answers among the rows that a judge was calibrated on."""
-    try:
-        metrics = json.loads(file.read_text("utf-8"))
-    except OSError:
-        raise InputError(f"{file}: no such file, and so nobody knows what --adapt starts from; take a judge trained here") from None
-    except ValueError as fault:
-        raise InputError(f"{file}: not JSON ({fault}); train the judge anew, or leave --adapt out") from None
-    validation = metrics.get("validation") if isinstance(metrics, Mapping) else None
+    metrics = on_disk.metrics(folder)
+    if metrics is None:
+        raise InputError(f"{folder}: has no {on_disk.METRICS}, which says what --adapt starts from; take a judge trained here")
+    validation = metrics.get("validation")
     share = validation.get("share_right") if isinstance(validation, Mapping) else None
     if not isinstance(share, float | int) or not 0 < share < 1:
-        raise InputError(f"{file}: validation.share_right is {share!r}; --adapt needs a share between 0 and 1")
+        raise InputError(f"{folder / on_disk.METRICS}: validation.share_right is {share!r}; --adapt needs a share between 0 and 1")
     return float(share)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bert_judge import shards, tables
 from bert_judge.config import Input, Training
-from bert_judge.encoder.on_disk import CARD
+from bert_judge.encoder.on_disk import CARD, METRICS
 from bert_judge.judges.bert import BERTJudge, Beside
 from bert_judge.prepare import load_manifest
 from bert_judge.training.augmentation import augment
@@ -68,7 +68,7 @@ def train_judge(
     (folder / CARD).unlink(missing_ok=True)
     counts = json.loads(Path(summary).read_text())
     learnt = {"rows": len(rows), "rows_labelled_by_fallback": counts["fallback"]}
-    _write_json(folder / "metrics.json", {"validation": metrics, "training": {**learnt, **figures}})
+    _write_json(folder / METRICS, {"validation": metrics, "training": {**learnt, **figures}})
     draw_curves(scores, held_out["label"], judge.threshold, folder / CURVES)
     write_model_card(folder, spec["judge"], card, metrics, dataset, counts)
     judge.save(folder)

@@ -107,6 +107,12 @@ def test_only_the_closest_reference_is_read_when_asked(tmp_path: Path) -> None:
     np.testing.assert_allclose(one_read.scores, 1 / (1 + np.exp(-expected)), atol=1e-5)
 
 
+def test_a_way_to_read_references_that_is_none_is_refused(tmp_path: Path) -> None:
+    trained(tmp_path).save(tmp_path / "judge")
+    with pytest.raises(InputError, match="references: 'nearest' is none; choose one of all, closest"):
+        BERTJudge(tmp_path / "judge", references="nearest")
+
+
 def test_labels_keep_raw_scores_truncation_and_tokens(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     judge.checkpoint.card.temperature = 2.0
