@@ -20,10 +20,15 @@ from transformers.models.eurobert import EuroBertConfig
 from transformers.models.gpt2 import GPT2Config
 from transformers.models.llama import LlamaConfig
 from transformers.models.modernbert import ModernBertConfig
+from transformers.models.mpnet import MPNetConfig
 from transformers.models.qwen3 import Qwen3Config
+from transformers.models.roberta import RobertaConfig
 
 # Threads gain nothing on models of this size and fight over a busy machine.
 torch.set_num_threads(1)
+
+# What `encoder` makes. DeBERTa-v3 has the shape of deberta-v2, XLM-RoBERTa that of roberta.
+ENCODERS = ["bert", "modernbert", "eurobert", "deberta-v2", "roberta", "mpnet"]
 
 VOCABULARY = 600
 TEXT = [
@@ -92,10 +97,16 @@ def encoder(folder: Path, architecture: str = "bert", *, seed: int = 0, window: 
     """Write a random encoder for sequence classification with its tokenizer.
 
     Args:
-        architecture: bert, modernbert, eurobert or deberta-v2 (whose shape DeBERTa-v3 shares).
+        architecture: one of `ENCODERS`.
         window: longest sequence in tokens.
     """
-    tokenizer = bpe_tokenizer(bos="<s>", eos="</s>") if architecture == "eurobert" else wordpiece_tokenizer(architecture == "bert")
+    match architecture:
+        case "eurobert":
+            tokenizer = bpe_tokenizer(bos="<s>", eos="</s>")
+        case "roberta" | "mpnet":
+            tokenizer = bpe_tokenizer_of_roberta()
+        case _:
+            tokenizer = wordpiece_tokenizer(architecture == "bert")
     tokenizer.model_max_length = window
     common = {
         "vocab_size": len(tokenizer),
@@ -116,6 +127,10 @@ def encoder(folder: Path, architecture: str = "bert", *, seed: int = 0, window: 
         case "eurobert":
             special = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "mask")}
             config = EuroBertConfig(**common, **special, num_key_value_heads=2)
+        case "roberta" | "mpnet":
+            # Their position tables begin with rows that no token uses, as many as the padding token's id and one.
+            common["max_position_embeddings"] = window + tokenizer.pad_token_id + 1
+            config = RobertaConfig(**common, type_vocab_size=1) if architecture == "roberta" else MPNetConfig(**common)
         case "deberta-v2":
             # The flags of DeBERTa-v3's own configuration.
             v3 = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 32, "norm_rel_ebd": "layer_norm"}
@@ -128,7 +143,25 @@ def encoder(folder: Path, architecture: str = "bert", *, seed: int = 0, window: 
 
 def bpe_tokenizer(bos: str, eos: str, template: str | None = None) -> PreTrainedTokenizerFast:
     """A byte-level BPE that knows every text and, asked for special tokens, puts `bos` in front."""
-    special = list(dict.fromkeys(["<pad>", bos, eos, "<mask>", "<|im_start|>", "<|im_end|>"]))
+    tokenizer = _byte_level_bpe(list(dict.fromkeys(["<pad>", bos, eos, "<mask>", "<|im_start|>", "<|im_end|>"])))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{bos} $A", pair=f"{bos} $A {eos} $B", special_tokens=[(t, tokenizer.token_to_id(t)) for t in (bos, eos)]
+    )
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=bos, eos_token=eos, pad_token="<pad>", mask_token="<mask>")
+    fast.chat_template = template
+    return fast
+
+
+def bpe_tokenizer_of_roberta() -> PreTrainedTokenizerFast:
+    """A byte-level BPE with the special tokens of RoBERTa, in their order, and its form of a sentence pair; without token types."""
+    tokenizer = _byte_level_bpe(["<s>", "<pad>", "</s>", "<mask>"])
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    names = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "pad": "<pad>", "mask": "<mask>"}
+    tokens = {f"{name}_token": token for name, token in names.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=["input_ids", "attention_mask"], **tokens)
+
+
+def _byte_level_bpe(special: list[str]) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -139,12 +172,7 @@ def bpe_tokenizer(bos: str, eos: str, template: str | None = None) -> PreTrained
         show_progress=False,
     )
     tokenizer.train_from_iterator(TEXT, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{bos} $A", pair=f"{bos} $A {eos} $B", special_tokens=[(t, tokenizer.token_to_id(t)) for t in (bos, eos)]
-    )
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=bos, eos_token=eos, pad_token="<pad>", mask_token="<mask>")
-    fast.chat_template = template
-    return fast
+    return tokenizer
 
 
 def wordpiece_tokenizer(segments: bool = False) -> PreTrainedTokenizerFast:

@@ -106,7 +106,11 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
 
 def window(model: PreTrainedModel) -> int:
     """The longest input of a model in tokens."""
-    return int(getattr(model.config, "max_position_embeddings", None) or 512)
+    positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
+    # RoBERTa and its kin number positions from behind the padding token's id on: 514 of them hold 512 tokens.
+    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    padding = [table.padding_idx for table in tables if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None]
+    return positions - max((index + 1 for index in padding), default=0)
 
 
 def _load(kind: Any, folder: Path, **options: Any) -> Any:

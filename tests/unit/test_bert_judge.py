@@ -28,7 +28,7 @@ def trained(folder: Path, architecture: str = "bert", features: bool = False, **
     return judge
 
 
-@pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
 @pytest.mark.parametrize("format", ["pair", "tags"])
 def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architecture: str, format: str) -> None:
     judge = trained(tmp_path, architecture, format=format)

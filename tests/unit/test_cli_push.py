@@ -43,7 +43,7 @@ def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
 @pytest.mark.parametrize(
     "settings", [{"format": "pair"}, {"format": "pair", "question": False}, {"format": "tags"}], ids=["pair", "without", "tags"]
 )

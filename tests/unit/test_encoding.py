@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import tiny_models
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,13 +13,12 @@ from bert_judge.encoder import checkpoint
 from bert_judge.encoder.encoding import TAGS, RowEncoder, fit
 
 ROW = ("What is the capital of France?", "It is Paris.", "Paris")
-ARCHITECTURES = ["bert", "modernbert", "eurobert", "deberta-v2"]
 
 
 @pytest.fixture(scope="module")
 def backbones(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("backbones")
-    return {name: tiny_models.encoder(folder / name, name) for name in ARCHITECTURES}
+    return {name: tiny_models.encoder(folder / name, name) for name in tiny_models.ENCODERS}
 
 
 def row_encoder(folder: Path, **settings: object) -> RowEncoder:
@@ -30,7 +30,7 @@ def text_of(encoder: RowEncoder, question: str, candidate: str, reference: str) 
     return encoder.tokenizer.decode(row.ids)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
 @pytest.mark.parametrize("question", [True, False])
 def test_tags_are_the_published_prompt_tokenised_whole(backbones: dict[str, Path], architecture: str, question: bool) -> None:
     encoder = row_encoder(backbones[architecture], format="tags", question=question)
@@ -41,7 +41,7 @@ def test_tags_are_the_published_prompt_tokenised_whole(backbones: dict[str, Path
     assert not row.truncated
 
 
-@pytest.mark.parametrize("architecture", ["bert", "modernbert", "deberta-v2"])
+@pytest.mark.parametrize("architecture", ["bert", "modernbert", "deberta-v2", "roberta", "mpnet"])
 def test_pair_without_question_is_the_backbones_own_sentence_pair(backbones: dict[str, Path], architecture: str) -> None:
     encoder = row_encoder(backbones[architecture], format="pair", question=False)
     [row] = encoder.encode([ROW[0]], [ROW[1]], [ROW[2]])
@@ -67,6 +67,15 @@ def test_left_truncation_is_the_published_one(backbones: dict[str, Path]) -> Non
     prompt = f"<|question|>{question}<|candidate|>{ROW[1]}<|reference|>{ROW[2]}"
     assert list(row.ids) == tokenizer(prompt, truncation=True, max_length=40)["input_ids"]
     assert row.truncated
+
+
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
+def test_the_window_is_what_the_model_can_read(backbones: dict[str, Path], architecture: str) -> None:
+    loaded = checkpoint.load(backbones[architecture], Input(max_length=10_000))
+    [row] = loaded.encoder.encode([ROW[0]], ["no " * 1000], [ROW[2]])
+    assert len(row.ids) == 128 and row.truncated
+    ids = torch.tensor([row.ids])
+    assert loaded.model(ids).logits.isfinite().all()
 
 
 @pytest.mark.parametrize("format", ["pair", "tags"])
@@ -97,7 +106,7 @@ def test_a_huge_text_is_cut_before_it_is_tokenised(backbones: dict[str, Path]) -
 
 @pytest.mark.parametrize("texts", [("", "", ""), ("東京は?", "東京", "東京"), ("\x00\u200b", "\U0001f600", "é")])
 def test_odd_texts_are_encoded(backbones: dict[str, Path], texts: tuple[str, str, str]) -> None:
-    for architecture in ARCHITECTURES:
+    for architecture in tiny_models.ENCODERS:
         for format in ("pair", "tags"):
             [row] = row_encoder(backbones[architecture], format=format).encode(*[[text] for text in texts])
             assert len(row.ids) == len(row.types) > 0

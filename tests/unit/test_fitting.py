@@ -131,7 +131,7 @@ def fitting_began(folder: Path) -> bool:
     return any(state.is_file() and state.read_text().rstrip().endswith("}") for state in states)
 
 
-@pytest.mark.parametrize("architecture", ["modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS[1:])
 def test_every_backbone_trains(tmp_path: Path, architecture: str) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone", architecture), rows=16)
     figures = fitting.fit(loaded, examples, Training(epochs=1, batch_size=8), tmp_path / "work")

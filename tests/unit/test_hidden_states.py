@@ -34,7 +34,7 @@ SPEC: dict[str, Any] = {
 }
 QUESTIONS = ["What is the capital of France?", "Why?", "Größe?", "", "東京?", "Why?"]
 ANSWERS = ["Paris is it, said the fox", "because <s> [SEP]", "東京" * 300, "Paris", "London " * 8, ""]
-KINDS = ["minilm", "llama", "qwen3", "gpt2", "bert", "eurobert", "modernbert"]
+KINDS = ["minilm", "llama", "qwen3", "gpt2", "bert", "eurobert", "modernbert", "roberta", "mpnet"]
 
 
 @pytest.fixture(scope="module", params=KINDS)

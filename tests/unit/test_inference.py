@@ -23,7 +23,7 @@ def test_batches_hold_every_row_once_within_the_budget(lengths: list[int], budge
         assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget
 
 
-@pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
 def test_batches_order_and_duplicates_do_not_change_logits(tmp_path: Path, architecture: str) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
     candidates = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", ""] * 3

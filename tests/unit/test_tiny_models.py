@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from bert_judge.prepare import load_manifest, prepare
 
 
-@pytest.mark.parametrize("architecture", ["bert", "modernbert", "eurobert", "deberta-v2"])
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
 def test_encoders(architecture: str, tmp_path: Path) -> None:
     folder = tiny_models.encoder(tmp_path, architecture)
     tokenizer = AutoTokenizer.from_pretrained(folder)
