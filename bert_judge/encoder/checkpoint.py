@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 from pydantic import ValidationError
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import logging as transformers_logging
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from bert_judge import __version__, tables
 from bert_judge.config import Input
+from bert_judge.encoder import pretrained
 from bert_judge.encoder.encoding import TAGS, RowEncoder
 from bert_judge.encoder.on_disk import CARD
 from bert_judge.errors import InputError
@@ -86,19 +84,19 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
         seed: of the new head and the new tokens of a backbone.
 
     Raises:
-        InputError: the folder is no checkpoint, or its judge.json is broken.
+        InputError: the folder is no checkpoint, lacks a part of one, or its judge.json is broken.
     """
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no judge and no backbone: config.json is missing")
-    tokenizer = _load(AutoTokenizer, folder)
+    tokenizer = pretrained.tokenizer(folder)
+    if tokenizer.pad_token_id is None:
+        raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     card = _read_card(folder, tokenizer)
     trained = card is not None
     card = card or Card(input=settings or Input())
     torch.manual_seed(seed)
-    model = _load(AutoModelForSequenceClassification, folder, num_labels=2)
-    if model.config.num_labels != 2:
-        raise InputError(f"{folder}: a judge has two logits, this model has {model.config.num_labels}")
+    model = pretrained.classifier(folder, logits=2, new_head=not trained)
     encoder = RowEncoder(tokenizer, card.input, window(model))
     _grow(model, tokenizer)
     return Checkpoint(model.float().eval(), tokenizer, encoder, card, trained)
@@ -111,32 +109,6 @@ def window(model: PreTrainedModel) -> int:
     tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
     padding = [table.padding_idx for table in tables if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None]
     return positions - max((index + 1 for index in padding), default=0)
-
-
-def _load(kind: Any, folder: Path, **options: Any) -> Any:
-    try:
-        if kind is AutoModelForSequenceClassification:
-            options["dtype"] = torch.float32
-            if AutoConfig.from_pretrained(folder).model_type == "deberta-v2":
-                options["attn_implementation"] = "eager"
-        with quiet():
-            return kind.from_pretrained(folder, local_files_only=True, **options)
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{folder}: not a readable checkpoint: {' '.join(str(error).split())[:300]}") from error
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers from reporting that a backbone has no head, which it gets here, and from drawing bars into logs."""
-    before, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(before)
-        if bars:
-            transformers_logging.enable_progress_bar()
 
 
 def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Card | None:

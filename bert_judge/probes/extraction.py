@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModel, AutoTokenizer
 
-from bert_judge.encoder import hardware
+from bert_judge.encoder import hardware, pretrained
 from bert_judge.encoder.batching import by_token_budget
-from bert_judge.encoder.checkpoint import quiet, window
+from bert_judge.encoder.checkpoint import window
 from bert_judge.encoder.inference import collate
-from bert_judge.errors import InputError
 from bert_judge.probes.pooling import PooledLayers
 from bert_judge.probes.prompts import PromptEncoder
 
@@ -52,15 +50,8 @@ class Reader:
 
     def __init__(self, folder: str | Path, spec: Mapping[str, Any], batch_tokens: int | None = None) -> None:
         folder = Path(folder)
-        if not (folder / "config.json").is_file():
-            raise InputError(f"{folder}: no model: config.json is missing")
-        try:
-            with quiet():
-                tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-                options: dict[str, Any] = {"local_files_only": True, "dtype": getattr(torch, spec["precision"])}
-                model = AutoModel.from_pretrained(folder, **options)
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{folder}: not a readable model: {' '.join(str(error).split())[:300]}") from error
+        tokenizer = pretrained.tokenizer(folder)
+        model: Any = pretrained.backbone(folder, getattr(torch, spec["precision"]))
         self.device = hardware.best_device()
         self._layers = PooledLayers(model.to(self.device), spec["poolings"])
         self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], window(model)))

@@ -160,16 +160,32 @@ def broken_weights(folder: Path) -> Path:
     return folder / "judge"
 
 
-def three_logits(folder: Path) -> Path:
-    shutil.copytree(tiny_models.encoder(folder / "three", labels=3), folder / "copy")
-    return folder / "copy"
+def without_padding_token(folder: Path) -> Path:
+    path = tiny_models.encoder(folder / "raw") / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"pad_token": None}))
+    return folder / "raw"
 
 
-@pytest.mark.parametrize("make", [broken_card, broken_weights, lambda folder: folder / "nowhere"])
+def with_three_logits(folder: Path) -> Path:
+    trained(folder).save(folder / "judge")
+    shutil.copy(tiny_models.encoder(folder / "three", labels=3) / "model.safetensors", folder / "judge")
+    return folder / "judge"
+
+
+@pytest.mark.parametrize(
+    "make", [broken_card, broken_weights, without_padding_token, with_three_logits, lambda folder: folder / "nowhere"]
+)
 def test_a_broken_folder_gives_one_line(tmp_path: Path, make: object) -> None:
     with pytest.raises(InputError) as caught:
         BERTJudge(make(tmp_path))
     assert "\n" not in str(caught.value) and str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize("labels", [1, 3])
+def test_a_classifier_of_something_else_is_a_backbone(tmp_path: Path, labels: int) -> None:
+    judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone", labels=labels))
+    judge.fit(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.3], training=Training(epochs=1), features=False, work_folder=tmp_path)
+    assert judge.predict(QUESTIONS, REFERENCES, CANDIDATES).shape == (3,)
 
 
 def test_bad_calls_give_one_line(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_prompt_without_room_is_refused(tiny: Path) -> None:
 def test_a_folder_without_a_model_is_refused(tmp_path: Path, broken: str) -> None:
     if broken == "config":
         (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=r"no model|not a readable model"):
+    with pytest.raises(InputError, match=r"has no config.json|has no weights"):
         Reader(tmp_path, SPEC)
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.pytorch_utils import Conv1D
 
 from bert_judge.config import BaselineTraining
-from bert_judge.encoder.checkpoint import quiet
+from bert_judge.encoder import pretrained
 from bert_judge.encoder.fitting import in_head, new_head, set_dropout
 from bert_judge.errors import InputError
 
@@ -22,23 +21,10 @@ DROPOUT = 0.1
 def loaded(folder: Path, logits: int, seed: int) -> tuple[Any, Any]:
     """The backbone with a new head of so many logits, in float32, and its tokenizer."""
     try:
-        with quiet():
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            eager = AutoConfig.from_pretrained(folder, local_files_only=True).model_type == "deberta-v2"
-            model: Any = AutoModelForSequenceClassification.from_pretrained(
-                folder,
-                local_files_only=True,
-                dtype=torch.float32,
-                num_labels=logits,
-                # The folder may be that of a classifier of something else.
-                ignore_mismatched_sizes=True,
-                **({"attn_implementation": "eager"} if eager else {}),
-            )
-    except (OSError, ValueError, KeyError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise InputError(
-            f"{folder}: cannot be loaded as a classifier: {reason}; leave fine_tuned and lora out of baselines"
-        ) from error
+        tokenizer = pretrained.tokenizer(folder)
+        model: Any = pretrained.classifier(folder, logits, new_head=True)
+    except InputError as error:
+        raise InputError(f"{error}; or leave fine_tuned and lora out of baselines") from error
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (tokenizer.eos_token_id or 0)
     # A language model finds the last token of a row by it.
     model.config.pad_token_id = pad
