@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 from transformers.utils.logging import disable_progress_bar
 
@@ -62,7 +63,7 @@ def load(name: str, settings: Mapping[str, Any], folder: Path, spread: bool = Tr
         )
     except torch.OutOfMemoryError as error:
         raise InputError(f"{where}: does not fit into the accelerator's memory; choose a smaller model or another dtype") from error
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{where}: cannot be loaded as a causal language model: {reason}; name another model") from error
     model, info = loaded

@@ -296,15 +296,20 @@ def test_settings_that_do_not_fit_the_model(
     assert "\n" not in str(caught.value)
 
 
-def test_folders_that_hold_no_language_model(folder: Callable[..., Path], tmp_path: Path) -> None:
+def test_folders_that_hold_no_language_model(tmp_path: Path) -> None:
     encoder = tiny_models.encoder(tmp_path / "encoder", "bert")
     with pytest.raises(InputError, match=r"its weights lack .* tensors of a causal language model"):
         generator(encoder)
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    for file in folder().iterdir():
-        (broken / file.name).write_bytes(file.read_bytes())
-    (broken / "config.json").write_text('{"model_type": "no_such_type"}')
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("config.json", b'{"model_type": "no_such_type"}'), ("model.safetensors", b""), ("model.safetensors", b"\x90\x01" + b" " * 9)],
+    ids=["unknown type", "no weights", "cut weights"],
+)
+def test_a_broken_folder_gives_one_line(tmp_path: Path, name: str, content: bytes) -> None:
+    broken = tiny_models.causal_lm(tmp_path / "broken")
+    (broken / name).write_bytes(content)
     with pytest.raises(InputError, match="cannot be loaded as a causal language model") as caught:
         generator(broken)
     assert "\n" not in str(caught.value)
