@@ -95,3 +95,20 @@ def test_the_head_and_what_stands_below_it_may_be_new(tmp_path: Path, architectu
     assert pretrained.backbone(folder, torch.float32)
     with pytest.raises(InputError, match="missing"):
         pretrained.classifier(folder, 2, new_head=False)
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [
+        lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"),
+        lambda name: name.removeprefix("bert."),
+    ],
+    ids=["of the first checkpoints", "without the prefix"],
+)
+def test_tensors_under_older_names_are_found(tmp_path: Path, rename: Callable[[str], str]) -> None:
+    folder = tiny_models.encoder(tmp_path)
+    before = pretrained.backbone(folder, torch.float32).state_dict()
+    tensors = {rename(name): tensor for name, tensor in load_file(folder / WEIGHTS).items() if name.startswith("bert.")}
+    save_file(tensors, folder / WEIGHTS, {"format": "pt"})
+    torch.testing.assert_close(pretrained.backbone(folder, torch.float32).state_dict(), before, rtol=0, atol=0)
+    torch.testing.assert_close(pretrained.classifier(folder, 2, new_head=True).base_model.state_dict(), before, rtol=0, atol=0)
