@@ -27,7 +27,7 @@ from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import Encoded
 from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.encoder.inference import collate
-from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed
+from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed, StopIfDiverged
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
-        callbacks=[speed, SaveBeforeTheEnd()],
+        callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
     with stopping.sigterm_waits():

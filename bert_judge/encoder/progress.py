@@ -1,4 +1,4 @@
-"""What a training run tells while it runs, and that it saves its work when it is asked to stop."""
+"""What a training run tells while it runs; that it saves its work when it has to stop, and stops when it is in vain."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from transformers import PreTrainedModel, TrainerCallback, TrainerControl, Train
 
 from bert_judge import stopping
 from bert_judge.encoder import hardware
+from bert_judge.errors import InputError
 
 log = logging.getLogger(__name__)
 
@@ -63,3 +64,21 @@ class SaveBeforeTheEnd(TrainerCallback):
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if stopping.asked():
             control.should_save = control.should_training_stop = True
+
+
+class StopIfDiverged(TrainerCallback):
+    """Ends a training whose weights are no longer numbers; the hours that it has left would not bring them back."""
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+        _refuse_divergence(given["model"], args, state)
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+        _refuse_divergence(given["model"], args, state)
+
+
+def _refuse_divergence(model: torch.nn.Module, args: TrainingArguments, state: TrainerState) -> None:
+    if not all(weights.isfinite().all() for weights in model.parameters()):
+        raise InputError(
+            f"the training diverged: at step {state.global_step} of {state.max_steps} some weights are not finite; "
+            f"lower its learning_rate, {args.learning_rate:g} now"
+        )

@@ -60,6 +60,7 @@ def train_judge(
         weak=Beside(*_texts(weak), weak["label"].tolist(), weak["weight"].tolist()),
         made_up=Beside(*_texts(made_up), made_up["label"].tolist()),
     )
+    _warn_of_an_idle_encoder(spec["judge"], metrics)
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
     card = judge.checkpoint.card
     card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
@@ -73,6 +74,17 @@ def train_judge(
     write_model_card(folder, spec["judge"], card, metrics, dataset, counts)
     judge.save(folder)
     shards.clear(work_folder)
+
+
+def _warn_of_an_idle_encoder(judge: str, metrics: Mapping[str, float]) -> None:
+    """Trees and calibration hide an encoder that learnt nothing."""
+    common = max(metrics["share_right"], 1 - metrics["share_right"])
+    if metrics["accuracy_encoder"] <= common:
+        log.warning(
+            "%s: on the %d validation rows the encoder alone is right in %.1f%%, and whoever always says the commoner verdict in "
+            "%.1f%%; lower training.learning_rate, raise training.epochs or label more answers",
+            *(judge, metrics["n"], 100 * metrics["accuracy_encoder"], 100 * common),
+        )
 
 
 def _texts(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:

@@ -19,7 +19,7 @@ from bert_judge import stopping
 from bert_judge.config import Tuning
 from bert_judge.encoder.fitting import arguments, batch_order, last_checkpoint
 from bert_judge.encoder.hardware import best_device, best_dtype
-from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed
+from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed, StopIfDiverged
 from bert_judge.errors import InputError
 from bert_judge.generators.hf_model import LoadedModel
 from bert_judge.tuning.examples import Example
@@ -76,7 +76,7 @@ def tune(
         args=told,
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, loaded.pad),
-        callbacks=[speed, SaveBeforeTheEnd()],
+        callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
     # One of several that stopped on its own would leave the others waiting for it.

@@ -17,6 +17,7 @@ from bert_judge.config import Training
 from bert_judge.encoder import checkpoint, fitting, inference
 from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.checkpoint import Checkpoint
+from bert_judge.errors import InputError
 
 SETTINGS = Training(epochs=4, batch_size=4, learning_rate=3e-3)
 
@@ -57,6 +58,12 @@ def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
     scores = inference.logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
     assert [float(score > 0) for score in scores] == examples.labels
     assert not loaded.model.training
+
+
+def test_a_training_that_diverges_ends_early_in_one_line(tmp_path: Path) -> None:
+    loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
+    with pytest.raises(InputError, match=r"diverged: at step \d of 120 .* lower its learning_rate, 1e\+30 now$"):
+        fitting.fit(loaded, examples, SETTINGS.model_copy(update={"learning_rate": 1e30}), tmp_path / "work")
 
 
 def test_a_step_in_parts_is_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

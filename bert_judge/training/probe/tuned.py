@@ -27,7 +27,7 @@ from bert_judge.encoder.encoding import Encoded
 from bert_judge.encoder.fitting import arguments, batch_order, last_checkpoint, parameter_groups
 from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.encoder.inference import collate
-from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed
+from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed, StopIfDiverged
 from bert_judge.errors import InputError
 from bert_judge.probes.extraction import BATCH_TOKENS
 from bert_judge.probes.prompts import PromptEncoder
@@ -131,7 +131,7 @@ def _fit(
         eval_dataset=_Rows(held_out, by_length),
         data_collator=lambda batch: _collate(batch, model.config),
         compute_metrics=lambda found: {"macro_f1": heads.macro_f1(np.asarray(found.predictions), np.asarray(found.label_ids))},
-        callbacks=[speed, SaveBeforeTheEnd()],
+        callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
     with stopping.sigterm_waits():
