@@ -106,9 +106,9 @@ def window(model: PreTrainedModel) -> int:
     """The longest input of a model in tokens."""
     positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
     # RoBERTa and its kin number positions from behind the padding token's id on: 514 of them hold 512 tokens.
-    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    padding = [table.padding_idx for table in tables if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None]
-    return positions - max((index + 1 for index in padding), default=0)
+    learnt = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    padding = [module.padding_idx for module in learnt if isinstance(module, torch.nn.Embedding)]
+    return positions - max((index + 1 for index in padding if index is not None), default=0)
 
 
 def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Card | None:
