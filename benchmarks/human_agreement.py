@@ -150,6 +150,21 @@ def gold_labels(run: Run, source: str) -> pd.DataFrame:
     return labels(run, source, run["gold"]).query("verdict != 'invalid'")
 
 
+def answers(run: Run, source: str) -> pd.DataFrame:
+    """Labelled answers to a file's test questions, with what a judge reads."""
+    parts = [
+        tables.read(f"results/candidates/{model}/{task}.parquet", tables.CANDIDATES).assign(task=task)
+        for model, task in tables_of(run, source)
+    ]
+    texts = pd.concat(parts, ignore_index=True)[[*KEY, "question", "references", "candidate"]]
+    return gold_labels(run, source)[[*KEY, "verdict"]].merge(texts, on=KEY, validate="one_to_one")
+
+
+def columns(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
+    """Questions, references and candidates, as judges take them."""
+    return rows["question"].tolist(), [list(texts) for texts in rows["references"]], rows["candidate"].tolist()
+
+
 def table(run: Run, source: str, judges: Iterable[str]) -> pd.DataFrame:
     """A line per judge, the best last; `value` is its accuracy, `agrees` which verdicts are right, by question."""
     gold = gold_labels(run, source)

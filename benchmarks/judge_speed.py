@@ -3,8 +3,9 @@
     BERT_JUDGE_DATA=… python benchmarks/judge_speed.py [--judge results/judges/bert] [--rows 300] [--rounds 3]
 
 Needs the extra `bench`. All ways run on the GPU where there is one, else on the CPU. They take turns, several rounds; each one's
-best round counts. Flips: share of rows whose verdict at 0.5 differs from that of the same encoder in float32. This judge reads
-equal rows once, the others each time; the second line says how many are distinct.
+best round counts. Flips: share of rows whose verdict at 0.5 differs from that of the same encoder in float32; of the ways with
+lexical features from that of the whole judge in float32, which reads every row. This judge reads equal rows once, the others each
+time; the second line says how many are distinct.
 
 On a GPU every way first reads rows untimed, and what is slow by the row (transformers with batches of 1; lexical features, which
 the CPU computes) reads the first `--slow-rows` rows only: its line says so, and its rates are by the rows that it read.
@@ -38,6 +39,7 @@ from bert_judge.prepare import load_manifest, prepare
 EXACT, LOOP = "this judge, float32", "transformers, batches of 1"
 RIVAL = "CrossEncoder"
 FEATURES = "this judge, auto, with lexical features"
+EARLY = f"{FEATURES}, early exit"
 HEADER = (
     "way",
     "rows/s",
@@ -95,10 +97,11 @@ def same_checkpoint(folder: Path, rows: Rows, options: argparse.Namespace) -> st
     slow = min(options.slow_rows or n, n)
     # Encoder against encoder: the other ways know no lexical features.
     fast, whole = BERTJudge(folder, calibrated=False), BERTJudge(folder)
-    exact = BERTJudge(folder, calibrated=False, backend="torch", precision="float32")
+    exact, all_exact = (BERTJudge(folder, calibrated=whole, backend="torch", precision="float32") for whole in (False, True))
     own = {
         f"this judge, auto ({fast.engine.choice.backend}, {fast.engine.choice.precision})": (fast, n),
         FEATURES: (whole, slow),
+        EARLY: (BERTJudge(folder, early_exit=True), slow),
         EXACT: (exact, n),
     }
     ways: dict[str, Way] = {}
@@ -117,22 +120,25 @@ def same_checkpoint(folder: Path, rows: Rows, options: argparse.Namespace) -> st
                 read(texts[:slow])
             ways[f"transformers, batches of {size}, {name}"] = Way(lambda read=read, count=count: read(texts[:count]), count)
     times, scores = timing.alternate({name: way.run for name, way in ways.items()}, options.rounds)
-    return compared(ways, times, scores, options.clock)
+    truth = dict.fromkeys(ways, np.asarray(scores[EXACT]) >= 0.5)
+    truth |= dict.fromkeys((FEATURES, EARLY), all_exact.predict(*columns(rows, 0, slow)) >= 0.5)
+    return compared(ways, times, scores, truth, options.clock)
 
 
-def compared(ways: Mapping[str, Way], times: Mapping[str, Time], scores: Mapping[str, Any], clock: str) -> str:
-    """Rates, ratios and flipped verdicts of the ways."""
+def compared(
+    ways: Mapping[str, Way], times: Mapping[str, Time], scores: Mapping[str, Any], truth: Mapping[str, np.ndarray], clock: str
+) -> str:
+    """Rates, ratios and flipped verdicts of the ways; `truth` has the verdicts that they should give."""
     seconds = {name: getattr(time, clock) / ways[name].rows for name, time in times.items()}
     loop, rival = (min(seconds[name] for name in ways if name.startswith(peer)) for peer in (LOOP, RIVAL))
-    truth = np.asarray(scores[EXACT]) >= 0.5
     lines = [
         [
-            name if way.rows == len(truth) else f"{name} (by its first {way.rows} rows)",
+            name if way.rows == ways[EXACT].rows else f"{name} (by its first {way.rows} rows)",
             f"{way.rows / times[name].wall:.1f}",
             f"{way.rows / times[name].cpu:.1f}",
             f"{loop / seconds[name]:.2f}×",
             f"{rival / seconds[name]:.2f}×",
-            "–" if name == FEATURES else f"{np.mean((np.asarray(scores[name]) >= 0.5) != truth[: way.rows]):.2%}",
+            f"{np.mean((np.asarray(scores[name]) >= 0.5) != truth[name][: way.rows]):.2%}",
         ]
         for name, way in ways.items()
     ]

@@ -52,7 +52,7 @@ def main() -> int:
         for model, task in human_agreement.tables_of(run, source)
     ]
     trained_on = f"results/datasets/{judge['dataset']}/train.parquet"
-    human_agreement.snakemake(options.cores, human_agreement.CONFIG, [trained_on, *needed])
+    human_agreement.snakemake(options.cores, [human_agreement.CONFIG], [trained_on, *needed])
     rows = tables.read(trained_on, tables.DATASET)
     origin = rows["task"].map({task: entry["from"] for task, entry in run["tasks"]["imported"].items()})
     known, lines = features(rows, options.cores), []

@@ -20,9 +20,7 @@ import numpy as np
 import pandas as pd
 import peers
 import timing
-from human_agreement import KEY
 
-from bert_judge import tables
 from bert_judge.config import files as config_files
 from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.evaluation.statistics import paired_difference, proportion
@@ -31,28 +29,19 @@ from bert_judge.judges.bert import BERTJudge
 
 def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:
     """Answers to a file's test questions that have several right answers, with their labels."""
-    parts = [
-        tables.read(f"results/candidates/{model}/{task}.parquet", tables.CANDIDATES).assign(task=task)
-        for model, task in human_agreement.tables_of(run, source)
-    ]
-    texts = pd.concat(parts, ignore_index=True)[[*KEY, "question", "references", "candidate"]]
-    rows = human_agreement.gold_labels(run, source)[[*KEY, "verdict"]].merge(texts, on=KEY, validate="one_to_one")
+    rows = human_agreement.answers(run, source)
     return rows[rows["references"].map(len) > 1].reset_index(drop=True)
-
-
-def columns(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
-    return rows["question"].tolist(), [list(texts) for texts in rows["references"]], rows["candidate"].tolist()
 
 
 def agreement(rows: pd.DataFrame, each: BERTJudge, one: BERTJudge) -> list[str]:
     right, questions = (rows["verdict"] == "correct").to_numpy(), rows["sample_id"].to_numpy()
-    agrees = [(judge.predict(*columns(rows)) >= judge.threshold) == right for judge in (each, one)]
+    agrees = [(judge.predict(*human_agreement.columns(rows)) >= judge.threshold) == right for judge in (each, one)]
     found = [*(proportion(hits, questions) for hits in agrees), paired_difference(agrees[1], agrees[0], questions)]
     return [human_agreement.cell(interval, 1) for interval in found]
 
 
 def speed(rows: pd.DataFrame, folder: Path, each: BERTJudge, one: BERTJudge, rounds: int) -> str:
-    questions, references, candidates = columns(rows)
+    questions, references, candidates = human_agreement.columns(rows)
     single = rows.explode("references")
     listed = timing.Rows(single["question"].tolist(), single["references"].tolist(), single["candidate"].tolist(), [])
     pairs = judge_speed.pairs(each, listed)

@@ -52,6 +52,7 @@ class Request:
     force: bool = False
     suffix: str = ".scored"
     adapt: bool = False
+    early_exit: bool = False
 
 
 def score(request: Request, load: Load | None = None) -> None:
@@ -74,7 +75,7 @@ def score(request: Request, load: Load | None = None) -> None:
         output = request.output or request.file.with_suffix(f"{request.suffix}.jsonl")
         source = _imported(request, framework, output)
     reader = _reader(source, framework, request)
-    judges = load() if load else load_judges(request.judges, request.threshold)
+    judges = load() if load else load_judges(request.judges, request.threshold, request.early_exit)
     adapter = _adapter(judges) if request.adapt else None
     with _progress() as tell:
         tally = score_file(source, reader, output, judges, request.prefix, request.force, tell, adapter)
@@ -111,14 +112,14 @@ def _reader(source: RowFile, framework: str | None, request: Request) -> Reader:
     return of_columns(columns, source.format == "csv")
 
 
-def load_judges(names: Sequence[str], threshold: float | None) -> list[which_judge.Chosen]:
+def load_judges(names: Sequence[str], threshold: float | None, early_exit: bool = False) -> list[which_judge.Chosen]:
     """The judges of these names; of none, the default one, and a line that says which."""
     if not names:
         name, why = which_judge.default_name()
         _say(f"judge: {name} ({why})")
         names = [name]
     quiet_libraries()
-    return which_judge.choose(names, threshold)
+    return which_judge.choose(names, threshold, early_exit=early_exit)
 
 
 def _adapter(judges: Sequence[which_judge.Chosen]) -> Adapter:

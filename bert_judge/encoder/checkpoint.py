@@ -35,6 +35,7 @@ class Card:
         temperature: divides the encoder's logit; 1.0 is uncalibrated.
         stack: what the encoder's logit, the lexical features' logit and a constant are worth (`encoder`, `features`, `bias`);
             empty for an encoder that decides alone.
+        reach: how low and how high the encoder's logit gets along the features' (`judges/early_exit.py`); empty: not known.
         backbone, backbone_revision: what the training started from.
         spec: the judge's resolved configuration.
         program: name and version of the program that wrote the file.
@@ -44,6 +45,7 @@ class Card:
     input: Input = field(default_factory=Input)
     temperature: float = 1.0
     stack: dict[str, float] = field(default_factory=dict)
+    reach: dict[str, list[float]] = field(default_factory=dict)
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)

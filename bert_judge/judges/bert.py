@@ -18,6 +18,7 @@ from bert_judge.encoder.engine import Engine
 from bert_judge.encoder.on_disk import located
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
+from bert_judge.judges.early_exit import LEAST_ROWS, learn_reach, reach
 from bert_judge.judges.features import feature_table
 from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.metric import AsMetric
@@ -27,6 +28,8 @@ from bert_judge.judges.seen import as_seen, says_nothing, seen
 log = logging.getLogger(__name__)
 # Which of several the encoder reads.
 REFERENCES = get_args(BertJudge.model_fields["references"].annotation)
+# The reason of a verdict that the encoder could not have turned.
+UNREAD = "clear without the encoder"
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,9 @@ class Prediction:
 
     Attributes:
         scores: how right, by the whole judge, in [0, 1].
-        raw: by the encoder alone, sigmoid of the difference of its logits, in [0, 1].
+        raw: by the encoder alone, sigmoid of the difference of its logits, in [0, 1]; NaN where it did not read.
         truncated: something of the row was cut.
-        tokens: tokens read, over all references of the row.
+        tokens: tokens read, over all references of the row; 0 where the encoder did not read.
     """
 
     scores: np.ndarray
@@ -82,9 +85,10 @@ class BERTJudge(AsMetric):
         name: of the judge in the provenance of its labels.
         revision: of the checkpoint in that provenance.
         references: of several ones the encoder reads `all`, and the best one wins, or the `closest` to the answer by its words.
+        early_exit: the encoder reads only those rows whose verdict it could turn; of the others the trees decide.
 
     Raises:
-        InputError: the folder holds no such judge, or an argument names nothing that there is.
+        InputError: the folder holds no such judge, or an argument names nothing that there is or that this judge cannot do.
     """
 
     def __init__(
@@ -100,6 +104,7 @@ class BERTJudge(AsMetric):
         name: str = "bert",
         revision: str = "local",
         references: str = "all",
+        early_exit: bool = False,
     ) -> None:
         if references not in REFERENCES:
             raise InputError(f"references: {references!r} is none; choose one of {', '.join(REFERENCES)}")
@@ -109,9 +114,12 @@ class BERTJudge(AsMetric):
         self.threshold = threshold
         self.calibrated = calibrated
         self.references = references
+        self.early_exit = early_exit
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
+        if early_exit:
+            self._check_early_exit()
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
@@ -124,12 +132,14 @@ class BERTJudge(AsMetric):
 
         Args:
             checkpoint: as for `on_disk.located`.
-            settings: threshold, calibrated, references, backend and precision, as in the judge's configuration.
+            settings: threshold, calibrated, references, backend, precision and, where it is on, early_exit, as in the judge's
+                configuration.
             name: of the judge in the configuration.
             work_folder: as above.
         """
         folder, revision = located(checkpoint)
         chosen = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
+        chosen["early_exit"] = settings.get("early_exit", False)
         return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
 
     def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
@@ -149,17 +159,31 @@ class BERTJudge(AsMetric):
         self.check_trained()
         listed, candidates = as_seen(questions, references, candidates)
         shown = listed if self.references == "all" else [[text] for text in _closest(candidates, listed)]
-        read = self.engine.read(questions, shown, candidates)
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
-        logits = self._made_sure(read.logits, trees, questions, shown, candidates) if self.engine.error else read.logits
+        logits, left = self._left_to_read(trees, len(candidates))
+        rows = [questions[i] for i in left], [shown[i] for i in left], [candidates[i] for i in left]
+        read = self.engine.read(*rows)
+        beside = None if trees is None else trees[left]
+        logits[left] = self._made_sure(read.logits, beside, *rows) if self.engine.error else read.logits
         empty = np.array([says_nothing(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
         scores = np.where(empty, 0.0, self._scores(logits, trees))
-        return Prediction(scores, calibration.scores(logits), read.truncated, read.tokens)
+        raw, truncated, tokens = np.full(len(logits), np.nan), np.zeros(len(logits), bool), np.zeros(len(logits), int)
+        raw[left], truncated[left], tokens[left] = calibration.scores(logits[left]), read.truncated, read.tokens
+        return Prediction(scores, raw, truncated, tokens)
 
     def check_trained(self) -> None:
         """Raise an `InputError` for a backbone that has not learnt to judge."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
+
+    def _check_early_exit(self) -> None:
+        if not self.calibrated:
+            raise InputError(f"{self.path}: early_exit goes by the features, which calibrated: false leaves out; drop one of them")
+        if not self.checkpoint.card.reach:
+            raise InputError(
+                f"{self.path}: early_exit: this judge has no trees on features, or was trained with fewer than {LEAST_ROWS} rows "
+                "held out or by an earlier version; train it anew, or leave early_exit out"
+            )
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. A candidate in which nobody sees an answer is incorrect without a look by the encoder."""
@@ -167,13 +191,13 @@ class BERTJudge(AsMetric):
         shown = [row for row, nothing in zip(rows, empty, strict=True) if not nothing]
         found = self.explain([r.question for r in shown], [r.references for r in shown], [r.candidate for r in shown])
         columns = zip(found.scores.tolist(), found.raw.tolist(), found.truncated.tolist(), found.tokens.tolist(), strict=True)
-        labels = iter(
-            [
-                decided(score, self.threshold, raw=json.dumps({"raw_score": raw}), truncated=cut, prompt_tokens=tokens)
-                for score, raw, cut, tokens in columns
-            ]
-        )
+        labels = iter([self._label(*row) for row in columns])
         return [decided(0.0, reason="empty answer") if nothing else next(labels) for nothing in empty]
+
+    def _label(self, score: float, raw: float, truncated: bool, tokens: int) -> Label:
+        if not tokens:
+            return decided(score, self.threshold, reason=UNREAD, prompt_tokens=0)
+        return decided(score, self.threshold, raw=json.dumps({"raw_score": raw}), truncated=truncated, prompt_tokens=tokens)
 
     def fit(
         self,
@@ -209,7 +233,7 @@ class BERTJudge(AsMetric):
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
-        self.checkpoint.card.temperature, self.checkpoint.card.stack = 1.0, {}
+        self.checkpoint.card.temperature, self.checkpoint.card.stack, self.checkpoint.card.reach = 1.0, {}, {}
         return figures
 
     def calibrate(
@@ -238,7 +262,7 @@ class BERTJudge(AsMetric):
         listed, candidates = as_seen(questions, references, candidates)
         logits = self.engine.read(questions, listed, candidates, exact=True).logits
         card = self.checkpoint.card
-        card.temperature, card.stack = calibration.fit_temperature(logits, labels), {}
+        card.temperature, card.stack, card.reach = calibration.fit_temperature(logits, labels), {}, {}
         encoder = metrics.classification(labels, calibration.scores(logits))
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
         trees = self._tree_logits(questions, listed, candidates)
@@ -251,7 +275,7 @@ class BERTJudge(AsMetric):
     def _weighed(
         self, logits: np.ndarray, trees: np.ndarray, labels: Sequence[float], weak: Beside, made_up: Beside
     ) -> dict[str, float]:
-        """What encoder and trees are worth, by rows with these logits and by those beside them."""
+        """What encoder and trees are worth, by rows with these logits and by those beside them; and how far the encoder reaches."""
         encoder, features, truth, weights = [logits], [trees], [*labels], [1.0] * len(labels)
         for rows in (weak, made_up):
             if not rows.labels:
@@ -264,7 +288,9 @@ class BERTJudge(AsMetric):
             truth += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
         real = len(labels) + len(weak.labels)
-        return fit_stack(np.concatenate(encoder), np.concatenate(features), truth, weights, real)
+        beside, said = np.concatenate(features), np.concatenate(encoder)
+        self.checkpoint.card.reach = learn_reach(said, beside)
+        return fit_stack(said, beside, truth, weights, real)
 
     def save(self, folder: str | Path) -> None:
         """Write weights, trees, tokenizer and judge.json, the last of them last."""
@@ -272,6 +298,17 @@ class BERTJudge(AsMetric):
         folder.mkdir(parents=True, exist_ok=True)
         save_trees(self.trees if self.checkpoint.card.stack else None, folder)
         self.checkpoint.save(folder)
+
+    def _left_to_read(self, trees: np.ndarray | None, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """The encoder's logits to be expected, and the positions of the rows that it has to read."""
+        known = reach(self.checkpoint.card.reach)
+        if not self.early_exit or trees is None or known is None:
+            return np.zeros(rows), np.arange(rows)
+        low, mean, high = known.at(trees)
+        below, above = (self._scores(end, trees) >= self.threshold for end in (low, high))
+        left = np.flatnonzero(below != above)
+        log.debug("%d of %d rows are left to the encoder", len(left), rows)
+        return mean, left
 
     def _made_sure(
         self,

@@ -23,7 +23,7 @@ from bert_judge.config import (
 from bert_judge.plan.names import ATTACKS, Names, Spec
 
 # How a trained encoder's scores are read; the other keys of its block say how it is made.
-READING = {"kind", "threshold", "calibrated", "references", "backend", "precision"}
+READING = {"kind", "threshold", "calibrated", "references", "early_exit", "backend", "precision"}
 TRAINED = BertJudge | ProbeJudge | CascadeJudge | AdaptedJudge
 # How a model that is fine-tuned here is asked: its prompts, when it learns and when it answers.
 ASKED = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
@@ -71,8 +71,10 @@ class Specs(Names):
         spec: Spec = {"judge": judge, "model": model, "task": task}
         match entry:
             case BertJudge():
-                # What made the checkpoint is in the judge's own spec; here stands how its scores are read.
-                return {**spec, "settings": dump(entry, only=READING)}
+                # What made the checkpoint is in the judge's own spec; here stands how its scores are read. Without an early exit
+                # they are what they were before there was any.
+                unused = set() if entry.early_exit else {"early_exit"}
+                return {**spec, "settings": dump(entry, only=READING - unused)}
             case LLMJudge():
                 asked = dump(entry.model, without={"attempts", *entry.model.run_time})
                 # A judge without aspects is what it was before there were any.

@@ -1,0 +1,66 @@
+"""What an early exit leaves out, and what that does to the verdicts.
+
+    BERT_JUDGE_DATA=… python benchmarks/early_exit.py [--judge bert] [--rows 2000]
+
+Needs the tables and the judge of configs/human_labels.yaml (benchmarks/human_agreement.py makes them). Per file, on answers to its
+test questions: the share that the encoder reads with `early_exit: true`, the verdicts that differ from those of the judge that
+reads all, how often both agree with the labels, with the paired difference and its 95% interval over questions, and AUROC and ECE
+of both. benchmarks/judge_speed.py times it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import human_agreement
+import numpy as np
+import pandas as pd
+import timing
+
+from bert_judge.config import files as config_files
+from bert_judge.encoder.calibration import expected_calibration_error
+from bert_judge.evaluation.statistics import auroc, paired_difference
+from bert_judge.judges.bert import BERTJudge
+
+HEADER = ("file", "answers", "read", "verdicts flipped", "all read: agrees", "early exit: agrees", "difference", "AUROC", "ECE")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--judge", default="bert", help="a judge of the run")
+    parser.add_argument("--rows", type=int, default=2000, help="answers per file, drawn from all")
+    parser.add_argument("--files", nargs="*", help="imports of the configuration; all when left out")
+    options = parser.parse_args()
+    run = config_files.load([human_agreement.CONFIG])
+    folder = Path("results/judges", options.judge)
+    whole, early = BERTJudge(folder), BERTJudge(folder, early_exit=True)
+    print(f"{timing.machine()}\n", flush=True)
+    lines = []
+    for source in options.files or run["imports"]:
+        rows = human_agreement.answers(run, source)
+        lines.append([source, *compared(rows.sample(min(options.rows, len(rows)), random_state=0), whole, early)])
+        print(f"{source}: judged", flush=True)
+    print(f"\n{timing.table(HEADER, lines)}")
+
+
+def compared(rows: pd.DataFrame, whole: BERTJudge, early: BERTJudge) -> list[str]:
+    """The cells of a line behind the file."""
+    right = (rows["verdict"] == "correct").to_numpy()
+    found = [judge.explain(*human_agreement.columns(rows)) for judge in (whole, early)]
+    said = [made.scores >= whole.threshold for made in found]
+    agrees = [verdicts == right for verdicts in said]
+    lead = paired_difference(agrees[1], agrees[0], rows["sample_id"].to_numpy())
+    return [
+        str(len(rows)),
+        f"{np.mean(found[1].tokens > 0):.0%}",
+        f"{np.mean(said[0] != said[1]):.2%}",
+        *(f"{np.mean(hits):.1%}" for hits in agrees),
+        human_agreement.cell(lead, 1),
+        "; ".join(f"{auroc(made.scores, right):.3f}" for made in found),
+        "; ".join(f"{expected_calibration_error(made.scores, right):.3f}" for made in found),
+    ]
+
+
+if __name__ == "__main__":
+    main()
