@@ -3,9 +3,9 @@
     BERT_JUDGE_DATA=… python benchmarks/early_exit.py [--judge bert] [--rows 2000]
 
 Needs the tables and the judge of configs/human_labels.yaml (benchmarks/human_agreement.py makes them). Per file, on answers to its
-test questions: the share that the encoder reads with `early_exit: true`, the verdicts that differ from those of the judge that
-reads all, how often both agree with the labels, with the paired difference and its 95% interval over questions, and AUROC and ECE
-of both. benchmarks/judge_speed.py times it.
+test questions: the share that the encoder reads, the verdicts that differ from those of a judge whose encoder reads all
+(`early_exit: false`), how often both agree with the labels, with the paired difference and its 95% interval over questions, and
+AUROC and ECE of both. benchmarks/judge_speed.py times it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
     options = parser.parse_args()
     run = config_files.load([human_agreement.CONFIG])
     folder = Path("results/judges", options.judge)
-    whole, early = BERTJudge(folder), BERTJudge(folder, early_exit=True)
+    whole, early = BERTJudge(folder, early_exit=False), BERTJudge(folder)
     print(f"{timing.machine()}\n", flush=True)
     lines = []
     for source in options.files or run["imports"]:

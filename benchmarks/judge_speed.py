@@ -36,10 +36,9 @@ from bert_judge.encoder.hardware import best_device, best_dtype, matmul_rate
 from bert_judge.judges.bert import BERTJudge
 from bert_judge.prepare import load_manifest, prepare
 
-EXACT, LOOP = "this judge, float32", "transformers, batches of 1"
+EXACT, LOOP = "this judge, encoder alone, float32", "transformers, batches of 1"
 RIVAL = "CrossEncoder"
-FEATURES = "this judge, auto, with lexical features"
-EARLY = f"{FEATURES}, early exit"
+EARLY, FEATURES = "this judge, lexical features and early exit", "this judge, lexical features, every row read"
 HEADER = (
     "way",
     "rows/s",
@@ -96,12 +95,12 @@ def same_checkpoint(folder: Path, rows: Rows, options: argparse.Namespace) -> st
     n = len(rows.labels)
     slow = min(options.slow_rows or n, n)
     # Encoder against encoder: the other ways know no lexical features.
-    fast, whole = BERTJudge(folder, calibrated=False), BERTJudge(folder)
-    exact, all_exact = (BERTJudge(folder, calibrated=whole, backend="torch", precision="float32") for whole in (False, True))
+    fast, exact = BERTJudge(folder, calibrated=False), BERTJudge(folder, calibrated=False, backend="torch", precision="float32")
+    whole = BERTJudge(folder, backend="torch", precision="float32", early_exit=False)
     own = {
-        f"this judge, auto ({fast.engine.choice.backend}, {fast.engine.choice.precision})": (fast, n),
-        FEATURES: (whole, slow),
-        EARLY: (BERTJudge(folder, early_exit=True), slow),
+        EARLY: (BERTJudge(folder), slow),
+        FEATURES: (BERTJudge(folder, early_exit=False), slow),
+        f"this judge, encoder alone ({fast.engine.choice.backend}, {fast.engine.choice.precision})": (fast, n),
         EXACT: (exact, n),
     }
     ways: dict[str, Way] = {}
@@ -121,7 +120,7 @@ def same_checkpoint(folder: Path, rows: Rows, options: argparse.Namespace) -> st
             ways[f"transformers, batches of {size}, {name}"] = Way(lambda read=read, count=count: read(texts[:count]), count)
     times, scores = timing.alternate({name: way.run for name, way in ways.items()}, options.rounds)
     truth = dict.fromkeys(ways, np.asarray(scores[EXACT]) >= 0.5)
-    truth |= dict.fromkeys((FEATURES, EARLY), all_exact.predict(*columns(rows, 0, slow)) >= 0.5)
+    truth |= dict.fromkeys((FEATURES, EARLY), whole.predict(*columns(rows, 0, slow)) >= 0.5)
     return compared(ways, times, scores, truth, options.clock)
 
 

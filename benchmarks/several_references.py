@@ -67,7 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     run = config_files.load([human_agreement.CONFIG])
     folder = Path("results/judges", options.judge)
-    each, one = BERTJudge(folder), BERTJudge(folder, references="closest")
+    each, one = (BERTJudge(folder, references=which, early_exit=False) for which in ("all", "closest"))
     print(f"{timing.machine()}\n", flush=True)
     lines, timed = [], []
     for source in run["imports"]:

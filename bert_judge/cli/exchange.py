@@ -40,9 +40,6 @@ def score(
             "--adapt", help="Move the scores to the share of right answers that they tell: for files unlike those of training."
         ),
     ] = False,
-    early_exit: Annotated[
-        bool, typer.Option("--early-exit", help="A trained judge's encoder reads only answers whose verdict it could turn: faster.")
-    ] = False,
     prefix: Annotated[str, typer.Option(help="Put before the new columns' names.")] = "",
     force: Force = False,
 ) -> None:
@@ -55,7 +52,7 @@ def score(
 
     told = {"question": question, "references": references, "candidate": candidate, "model": model}
     columns = {part: column for part, column in told.items() if column is not None}
-    score_it(Request(file, output, judge or [], threshold, columns, prefix, force, adapt=adapt, early_exit=early_exit))
+    score_it(Request(file, output, judge or [], threshold, columns, prefix, force, adapt=adapt))
 
 
 def predict(

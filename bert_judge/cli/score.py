@@ -52,7 +52,6 @@ class Request:
     force: bool = False
     suffix: str = ".scored"
     adapt: bool = False
-    early_exit: bool = False
 
 
 def score(request: Request, load: Load | None = None) -> None:
@@ -75,7 +74,7 @@ def score(request: Request, load: Load | None = None) -> None:
         output = request.output or request.file.with_suffix(f"{request.suffix}.jsonl")
         source = _imported(request, framework, output)
     reader = _reader(source, framework, request)
-    judges = load() if load else load_judges(request.judges, request.threshold, request.early_exit)
+    judges = load() if load else load_judges(request.judges, request.threshold)
     adapter = _adapter(judges) if request.adapt else None
     with _progress() as tell:
         tally = score_file(source, reader, output, judges, request.prefix, request.force, tell, adapter)
@@ -112,14 +111,14 @@ def _reader(source: RowFile, framework: str | None, request: Request) -> Reader:
     return of_columns(columns, source.format == "csv")
 
 
-def load_judges(names: Sequence[str], threshold: float | None, early_exit: bool = False) -> list[which_judge.Chosen]:
+def load_judges(names: Sequence[str], threshold: float | None) -> list[which_judge.Chosen]:
     """The judges of these names; of none, the default one, and a line that says which."""
     if not names:
         name, why = which_judge.default_name()
         _say(f"judge: {name} ({why})")
         names = [name]
     quiet_libraries()
-    return which_judge.choose(names, threshold, early_exit=early_exit)
+    return which_judge.choose(names, threshold)
 
 
 def _adapter(judges: Sequence[which_judge.Chosen]) -> Adapter:

@@ -81,8 +81,9 @@ class BertJudge(Block):
     references: Literal["all", "closest"] = "all"
     """which of several references the encoder reads: each, and the best one wins, or only the one that shares most words with the
     answer, which is faster"""
-    early_exit: bool = False
-    """the encoder reads only answers whose verdict it could turn, which is faster; of the others the features decide"""
+    early_exit: bool = True
+    """the encoder reads only answers whose verdict it could turn beside the features, which is faster; false: it reads all,
+    and every row has a raw score"""
     backend: Literal["auto", "torch", "onnx", "openvino"] = "auto"
     """program that runs the encoder; `auto`: the fastest one that is installed"""
     precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
@@ -96,8 +97,6 @@ class BertJudge(Block):
             raise ValueError("give either a dataset to train on or a checkpoint")
         if self.checkpoint and (useless := self.model_fields_set & {"backbone", "input", "training"}):
             raise ValueError(f"a checkpoint brings its own {' and '.join(sorted(useless))}; remove what is set here")
-        if self.early_exit and not (self.features and self.calibrated):
-            raise ValueError("early_exit goes by the features; remove it, or features: false and calibrated: false")
         return self
 
 

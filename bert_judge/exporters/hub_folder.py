@@ -83,7 +83,7 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
         raise InputError(f"{source}: no {CARD} in it; name the folder of a judge that was trained here")
     if folder.exists():
         raise InputError(f"{folder}: is there already; remove it, or name another with -o")
-    judge = BERTJudge(source, backend="torch", precision="float32")
+    judge = BERTJudge(source, backend="torch", precision="float32", early_exit=False)
     temporary = folder.parent / f".{folder.name}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)

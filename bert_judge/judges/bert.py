@@ -18,7 +18,7 @@ from bert_judge.encoder.engine import Engine
 from bert_judge.encoder.on_disk import located
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
-from bert_judge.judges.early_exit import LEAST_ROWS, learn_reach, reach
+from bert_judge.judges.early_exit import learn_reach, reach
 from bert_judge.judges.features import feature_table
 from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.metric import AsMetric
@@ -85,10 +85,11 @@ class BERTJudge(AsMetric):
         name: of the judge in the provenance of its labels.
         revision: of the checkpoint in that provenance.
         references: of several ones the encoder reads `all`, and the best one wins, or the `closest` to the answer by its words.
-        early_exit: the encoder reads only those rows whose verdict it could turn; of the others the trees decide.
+        early_exit: where trees are heard and it is known how far the encoder reaches beside them, it reads only those rows whose
+            verdict it could turn. False: it reads every row.
 
     Raises:
-        InputError: the folder holds no such judge, or an argument names nothing that there is or that this judge cannot do.
+        InputError: the folder holds no such judge, or an argument names nothing that there is.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class BERTJudge(AsMetric):
         name: str = "bert",
         revision: str = "local",
         references: str = "all",
-        early_exit: bool = False,
+        early_exit: bool = True,
     ) -> None:
         if references not in REFERENCES:
             raise InputError(f"references: {references!r} is none; choose one of {', '.join(REFERENCES)}")
@@ -118,8 +119,6 @@ class BERTJudge(AsMetric):
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
-        if early_exit:
-            self._check_early_exit()
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
@@ -132,14 +131,14 @@ class BERTJudge(AsMetric):
 
         Args:
             checkpoint: as for `on_disk.located`.
-            settings: threshold, calibrated, references, backend, precision and, where it is on, early_exit, as in the judge's
+            settings: threshold, calibrated, references, backend, precision and, where it is off, early_exit, as in the judge's
                 configuration.
             name: of the judge in the configuration.
             work_folder: as above.
         """
         folder, revision = located(checkpoint)
         chosen = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
-        chosen["early_exit"] = settings.get("early_exit", False)
+        chosen["early_exit"] = settings.get("early_exit", True)
         return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
 
     def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
@@ -175,15 +174,6 @@ class BERTJudge(AsMetric):
         """Raise an `InputError` for a backbone that has not learnt to judge."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
-
-    def _check_early_exit(self) -> None:
-        if not self.calibrated:
-            raise InputError(f"{self.path}: early_exit goes by the features, which calibrated: false leaves out; drop one of them")
-        if not self.checkpoint.card.reach:
-            raise InputError(
-                f"{self.path}: early_exit: this judge has no trees on features, or was trained with fewer than {LEAST_ROWS} rows "
-                "held out or by an earlier version; train it anew, or leave early_exit out"
-            )
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. A candidate in which nobody sees an answer is incorrect without a look by the encoder."""
@@ -254,8 +244,9 @@ class BERTJudge(AsMetric):
 
         Returns:
             Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
-            alone (`accuracy_encoder`, `ece_uncalibrated`) and accuracy of the trees alone (`accuracy_features`). And the scores,
-            calibrated, shape (n,).
+            alone (`accuracy_encoder`, `ece_uncalibrated`), accuracy of the trees alone (`accuracy_features`), and the share of rows
+            that an early exit leaves to the encoder (`share_read`). And the scores, calibrated, of an encoder that reads all, shape
+            (n,).
         """
         from bert_judge.encoder import metrics
 
@@ -269,6 +260,7 @@ class BERTJudge(AsMetric):
         if trees is not None:
             card.stack = self._weighed(logits, trees, labels, weak or Beside(), made_up or Beside())
             parts["accuracy_features"] = metrics.classification(labels, calibration.scores(trees))["accuracy"]
+            parts["share_read"] = len(self._left_to_read(trees, len(trees))[1]) / len(trees)
         scores = calibration.scores(self._whole(logits, trees))
         return {**metrics.classification(labels, scores, self.threshold), **parts}, scores
 

@@ -71,9 +71,9 @@ class Specs(Names):
         spec: Spec = {"judge": judge, "model": model, "task": task}
         match entry:
             case BertJudge():
-                # What made the checkpoint is in the judge's own spec; here stands how its scores are read. Without an early exit
-                # they are what they were before there was any.
-                unused = set() if entry.early_exit else {"early_exit"}
+                # What made the checkpoint is in the judge's own spec; here stands how its scores are read. A judge from before
+                # there was an early exit has none, and its tables stay what they are.
+                unused = {"early_exit"} if entry.early_exit else set()
                 return {**spec, "settings": dump(entry, only=READING - unused)}
             case LLMJudge():
                 asked = dump(entry.model, without={"attempts", *entry.model.run_time})

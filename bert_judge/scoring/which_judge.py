@@ -39,24 +39,18 @@ class Chosen:
     judge: Judge
 
 
-def choose(names: Sequence[str], threshold: float | None = None, judges: Path = JUDGES, early_exit: bool = False) -> list[Chosen]:
+def choose(names: Sequence[str], threshold: float | None = None, judges: Path = JUDGES) -> list[Chosen]:
     """Load the judges with these names.
 
     Args:
         names: see `default_name` for none.
         threshold: lowest score that counts as correct; each judge's own when left out.
         judges: folder of the trained judges of a run.
-        early_exit: trained encoders read only the rows whose verdict they could turn.
 
     Raises:
-        InputError: there is no such judge, it cannot be loaded or to do so, or two have one name.
+        InputError: there is no such judge, it cannot be loaded, or two have one name.
     """
-    chosen = [_load(name, threshold, judges, early_exit) for name in names]
-    if early_exit and not any(getattr(entry.judge, "early_exit", False) for entry in chosen):
-        raise InputError(
-            f"--early-exit: {' and '.join(entry.name for entry in chosen)} cannot do so; name a trained judge with --judge, or set "
-            "early_exit in the configuration"
-        )
+    chosen = [_load(name, threshold, judges) for name in names]
     for judge in chosen:
         if sum(other.name == judge.name for other in chosen) > 1:
             raise InputError(f"--judge: two judges are called {judge.name!r}; score the file with one after the other")
@@ -86,7 +80,7 @@ def is_of_pairs(folder: Path) -> bool:
     return isinstance(card, dict) and bool(card.get("pairwise"))
 
 
-def _load(name: str, threshold: float | None, judges: Path, early_exit: bool) -> Chosen:
+def _load(name: str, threshold: float | None, judges: Path) -> Chosen:
     if name in RULES:
         settings = {**RULES[name], **({} if threshold is None else {"threshold": threshold})}
         return Chosen(name, tables.canonical(settings), LexicalJudge(settings))
@@ -98,10 +92,10 @@ def _load(name: str, threshold: float | None, judges: Path, early_exit: bool) ->
         return Chosen(own, *configured.from_file(Path(file), own, threshold, judges.parent))
     # A path is none of the run's names, not even a whole one, which the folder of judges would not change.
     if Path(name).name == name and (judges / name / "judge.json").is_file():
-        return _encoder(name, judges / name, threshold, early_exit, judges.parent / ".work" / "encoders" / name)
+        return _encoder(name, judges / name, threshold, judges.parent / ".work" / "encoders" / name)
     if Path(name).expanduser().is_dir():
         folder = Path(name).expanduser()
-        return _encoder(folder.resolve().name, folder, threshold, early_exit)
+        return _encoder(folder.resolve().name, folder, threshold)
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         there = ", ".join([*RULES, *trained(judges)])
         raise InputError(
@@ -112,15 +106,15 @@ def _load(name: str, threshold: float | None, judges: Path, early_exit: bool) ->
     from bert_judge import hub
 
     folder, _ = hub.snapshot(name, None, remote_code=False)
-    return _encoder(name.split("/")[1], folder, threshold, early_exit)
+    return _encoder(name.split("/")[1], folder, threshold)
 
 
-def _encoder(name: str, folder: Path, threshold: float | None, early_exit: bool, work_folder: Path | None = None) -> Chosen:
+def _encoder(name: str, folder: Path, threshold: float | None, work_folder: Path | None = None) -> Chosen:
     from bert_judge.encoder.on_disk import fingerprint
     from bert_judge.judges.bert import BERTJudge
 
     settings: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
-    judge: BERTJudge = BERTJudge(folder, name=name, work_folder=work_folder, early_exit=early_exit, **settings)
+    judge: BERTJudge = BERTJudge(folder, name=name, work_folder=work_folder, **settings)
     judge.check_trained()
-    origin = {"weights": fingerprint(folder), "threshold": judge.threshold, **({"early_exit": True} if early_exit else {})}
-    return Chosen(name, tables.canonical(origin), judge)
+    origin = tables.canonical({"weights": fingerprint(folder), "threshold": judge.threshold})
+    return Chosen(name, origin, judge)

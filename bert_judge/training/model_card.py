@@ -69,6 +69,8 @@ Input format: `{{ card.input.format }}`{{ "" if card.input.question else ", with
 {% if card.stack -%}
 sigmoid({{ "%.3f" | format(card.stack.encoder) }} z + {{ "%.3f" | format(card.stack.features) }} t +
 {{ "%.3f" | format(card.stack.bias) }}), where t is the log-odds that the trees in `features.txt` give to lexical features;
+{%- if card.reach %} where no z in its usual range beside t (`reach` in `judge.json`) would turn the verdict, the encoder does not
+read and its mean there stands for z;{% endif %}
 {%- else -%}
 sigmoid(z / {{ "%.3f" | format(card.temperature) }});
 {%- endif %}

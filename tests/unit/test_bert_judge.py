@@ -44,7 +44,8 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
 def test_features_are_part_of_the_saved_judge(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     metrics, scores = judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
-    assert {"accuracy", "accuracy_encoder", "accuracy_features", "ece_uncalibrated", "temperature"} <= set(metrics)
+    parts = {"accuracy_encoder", "accuracy_features", "ece_uncalibrated", "share_read", "temperature"}
+    assert {"accuracy", *parts} <= set(metrics) and metrics["share_read"] == 1, "three rows tell no reach"
     judge.save(tmp_path / "judge")
     whole, alone = BERTJudge(tmp_path / "judge"), BERTJudge(tmp_path / "judge", calibrated=False)
     explained = whole.explain(QUESTIONS, REFERENCES, CANDIDATES)

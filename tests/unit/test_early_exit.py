@@ -4,15 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import tiny_models
-from typer.testing import CliRunner, Result
 
 from bert_judge import plan
-from bert_judge.cli import app
 from bert_judge.config import Training
-from bert_judge.errors import InputError
+from bert_judge.exporters import hub_folder
 from bert_judge.judges.bert import UNREAD, BERTJudge
 from bert_judge.judges.early_exit import BEYOND, LEAST_ROWS, learn_reach, reach
 from bert_judge.judges.protocol import Row
@@ -82,7 +79,7 @@ def test_too_few_rows_tell_no_reach() -> None:
 
 def test_what_it_leaves_out_changes_no_verdict(folder: Path) -> None:
     *texts, _ = rows(120)
-    whole, quick = BERTJudge(folder), BERTJudge(folder, early_exit=True)
+    whole, quick = BERTJudge(folder, early_exit=False), BERTJudge(folder)
     read, left_out = whole.explain(*texts), quick.explain(*texts)
     unread = np.isnan(left_out.raw)
     assert unread.mean() > 0.9, "trees that know all leave the encoder nothing"
@@ -105,10 +102,10 @@ def test_the_threshold_says_what_is_clear(folder: Path, tmp_path: Path) -> None:
     # Of all rows the same is expected of the encoder, and the trees' right and wrong answers lie apart.
     fixed = with_reach(folder, tmp_path / "fixed", (-0.1, 0.0, 0.1))
     *texts, labels = rows(40)
-    scores = BERTJudge(fixed, early_exit=True).predict(*texts)
+    scores = BERTJudge(fixed).predict(*texts)
     assert ((scores >= 0.5) == labels).all()
     between = float(scores[0])
-    read = BERTJudge(fixed, threshold=between, early_exit=True).explain(*texts).tokens > 0
+    read = BERTJudge(fixed, threshold=between).explain(*texts).tokens > 0
     assert read[0] and not read[np.abs(scores - between) > 0.2].any()
 
 
@@ -116,32 +113,37 @@ def test_labels_say_what_was_not_read(folder: Path, tmp_path: Path) -> None:
     *texts, _ = rows(4)
     asked = [Row(str(i), 0, "m", q, tuple(r), c) for i, (q, r, c) in enumerate(zip(*texts, strict=True))]
     asked.append(Row("empty", 0, "m", "Which city?", ("Köln",), " "))
-    *labels, empty = BERTJudge(folder, early_exit=True).judge(asked)
+    *labels, empty = BERTJudge(folder).judge(asked)
     assert {(label.reason, label.raw, label.prompt_tokens, label.truncated) for label in labels} == {(UNREAD, None, 0, False)}
     assert empty.reason == "empty answer"
     far = with_reach(folder, tmp_path / "far", (-1e9, 0.0, 1e9))
-    assert all(label.raw and label.reason is None for label in BERTJudge(far, early_exit=True).judge(asked)[:-1])
+    assert all(label.raw and label.reason is None for label in BERTJudge(far).judge(asked)[:-1])
 
 
 def test_a_verdict_does_not_depend_on_other_rows(folder: Path) -> None:
     *texts, _ = rows(12)
-    judge = BERTJudge(folder, early_exit=True)
+    judge = BERTJudge(folder)
     alone = [judge.predict(*([column[i]] for column in texts))[0] for i in range(12)]
     np.testing.assert_allclose(judge.predict(*texts), alone, atol=1e-6)
     assert judge.predict([], [], []).shape == (0,)
 
 
-def test_a_judge_that_knows_no_reach_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="early_exit goes by the features, which calibrated: false leaves out"):
-        BERTJudge(folder, calibrated=False, early_exit=True)
+def test_without_calibration_every_row_is_read(folder: Path) -> None:
+    *texts, _ = rows(20)
+    alone, whole = (BERTJudge(folder, **settings).explain(*texts) for settings in ({"calibrated": False}, {"early_exit": False}))
+    np.testing.assert_allclose(alone.scores, whole.raw, atol=1e-6)
+    assert (alone.tokens > 0).all()
+
+
+def test_few_rows_held_out_and_no_trees_leave_all_to_the_encoder(tmp_path: Path) -> None:
     *texts, labels = rows(20)
-    judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
-    judge.fit(*texts, labels, training=Training(epochs=1), work_folder=tmp_path / "work")
-    judge.calibrate(*texts, labels)
-    judge.save(tmp_path / "judge")
-    with pytest.raises(InputError, match="trained with fewer than 100 rows held out") as caught:
-        BERTJudge(tmp_path / "judge", early_exit=True)
-    assert "\n" not in str(caught.value) and str(tmp_path) in str(caught.value)
+    for features in (True, False):
+        judge = BERTJudge(tiny_models.encoder(tmp_path / f"backbone {features}"))
+        judge.fit(*texts, labels, training=Training(epochs=1), features=features, work_folder=tmp_path / f"work {features}")
+        metrics, _ = judge.calibrate(*texts, labels)
+        assert metrics.get("share_read") == (1.0 if features else None)
+        judge.save(tmp_path / "judge")
+        assert (BERTJudge(tmp_path / "judge").explain(*texts).tokens > 0).all()
 
 
 def run(**settings: object) -> dict[str, object]:
@@ -149,42 +151,22 @@ def run(**settings: object) -> dict[str, object]:
     return RUN | {"judges": {"truth": {"kind": "simulated"}, "bert": bert}}
 
 
-@pytest.mark.parametrize("off", ["features", "calibrated"])
-def test_it_needs_features_in_the_configuration(off: str) -> None:
-    with pytest.raises(InputError, match=r"judges\.bert.*early_exit goes by the features"):
-        plan.make(run(early_exit=True, **{off: False}))
-
-
-def test_it_changes_verdicts_and_no_training() -> None:
-    without, with_it = plan.make(run()), plan.make(run(early_exit=True))
+def test_it_changes_no_training_and_tables_from_before_stay() -> None:
+    without, with_it = plan.make(run(early_exit=False)), plan.make(run())
     assert without.judge_spec("bert") == with_it.judge_spec("bert")
-    # Tables that were written before there was an early exit are still what they were.
     specs = [made.labels_spec("bert", "sim", "facts_test")["settings"] for made in (without, with_it)]
-    assert "early_exit" not in specs[0] and specs[1] == specs[0] | {"early_exit": True}
+    assert "early_exit" not in specs[1] and specs[0] == specs[1] | {"early_exit": False}
 
 
-def scored(folder: Path, *options: str) -> Result:
-    *texts, _ = rows(6)
-    lines = [{"question": q, "references": r, "candidate": c} for q, r, c in zip(*texts, strict=True)]
-    path = folder / "answers.jsonl"
-    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
-    return CliRunner().invoke(app, ["score", str(path), "--force", *options])
+def test_the_workflow_hands_the_setting_on(folder: Path) -> None:
+    *texts, _ = rows(4)
+    for made in (plan.make(run()), plan.make(run(early_exit=False))):
+        settings = made.labels_spec("bert", "sim", "facts_test")["settings"]
+        judge = BERTJudge.from_run(folder / "judge.json", settings, "bert")
+        assert (judge.explain(*texts).tokens > 0).all() == (settings.get("early_exit") is False)
 
 
-def test_a_file_is_scored_with_it(folder: Path, tmp_path: Path) -> None:
-    assert scored(tmp_path, "--judge", str(folder)).exit_code == 0
-    whole = pd.read_json(tmp_path / "answers.scored.jsonl", lines=True)
-    assert scored(tmp_path, "--judge", str(folder), "--early-exit", "--judge", "contains").exit_code == 0
-    early = pd.read_json(tmp_path / "answers.scored.jsonl", lines=True)
-    assert whole["verdict"].tolist() == early["judge_verdict"].tolist() and whole["reason"].isna().all()
-    assert set(early["judge_reason"]) == {UNREAD}
-
-
-@pytest.mark.parametrize("judge", ["contains", "settings.yaml:rule"])
-def test_what_has_no_encoder_cannot_exit_early(tmp_path: Path, judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("settings.yaml").write_text("judges: {rule: {kind: lexical, metric: contains}}")
-    refused = scored(tmp_path, "--judge", judge, "--early-exit")
-    assert refused.exit_code == 1
-    assert f"--early-exit: {judge.rpartition(':')[2]} cannot do so; name a trained judge" in refused.output
-    assert not (tmp_path / "answers.scored.jsonl").exists()
+def test_a_published_judge_is_checked_by_what_its_encoder_says(folder: Path, tmp_path: Path) -> None:
+    assert hub_folder.write(folder, tmp_path / "published") < hub_folder.TOLERANCE
+    card = (tmp_path / "published" / "judge.json").read_text("utf-8")
+    assert json.loads(card)["reach"] == json.loads((folder / "judge.json").read_text("utf-8"))["reach"]
