@@ -19,7 +19,7 @@ from bert_judge.encoder.on_disk import located
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.early_exit import learn_reach, reach
-from bert_judge.judges.features import feature_table
+from bert_judge.judges.features import feature_table, is_cut
 from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.metric import AsMetric
 from bert_judge.judges.protocol import Label, Row, decided
@@ -39,7 +39,7 @@ class Prediction:
     Attributes:
         scores: how right, by the whole judge, in [0, 1].
         raw: by the encoder alone, sigmoid of the difference of its logits, in [0, 1]; NaN where it did not read.
-        truncated: something of the row was cut.
+        truncated: something of the row was cut, for the encoder or, where it did not read, for the features.
         tokens: tokens read, over all references of the row; 0 where the encoder did not read.
     """
 
@@ -166,8 +166,12 @@ class BERTJudge(AsMetric):
         logits[left] = self._made_sure(read.logits, beside, *rows) if self.engine.error else read.logits
         empty = np.array([says_nothing(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
         scores = np.where(empty, 0.0, self._scores(logits, trees))
-        raw, truncated, tokens = np.full(len(logits), np.nan), np.zeros(len(logits), bool), np.zeros(len(logits), int)
-        raw[left], truncated[left], tokens[left] = calibration.scores(logits[left]), read.truncated, read.tokens
+        raw, tokens = np.full(len(logits), np.nan), np.zeros(len(logits), int)
+        raw[left], tokens[left] = calibration.scores(logits[left]), read.tokens
+        truncated = np.zeros(len(logits), bool)
+        truncated[left] = read.truncated
+        for i in np.flatnonzero(tokens == 0):
+            truncated[i] = is_cut(listed[i], candidates[i])
         return Prediction(scores, raw, truncated, tokens)
 
     def check_trained(self) -> None:
@@ -185,9 +189,8 @@ class BERTJudge(AsMetric):
         return [decided(0.0, reason="empty answer") if nothing else next(labels) for nothing in empty]
 
     def _label(self, score: float, raw: float, truncated: bool, tokens: int) -> Label:
-        if not tokens:
-            return decided(score, self.threshold, reason=UNREAD, prompt_tokens=0)
-        return decided(score, self.threshold, raw=json.dumps({"raw_score": raw}), truncated=truncated, prompt_tokens=tokens)
+        said = {"raw": json.dumps({"raw_score": raw})} if tokens else {"reason": UNREAD}
+        return decided(score, self.threshold, truncated=truncated, prompt_tokens=tokens, **said)
 
     def fit(
         self,

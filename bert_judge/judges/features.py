@@ -59,6 +59,11 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
     return np.array(rows, dtype=float).reshape(len(rows), len(NAMES))
 
 
+def is_cut(references: Sequence[str], candidate: str) -> bool:
+    """Whether the features leave out some of the middle of a text."""
+    return any(len(text) > MOST_CHARACTERS or len(text) > MOST_WORDS < len(words(text)) for text in (*references, candidate))
+
+
 T = TypeVar("T", str, list[str])
 
 

@@ -120,6 +120,17 @@ def test_labels_say_what_was_not_read(folder: Path, tmp_path: Path) -> None:
     assert all(label.raw and label.reason is None for label in BERTJudge(far).judge(asked)[:-1])
 
 
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [("x" * 4000, False), ("x" * 4001, True), ("fox " * 500, False), ("fox " * 501, True), ("東" * 500, False), ("東" * 501, True)],
+)
+def test_what_the_features_cut_says_so(folder: Path, text: str, cut: bool) -> None:
+    judge = BERTJudge(folder)
+    for row in ((["Köln"], text), ([text], "Köln")):
+        found = judge.explain(["Which city?"], [row[0]], [row[1]])
+        assert found.tokens[0] == 0 and found.truncated[0] == cut
+
+
 def test_a_verdict_does_not_depend_on_other_rows(folder: Path) -> None:
     *texts, _ = rows(12)
     judge = BERTJudge(folder)
