@@ -160,7 +160,9 @@ class BERTJudge(AsMetric):
         shown = listed if self.references == "all" else [[text] for text in _closest(candidates, listed)]
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
         logits, left = self._left_to_read(trees, len(candidates))
-        rows = [questions[i] for i in left], [shown[i] for i in left], [candidates[i] for i in left]
+        # A column of a data frame is not told by place.
+        asked = list(questions)
+        rows = [asked[i] for i in left], [shown[i] for i in left], [candidates[i] for i in left]
         read = self.engine.read(*rows)
         beside = None if trees is None else trees[left]
         logits[left] = self._made_sure(read.logits, beside, *rows) if self.engine.error else read.logits

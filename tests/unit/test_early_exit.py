@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny_models
 
@@ -137,6 +138,14 @@ def test_a_verdict_does_not_depend_on_other_rows(folder: Path) -> None:
     alone = [judge.predict(*([column[i]] for column in texts))[0] for i in range(12)]
     np.testing.assert_allclose(judge.predict(*texts), alone, atol=1e-6)
     assert judge.predict([], [], []).shape == (0,)
+
+
+@pytest.mark.parametrize("early_exit", [True, False])
+def test_columns_of_a_data_frame_are_taken_in_their_order(folder: Path, early_exit: bool) -> None:
+    *texts, _ = rows(12)
+    frame = pd.DataFrame(dict(zip("qrc", texts, strict=True))).iloc[::-1]
+    judge = BERTJudge(folder, early_exit=early_exit)
+    np.testing.assert_allclose(judge.predict(frame["q"], frame["r"], frame["c"]), judge.predict(*texts)[::-1], atol=1e-6)
 
 
 def test_without_calibration_every_row_is_read(folder: Path) -> None:
