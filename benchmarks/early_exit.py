@@ -19,8 +19,8 @@ import pandas as pd
 import timing
 
 from bert_judge.config import files as config_files
-from bert_judge.encoder.calibration import expected_calibration_error
-from bert_judge.evaluation.statistics import auroc, paired_difference
+from bert_judge.encoder import metrics
+from bert_judge.evaluation.statistics import paired_difference
 from bert_judge.judges.bert import BERTJudge
 
 HEADER = ("file", "answers", "read", "verdicts flipped", "all read: agrees", "early exit: agrees", "difference", "AUROC", "ECE")
@@ -50,15 +50,15 @@ def compared(rows: pd.DataFrame, whole: BERTJudge, early: BERTJudge) -> list[str
     found = [judge.explain(*human_agreement.columns(rows)) for judge in (whole, early)]
     said = [made.scores >= whole.threshold for made in found]
     agrees = [verdicts == right for verdicts in said]
+    figures = [metrics.classification(right, made.scores, whole.threshold) for made in found]
     lead = paired_difference(agrees[1], agrees[0], rows["sample_id"].to_numpy())
     return [
         str(len(rows)),
         f"{np.mean(found[1].tokens > 0):.0%}",
         f"{np.mean(said[0] != said[1]):.2%}",
-        *(f"{np.mean(hits):.1%}" for hits in agrees),
+        *(f"{figure['accuracy']:.1%}" for figure in figures),
         human_agreement.cell(lead, 1),
-        "; ".join(f"{auroc(made.scores, right):.3f}" for made in found),
-        "; ".join(f"{expected_calibration_error(made.scores, right):.3f}" for made in found),
+        *("; ".join(f"{figure[name]:.3f}" for figure in figures) for name in ("auroc", "ece")),
     ]
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import human_agreement
 import numpy as np
 import pandas as pd
+from human_agreement import KEY
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
@@ -84,15 +85,8 @@ def _features(rows: pd.DataFrame) -> np.ndarray:
 
 def answers(run: Mapping[str, Any], source: str, most: int, seed: int) -> pd.DataFrame:
     """Labelled test answers of a file, with `verdict`, and the rule's as `ruled`."""
-    key, parts = ["sample_id", "attempt"], []
-    for model, task in human_agreement.tables_of(run, source):
-        made = tables.read(f"results/candidates/{model}/{task}.parquet", tables.CANDIDATES)
-        made = made[[*key, "question", "references", "candidate"]]
-        for name, column in ((run["gold"], "verdict"), (RULE, "ruled")):
-            said = tables.read(f"results/labels/{name}/{model}/{task}.parquet", tables.LABELS)
-            made = made.merge(said[[*key, "verdict"]].rename(columns={"verdict": column}), on=key, validate="one_to_one")
-        parts.append(made)
-    valid = pd.concat(parts, ignore_index=True).query("verdict != 'invalid'")
+    ruled = human_agreement.labels(run, source, RULE)[[*KEY, "verdict"]].rename(columns={"verdict": "ruled"})
+    valid = human_agreement.answers(run, source).merge(ruled, on=KEY, validate="one_to_one")
     return valid.sample(min(most, len(valid)), random_state=seed)
 
 

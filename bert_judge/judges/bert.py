@@ -15,7 +15,7 @@ from bert_judge.config import BertJudge, Input, Training
 from bert_judge.encoder import calibration
 from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.engine import Engine
-from bert_judge.encoder.on_disk import located
+from bert_judge.encoder.on_disk import CARD, located
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.early_exit import learn_reach, reach
@@ -119,6 +119,10 @@ class BERTJudge(AsMetric):
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
+        try:
+            reach(self.checkpoint.card.reach)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{self.path / CARD}: broken: {error}; train the judge anew") from error
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
@@ -138,7 +142,7 @@ class BERTJudge(AsMetric):
         """
         folder, revision = located(checkpoint)
         chosen = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
-        chosen["early_exit"] = settings.get("early_exit", True)
+        chosen |= {key: settings[key] for key in ("early_exit",) if key in settings}
         return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
 
     def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:

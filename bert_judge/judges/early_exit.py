@@ -8,7 +8,7 @@ dearest part of the judge is left out (early exit: Teerapittayanon et al., 2016)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -60,5 +60,14 @@ def learn_reach(encoder: ArrayLike, trees: ArrayLike) -> dict[str, list[float]]:
 
 
 def reach(learnt: Mapping[str, Any]) -> Reach | None:
-    """What `learn_reach` gave; None where there were too few rows."""
-    return Reach(**learnt) if learnt else None
+    """What `learn_reach` gave; None where there were too few rows.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not learnt:
+        return None
+    names = {field.name for field in fields(Reach)}
+    if set(learnt) != names or np.array(list(learnt.values()), float).ndim != 2 or not learnt["trees"]:
+        raise ValueError(f"reach: not {', '.join(sorted(names))} with as many numbers each")
+    return Reach(**learnt)

@@ -61,7 +61,11 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
 
 def is_cut(references: Sequence[str], candidate: str) -> bool:
     """Whether the features leave out some of the middle of a text."""
-    return any(len(text) > MOST_CHARACTERS or len(text) > MOST_WORDS < len(words(text)) for text in (*references, candidate))
+    # A word has a character at least, so that short texts need not be divided.
+    return any(
+        len(text) > MOST_CHARACTERS or (len(text) > MOST_WORDS and len(words(text)) > MOST_WORDS)
+        for text in (*references, candidate)
+    )
 
 
 T = TypeVar("T", str, list[str])

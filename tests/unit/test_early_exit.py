@@ -10,6 +10,7 @@ import tiny_models
 
 from bert_judge import plan
 from bert_judge.config import Training
+from bert_judge.errors import InputError
 from bert_judge.exporters import hub_folder
 from bert_judge.judges.bert import UNREAD, BERTJudge
 from bert_judge.judges.early_exit import BEYOND, LEAST_ROWS, learn_reach, reach
@@ -164,6 +165,26 @@ def test_few_rows_held_out_and_no_trees_leave_all_to_the_encoder(tmp_path: Path)
         assert metrics.get("share_read") == (1.0 if features else None)
         judge.save(tmp_path / "judge")
         assert (BERTJudge(tmp_path / "judge").explain(*texts).tokens > 0).all()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"trees": [0.0]},
+        {"trees": [0.0], "low": [0.0], "mean": [0.0], "high": [0.0, 1.0]},
+        {"trees": ["x"], "low": ["x"], "mean": ["x"], "high": ["x"]},
+        {"trees": [], "low": [], "mean": [], "high": []},
+        dict.fromkeys(("trees", "low", "mean", "high"), 1.0),
+        [1.0],
+        5,
+    ],
+)
+def test_a_broken_reach_gives_one_line(folder: Path, tmp_path: Path, broken: object) -> None:
+    card = with_reach(folder, tmp_path / "broken", (0.0, 0.0, 0.0)) / "judge.json"
+    card.write_text(json.dumps(json.loads(card.read_text("utf-8")) | {"reach": broken}))
+    with pytest.raises(InputError, match="train the judge anew") as caught:
+        BERTJudge(card.parent)
+    assert "\n" not in str(caught.value) and str(card) in str(caught.value)
 
 
 def run(**settings: object) -> dict[str, object]:
