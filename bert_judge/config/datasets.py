@@ -34,6 +34,10 @@ class Augment(Block):
     """right: a reference in a sentence made of the question's own words"""
     misstated: Share = 0.0
     """wrong: another question's answer in the same sentence"""
+    paraphrased: Share = 0.0
+    """right: a right answer, with another right answer to the same question, a sentence, for its reference"""
+    contradicted: Share = 0.0
+    """wrong: a wrong answer with a right one for its reference, or a right one with another question's answer put into it"""
     other_answer: Share = 0.0
     """wrong: an answer of the same shape to another question, or another option"""
     near_miss: Share = 0.0

@@ -15,10 +15,23 @@ from bert_judge.training.augmentation import KINDS, augment
 from bert_judge.training.augmentation.rows import Made, Others, Row, contains
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
-RIGHT = {"restated", "reformatted", "shortened", "stated", "settled", "surrounded", "mistyped"}
+RIGHT = {"restated", "reformatted", "shortened", "stated", "paraphrased", "settled", "surrounded", "mistyped"}
+# Their reference is another answer.
+COMPARED = {"paraphrased", "contradicted"}
 # Wrong ones that hold the reference, and say that it is not the answer.
 QUOTING = {"denied", "undecided", "taken_back"}
-OTHERS = Others([["Lyon"], ["Angela Merkel"], ["1912"], ["12 May 1900"], ["Bodensee"]])
+OTHERS = Others(
+    [["Lyon"], ["Angela Merkel"], ["1912"], ["12 May 1900"], ["Bodensee"]],
+    [
+        Row("Who led Germany?", ("Merkel",), "For sixteen years Merkel led it.", True),
+        Row("When?", ("12 May 1900",), "They say that 12 May 1900 was the day.", True),
+        Row("どこ?", ("東京",), "it is 東京, I think", True),
+    ]
+)
+
+
+def lenders(rows: list[Row]) -> Others:
+    return Others([row.references for row in rows], rows)
 
 
 def made(kind: str, row: Row, seeds: int = 40) -> set[Made]:
@@ -47,6 +60,9 @@ def test_right_is_right_and_wrong_has_no_reference(kind: str, row: Row) -> None:
         assert result.references
         if kind == "restated":
             assert contains(result.candidate, row.references) or result.candidate.casefold() in map(str.casefold, row.references)
+        elif kind in COMPARED:
+            assert contains(result.references[0], row.references) and result.references[0] != row.candidate
+            assert result.right or not contains(result.candidate, row.references)
         elif kind not in RIGHT | QUOTING and not row.options:
             assert not contains(result.candidate, [text for text in result.references if text])
 
@@ -132,6 +148,48 @@ def test_the_same_sentence_is_made_of_another_answer() -> None:
     assert any(" wrote Emma." in text for text in found)
     # A sentence that holds the reference anyway is no wrong answer.
     assert not made("misstated", Row("Who is older, Ann or Eve?", ("Ann",), "", True), 300)
+
+
+ANSWERS = [
+    Row("Who wrote Emma?", ("Jane Austen",), "Jane Austen.", True),
+    Row("Who wrote Emma?", ("Jane Austen",), "The novel is by Jane Austen.", True),
+    Row("Who wrote Emma?", ("Jane Austen",), "Charlotte Brontë wrote Emma.", False),
+    # No sentence, no reference in it, wrong, another question.
+    Row("Who wrote Emma?", ("Jane Austen",), "Austen, " * 60 + "Jane Austen.", True),
+    Row("Who wrote Emma?", ("Jane Austen",), "I have no comment on that.", True),
+    Row("Who wrote Emma?", ("Jane Austen",), "Not Jane Austen, I am sure.", False),
+    Row("Who wrote Ulysses?", ("James Joyce",), "It was James Joyce who did.", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "expected"),
+    [
+        ("paraphrased", ANSWERS[0], {("The novel is by Jane Austen.", "Jane Austen.")}),
+        ("paraphrased", ANSWERS[1], set()),  # the only sentence itself
+        ("paraphrased", ANSWERS[2], set()),
+        ("contradicted", ANSWERS[2], {("The novel is by Jane Austen.", "Charlotte Brontë wrote Emma.")}),
+        ("contradicted", ANSWERS[0], {("The novel is by Jane Austen.", "James Joyce.")}),
+        ("contradicted", ANSWERS[6], set()),
+    ],
+)
+def test_an_answer_stands_in_for_the_reference(kind: str, row: Row, expected: set[tuple[str, str]]) -> None:
+    results = [KINDS[kind](row, Dice((seed,)), lenders(ANSWERS)) for seed in range(100)]
+    assert {(*result.references, result.candidate) for result in results if result} == expected
+
+
+def test_a_question_with_options_needs_no_other_answer() -> None:
+    rows = [Row(CHOICE, ("B", "apple"), f"The answer is (B), the apple, {n}.", True) for n in range(3)]
+    assert lenders(rows).right_answers(CHOICE)
+    assert not any(KINDS[kind](rows[0], Dice((seed,)), lenders(rows)) for kind in COMPARED for seed in range(50))
+
+
+def test_borrowed_answers_do_not_depend_on_the_order_of_rows() -> None:
+    rows = frame([("Who?", ["Ann Lee"], f"It was Ann Lee, number {n}.", 1.0) for n in range(9)])
+    once, again = (augment(some, {"paraphrased": 1.0}, 1) for some in (rows, rows[::-1]))
+    assert len(once) == 9
+    pairs = [{(c, *r) for c, r in zip(made["candidate"], made["references"], strict=True)} for made in (once, again)]
+    assert pairs[0] == pairs[1]
 
 
 NAMED = Row("Who wrote it?", ("Emily Bronte",), "It was Emily Bronte.", True)
@@ -229,4 +287,4 @@ def test_any_text_is_survived(question: str, references: list[str], candidate: s
 def test_a_borrowed_answer_resembles_the_right_one() -> None:
     borrowed = [OTHERS.like("1913", Dice((seed,))) for seed in range(100)]
     assert sum(texts in (("1912",), ("12 May 1900",)) for texts in borrowed) > 80
-    assert Others([]).like("1913", Dice((0,))) == ()
+    assert Others([]).like("1913", Dice((0,))) == () == Others([]).right_answers("When?")

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge.draws import Dice
+from bert_judge.training.augmentation.compared import contradicted, paraphrased
 from bert_judge.training.augmentation.contested import settled, taken_back, undecided
 from bert_judge.training.augmentation.rows import Made, Others, Row
 from bert_judge.training.augmentation.shortened import shortened
@@ -29,6 +30,8 @@ KINDS: Mapping[str, Kind] = {
     "shortened": shortened,
     "stated": stated,
     "misstated": misstated,
+    "paraphrased": paraphrased,
+    "contradicted": contradicted,
     "other_answer": other_answer,
     "near_miss": near_miss,
     "swapped_reference": swapped_reference,
@@ -55,10 +58,11 @@ def augment(rows: pd.DataFrame, shares: Mapping[str, float], seed: int) -> pd.Da
     Returns:
         Only the made-up rows, with the columns of `rows`; `model` says what they are, as `synthetic-near_miss`.
     """
-    others = Others(rows["references"])
+    records = rows.to_dict("records")
+    labelled_rows = [Row(r["question"], tuple(r["references"]), r["candidate"], r["label"] >= 0.5) for r in records]
+    others = Others(rows["references"], labelled_rows)
     made: list[dict[Hashable, Any]] = []
-    for labelled in rows.to_dict("records"):
-        row = Row(labelled["question"], tuple(labelled["references"]), labelled["candidate"], labelled["label"] >= 0.5)
+    for labelled, row in zip(records, labelled_rows, strict=True):
         for kind, share in shares.items():
             dice = Dice((seed, kind, row))
             if dice.happens(share, "take") and (result := KINDS[kind](row, dice, others)):

@@ -13,6 +13,8 @@ from bert_judge.judges.normalization import words
 
 # Longer references are sentences: they are said as they are, and are no answers to other questions.
 MOST_WORDS = 12
+# Words of a right answer that can be a reference: a sentence or two.
+SENTENCE = range(4, 41)
 # So many of the others are looked at for one that resembles an answer.
 LOOKED_AT = 8
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
@@ -62,15 +64,26 @@ class Made:
 
 
 class Others:
-    """Short references of all rows, to borrow from.
+    """What other rows have to lend: short references, and right answers that are sentences.
 
     Args:
         references: per row its references.
+        labelled: whose right answers are lent; none, where only references are.
     """
 
-    def __init__(self, references: Iterable[Sequence[str]]) -> None:
+    def __init__(self, references: Iterable[Sequence[str]], labelled: Iterable[Row] = ()) -> None:
         sets = dict.fromkeys(tuple(texts) for texts in references)
         self.sets = [texts for texts in sets if all(0 < len(text.split()) <= MOST_WORDS for text in texts)]
+        right: dict[str, set[str]] = {}
+        for row in labelled:
+            if row.right and len(row.candidate.split()) in SENTENCE and contains(row.candidate, row.references):
+                right.setdefault(row.question, set()).add(row.candidate)
+        # Sorted: what is lent must not depend on the order of the rows.
+        self._right = {question: sorted(texts) for question, texts in right.items()}
+
+    def right_answers(self, question: str) -> Sequence[str]:
+        """Right answers to a question, each a sentence or two that hold a reference; maybe none."""
+        return self._right.get(question, ())
 
     def like(self, text: str, dice: Dice) -> Sequence[str]:
         """References of one question that resemble a text: with a number or without, and of similar length; maybe none."""
