@@ -26,7 +26,7 @@ OTHERS = Others(
         Row("Who led Germany?", ("Merkel",), "For sixteen years Merkel led it.", True),
         Row("When?", ("12 May 1900",), "They say that 12 May 1900 was the day.", True),
         Row("どこ?", ("東京",), "it is 東京, I think", True),
-    ]
+    ],
 )
 
 
