@@ -23,9 +23,10 @@ demo: $(INSTALLED)-demo
 	@$(BIN)/snakemake --cores $(CORES)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
+# A process that dies under its tests ends the run: with another in its place the run would wait for the dead one to the last.
 test: $(INSTALLED)-test
 	@echo "==> Running the tests"
-	@$(BIN)/pytest --numprocesses 2 --dist loadfile --ignore tests/slurm
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile --max-worker-restart 0 --ignore tests/slurm
 
 test-frameworks: .venv-frameworks/.installed
 	@echo "==> Running the tests of the frameworks"

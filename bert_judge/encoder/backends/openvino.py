@@ -15,6 +15,7 @@ import math
 import tempfile
 import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from bert_judge.errors import InputError
 log = logging.getLogger(__name__)
 
 # Raised when a converted model means something else than before.
-VERSION = 1
+VERSION = 2
 FILE = "model.xml"
 # Of a logit (measured: docs/log.md).
 ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
@@ -120,21 +121,47 @@ def _made(model: PreTrainedModel, precision: str) -> openvino.Model:
         port.get_tensor().set_names({name})
     if precision == "int8":
         _quantize(converted)
+    else:
+        _keep_gates_apart(converted)
     return converted
+
+
+def _keep_gates_apart(model: openvino.Model) -> None:
+    """Turn the weights behind every gate round, so that OpenVINO does not take a gated layer for one operation.
+
+    In bfloat16 on AMX that operation divides by half of a stream's threads, which is 0 here, and kills the process
+    (https://github.com/openvinotoolkit/openvino/issues/28550).
+    """
+    for product, weights in _products_with_weights(model):
+        if _is_gated(product.input_value(0).get_node()):
+            turned = ops.constant(np.ascontiguousarray(weights.T))
+            _replace(product, ops.matmul(product.input_value(0), turned, product.get_transpose_a(), False))
+
+
+def _is_gated(node: openvino.Node) -> bool:
+    factors = {value.get_node().get_type_name() for value in node.input_values()}
+    return node.get_type_name() == "Multiply" and not factors.isdisjoint({"Swish", "Gelu"})
 
 
 def _quantize(model: openvino.Model) -> None:
     """Put 8-bit weights, with a scale per output channel, into every product with weights."""
+    for product, weights in _products_with_weights(model):
+        scale = np.maximum(np.abs(weights).max(axis=1, keepdims=True), np.finfo(np.float32).tiny) / 127
+        integers = ops.constant(np.rint(weights / scale).astype(np.int8))
+        restored = ops.multiply(ops.convert(integers, "f32"), ops.constant(scale.astype(np.float32)))
+        _replace(product, ops.matmul(product.input_value(0), restored, product.get_transpose_a(), True))
+
+
+def _products_with_weights(model: openvino.Model) -> Iterator[tuple[openvino.Node, np.ndarray]]:
+    """The products of an input and weights of the model, and these: shape (output channels, input channels)."""
     for product in model.get_ordered_ops():
         if product.get_type_name() != "MatMul":
             continue
         constant = product.input_value(1).get_node()
-        if constant.get_type_name() != "Constant" or constant.get_element_type() != openvino.Type.f32:
-            continue
-        weights = constant.get_data() if product.get_transpose_b() else constant.get_data().T
-        scale = np.maximum(np.abs(weights).max(axis=1, keepdims=True), np.finfo(np.float32).tiny) / 127
-        integers = ops.constant(np.rint(weights / scale).astype(np.int8))
-        restored = ops.multiply(ops.convert(integers, "f32"), ops.constant(scale.astype(np.float32)))
-        smaller = ops.matmul(product.input_value(0), restored, product.get_transpose_a(), True)
-        for target in list(product.output(0).get_target_inputs()):
-            target.replace_source_output(smaller.output(0))
+        if constant.get_type_name() == "Constant" and constant.get_element_type() == openvino.Type.f32:
+            yield product, constant.get_data() if product.get_transpose_b() else constant.get_data().T
+
+
+def _replace(node: openvino.Node, other: openvino.Node) -> None:
+    for target in list(node.output(0).get_target_inputs()):
+        target.replace_source_output(other.output(0))
