@@ -36,6 +36,11 @@ def has_int8() -> bool:
     return any(capable.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
 
 
+def has_tiles() -> bool:
+    """Whether the CPU multiplies whole tiles of bfloat16 matrices in one instruction (AMX)."""
+    return bool(torch.cpu.get_capabilities().get("amx_bf16"))
+
+
 def matmul_rate(device: torch.device, dtype: torch.dtype, times: int = 3) -> float:
     """The floating-point operations per second of large matrix products and nothing else: a ceiling for an encoder.
 

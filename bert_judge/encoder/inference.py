@@ -22,6 +22,8 @@ SECONDS_BETWEEN_LINES = 30
 # Rows are encoded in chunks of about so many tokens, or so many batches where these are larger: enough to sort within, and little
 # enough that the model starts at once and the token ids of a million rows are never there together.
 CHUNK_TOKENS, CHUNK_BATCHES = 65_536, 8
+# Where batches run side by side, a thread gets about so many of them, so that none waits long for the last; but none is smaller.
+BATCHES_PER_THREAD, LEAST_TOKENS = 8, 512
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -82,14 +84,15 @@ def logits(backend: Backend, rows: Sequence[Encoded], pad_id: int, batch_tokens:
         float64, shape (n,). A row's logit depends on the other rows by rounding only.
     """
     unique = list(dict.fromkeys(rows))
-    budget = (batch_tokens or backend.budget) if backend.budget else 0
+    lengths = [len(row.ids) for row in unique]
+    budget = (batch_tokens or _budget(backend, sum(lengths))) if backend.budget else 0
     found = np.zeros(len(unique))
 
     def run(batch: list[int]) -> None:
-        output = backend.run(padded([unique[position] for position in batch], pad_id))
+        output = backend.run(padded([unique[position] for position in batch], pad_id, backend.tile))
         found[batch] = output[:, 1].astype(float) - output[:, 0]
 
-    batches = by_token_budget([len(row.ids) for row in unique], budget)
+    batches = by_token_budget(lengths, budget)
     if backend.at_once == 1:
         for batch in batches:
             run(batch)
@@ -98,6 +101,13 @@ def logits(backend: Backend, rows: Sequence[Encoded], pad_id: int, batch_tokens:
             list(pool.map(run, batches))
     of = dict(zip(unique, found.tolist(), strict=True))
     return np.array([of[row] for row in rows], dtype=float)
+
+
+def _budget(backend: Backend, tokens: int) -> int:
+    """Tokens per batch that suit a back end and so many tokens to read."""
+    if backend.at_once == 1:
+        return backend.budget
+    return min(backend.budget, max(LEAST_TOKENS, tokens // (BATCHES_PER_THREAD * backend.at_once)))
 
 
 def collate(rows: Sequence[Encoded], pad_id: int, config: object) -> dict[str, torch.Tensor]:

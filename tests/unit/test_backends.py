@@ -170,7 +170,7 @@ def test_a_converted_model_is_kept_where_it_may_be(tmp_path: Path, name: str, ca
 class Rounded:
     """Torch with an error in every logit."""
 
-    budget, at_once, name, error = 512, 2, "rounded", 0.1
+    budget, at_once, tile, name, error = 512, 2, 1, "rounded", 0.1
 
     def __init__(self, exact: TorchBackend, shift: float) -> None:
         self.exact, self.shift = exact, shift

@@ -39,3 +39,49 @@ def test_batches_order_and_duplicates_do_not_change_logits(tmp_path: Path, archi
     assert spread > 1e-5, "the rows must differ, or the test says nothing"
     np.testing.assert_allclose(together, alone, atol=spread / 100)
     np.testing.assert_allclose(reordered, alone[shuffled], atol=spread / 100)
+
+
+class Wide:
+    """Torch in batches whose lengths are multiples, several at a time; notes their shapes."""
+
+    name, error = "wide", 0.0
+
+    def __init__(self, exact: TorchBackend, budget: int, at_once: int, tile: int) -> None:
+        self.exact, self.budget, self.at_once, self.tile = exact, budget, at_once, tile
+        self.shapes: list[tuple[int, int]] = []
+
+    def run(self, batch: dict[str, np.ndarray]) -> np.ndarray:
+        self.shapes.append(batch["input_ids"].shape)
+        return self.exact.run(batch)
+
+
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
+def test_padding_to_a_multiple_changes_no_logit(tmp_path: Path, architecture: str) -> None:
+    loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
+    rows = loaded.encoder.encode(["q"] * 40, ["no " * n for n in range(40)], ["Größe 東京"] * 40)
+    pad, exact = loaded.tokenizer.pad_token_id, TorchBackend(loaded.model)
+    wide = Wide(exact, budget=512, at_once=2, tile=16)
+    expected = logits(exact, rows, pad)
+    np.testing.assert_allclose(logits(wide, rows, pad), expected, atol=np.ptp(expected) / 100)
+    assert {length % 16 for _, length in wide.shapes} == {0}
+    # The table of positions ends with the longest row, and the last tile with it.
+    [full] = loaded.encoder.encode(["q"], ["no " * 500], ["Paris"])
+    assert len(full.ids) == 128
+    logits(wide, [full], pad)
+    assert wide.shapes[-1] == (1, 128)
+
+
+@pytest.mark.parametrize(
+    ("rows", "at_once", "batches"),
+    # One batch at a time is as large as it may be; of two at a time each thread gets several while there is much to do.
+    [(10, 1, 1), (200, 1, 3), (10, 2, 1), (50, 2, 5), (200, 2, 17), (1000, 2, 17)],
+)
+def test_threads_that_share_the_work_end_together(tmp_path: Path, rows: int, at_once: int, batches: int) -> None:
+    loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model"))
+    encoded = loaded.encoder.encode(
+        ["q"] * rows, [f"{n:04} makes forty-one tokens of the rest of the row" for n in range(rows)], ["P"] * rows
+    )
+    backend = Wide(TorchBackend(loaded.model), budget=4096, at_once=at_once, tile=1)
+    logits(backend, encoded, loaded.tokenizer.pad_token_id)
+    assert sum(count for count, _ in backend.shapes) == rows
+    assert len(backend.shapes) == batches

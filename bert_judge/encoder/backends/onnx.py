@@ -44,6 +44,8 @@ class OnnxBackend:
         precision: what it computes in.
     """
 
+    tile = 1
+
     def __init__(self, path: Path, precision: str) -> None:
         threads = torch.get_num_threads()
         alone = precision == "int8"

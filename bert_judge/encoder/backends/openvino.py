@@ -24,8 +24,9 @@ import torch
 from openvino import opset13 as ops
 from openvino.frontend import FrontEndManager
 from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
-from transformers import PreTrainedModel
+from transformers import PretrainedConfig, PreTrainedModel
 
+from bert_judge.encoder import hardware
 from bert_judge.encoder.backends.protocol import Batch, takes
 from bert_judge.encoder.backends.traced import Logits, example, fingerprint
 from bert_judge.errors import InputError
@@ -37,8 +38,11 @@ VERSION = 2
 FILE = "model.xml"
 # Of a logit (measured: docs/log.md).
 ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
-# Batches run on a thread of their own each, so they are smaller than torch's (measured: docs/log.md).
-BUDGET = 512
+# Batches run on a thread of their own each, so they are smaller than torch's, unless products are next to nothing beside the rest
+# (measured: docs/log.md).
+BUDGET, TILES_BUDGET = 512, 2048
+# Rows of a tile of AMX.
+TILE = 16
 HINTS = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
 
 
@@ -47,12 +51,12 @@ class OpenvinoBackend:
 
     Args:
         converted: the model.
-        names: of its inputs.
+        config: of the model.
         precision: number format of its products.
         group: in int8, numbers of a token that share a scale; 0: none is rounded.
     """
 
-    def __init__(self, converted: openvino.Model, names: tuple[str, ...], precision: str, group: int = 0) -> None:
+    def __init__(self, converted: openvino.Model, config: PretrainedConfig, precision: str, group: int = 0) -> None:
         threads = torch.get_num_threads()
         settings = {
             "INFERENCE_NUM_THREADS": threads,
@@ -61,9 +65,12 @@ class OpenvinoBackend:
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": group,
         }
         self.compiled = openvino.Core().compile_model(converted, "CPU", settings)
-        self.names = names
+        self.names = takes(config)
         self.at_once = threads
-        self.budget = 0 if group else BUDGET
+        tiles = precision == "bfloat16" and hardware.has_tiles()
+        self.budget = 0 if group else TILES_BUDGET if tiles else BUDGET
+        # A batch may not become longer than the model's table of positions.
+        self.tile = TILE if tiles and getattr(config, "max_position_embeddings", TILE) % TILE == 0 else 1
         self.error = ERRORS[precision]
         self.name = f"openvino, cpu, {precision}"
         self._own = threading.local()
@@ -84,7 +91,7 @@ def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> Open
         group = math.gcd(model.config.hidden_size, model.config.intermediate_size)
     try:
         converted = _kept(model, precision, folder) if folder is not None else _made(model, precision)
-        return OpenvinoBackend(converted, takes(model.config), precision, group)
+        return OpenvinoBackend(converted, model.config, precision, group)
     except (RuntimeError, TypeError, ValueError) as error:
         kind, why = model.config.model_type, " ".join(str(error).split())[:200]
         raise InputError(f"backend openvino: a {kind} model cannot be run in {precision} ({why}); choose backend torch") from error

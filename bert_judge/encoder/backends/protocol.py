@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -21,6 +22,7 @@ class Backend(Protocol):
         budget: tokens per batch that suit it, padding included. 0: every row alone, because rounding to 8 bits would make a
             row's logits depend on its company.
         at_once: batches that it runs at the same time, each on a thread of its own.
+        tile: lengths of batches that suit it are multiples of so many tokens.
         error: of a logit, against float32, that rounding seldom exceeds; 0 where it is too small to speak of.
     """
 
@@ -28,15 +30,16 @@ class Backend(Protocol):
     error: float
     budget: int
     at_once: int
+    tile: int
 
     def run(self, batch: Batch) -> np.ndarray:
-        """Logits of shape (rows, 2) for arrays `INPUTS` of shape (rows, longest row), int64."""
+        """Logits of shape (rows, 2) for arrays `INPUTS` of shape (rows, tokens), int64."""
         ...
 
 
-def padded(rows: Sequence[Encoded], pad_id: int) -> Batch:
-    """Arrays of shape (rows, longest row); padding stands on the right and has mask 0."""
-    shape = (len(rows), max(len(row.ids) for row in rows))
+def padded(rows: Sequence[Encoded], pad_id: int, tile: int = 1) -> Batch:
+    """Arrays of shape (rows, longest row up to a multiple of `tile`); padding stands on the right and has mask 0."""
+    shape = (len(rows), math.ceil(max(len(row.ids) for row in rows) / tile) * tile)
     ids, mask, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for i, row in enumerate(rows):
         length = len(row.ids)

@@ -22,7 +22,7 @@ class TorchBackend:
         dtype: number format of the matrix products.
     """
 
-    at_once, error = 1, 0.0
+    at_once, tile, error = 1, 1, 0.0
 
     def __init__(self, model: PreTrainedModel, dtype: torch.dtype = torch.float32) -> None:
         self.model, self.dtype = model, dtype
