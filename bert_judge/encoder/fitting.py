@@ -23,6 +23,7 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainingArgu
 
 from bert_judge import stopping
 from bert_judge.config import Training
+from bert_judge.encoder.attention import quick_to_learn
 from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import Encoded
 from bert_judge.encoder.hardware import best_device, best_dtype
@@ -106,7 +107,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    with stopping.sigterm_waits():
+    with stopping.sigterm_waits(), quick_to_learn(model):
         result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
         if trainer.state.global_step < trainer.state.max_steps:
             stopping.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")

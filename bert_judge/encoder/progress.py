@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from typing import Any
 
@@ -69,8 +70,17 @@ class SaveBeforeTheEnd(TrainerCallback):
 class StopIfDiverged(TrainerCallback):
     """Ends a training whose weights are no longer numbers; the hours that it has left would not bring them back."""
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any) -> None:
-        _refuse_divergence(given["model"], args, state)
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, Any] | None = None,
+        **given: Any,
+    ) -> None:
+        # Weights that are no numbers have no gradient that is one, and to look at all of them takes as long as some layers.
+        if not math.isfinite((logs or {}).get("grad_norm", math.nan)):
+            _refuse_divergence(given["model"], args, state)
 
     def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any) -> None:
         _refuse_divergence(given["model"], args, state)

@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from peft import LoraConfig, get_peft_model
 from torch.utils.data import Dataset
-from transformers import PrinterCallback, Trainer
+from transformers import PreTrainedModel, PrinterCallback, Trainer
 
 from bert_judge import stopping
 from bert_judge.config import Tuning
+from bert_judge.encoder.attention import quick_to_learn
 from bert_judge.encoder.fitting import arguments, batch_order, last_checkpoint
 from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.encoder.progress import SaveBeforeTheEnd, Speed, StopIfDiverged
@@ -96,7 +97,8 @@ def _trained(trainer: Trainer, work_folder: Path) -> float:
     """
     with trainer.args.main_process_first():
         checkpoint = last_checkpoint(work_folder)
-    result = trainer.train(resume_from_checkpoint=checkpoint)
+    with quick_to_learn(cast(PreTrainedModel, trainer.model)):
+        result = trainer.train(resume_from_checkpoint=checkpoint)
     if trainer.state.global_step < trainer.state.max_steps:
         stopping.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
     return result.training_loss

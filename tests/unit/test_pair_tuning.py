@@ -161,7 +161,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A judge that learnt to say "9 1" and a word, whatever it reads. Tests must not change it."""
     pairs = Pairs(tmp_path_factory.mktemp("learnt"))
     pairs.write([{"question": f"Wie {n}?", "answer_a": f"a{n}", "label": "A", "reason": "Größe"} for n in range(10)])
-    return pairs.tune(epochs=20)
+    return pairs.tune(epochs=20, learning_rate=5e-3)
 
 
 def test_a_tuned_judge_says_what_it_learnt_in_either_place(learnt: Path) -> None:

@@ -21,6 +21,7 @@ from transformers import PrinterCallback, Trainer
 
 from bert_judge import stopping
 from bert_judge.config import BaselineTraining, Training
+from bert_judge.encoder.attention import quick_to_learn
 from bert_judge.encoder.batching import by_token_budget
 from bert_judge.encoder.checkpoint import window
 from bert_judge.encoder.encoding import Encoded
@@ -134,7 +135,7 @@ def _fit(
         callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    with stopping.sigterm_waits():
+    with stopping.sigterm_waits(), quick_to_learn(model):
         trainer.train(resume_from_checkpoint=last_checkpoint(work))
         state = trainer.state
         if state.global_step < state.max_steps:

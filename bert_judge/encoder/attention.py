@@ -1,0 +1,51 @@
+"""Attention of models that learn on a CPU: in float32, also where everything else is in bfloat16.
+
+There PyTorch goes back through attention three to five times as fast in float32 (measured: docs/log.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+FUSED = "sdpa"
+FUSED_IN_FLOAT32 = "sdpa_in_float32"
+
+
+@contextmanager
+def quick_to_learn(model: PreTrainedModel) -> Iterator[None]:
+    """Within it a model with fused attention, on a CPU, attends in float32; what it says differs by rounding only."""
+    # A model that was wrapped for low-rank training hands on what it does not have.
+    usual = model.config._attn_implementation == FUSED and next(model.parameters()).device.type == "cpu"
+    if not usual:
+        yield
+        return
+    model.set_attn_implementation(FUSED_IN_FLOAT32)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(FUSED)
+
+
+def _in_float32(module: torch.nn.Module, *tensors: torch.Tensor | None, **options: Any) -> tuple[torch.Tensor, None]:
+    """See `sdpa_attention_forward`."""
+    [query, *_] = tensors
+    assert query is not None
+    with torch.autocast(query.device.type, enabled=False):
+        exact = {name: _exact(value) for name, value in options.items()}
+        attended, nothing = sdpa_attention_forward(module, *map(_exact, tensors), **exact)
+    return attended.to(query.dtype), nothing
+
+
+def _exact(value: Any) -> Any:
+    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+AttentionInterface.register(FUSED_IN_FLOAT32, _in_float32)
+AttentionMaskInterface.register(FUSED_IN_FLOAT32, sdpa_mask)
