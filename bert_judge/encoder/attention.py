@@ -14,16 +14,17 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+from bert_judge.encoder import hardware
+
 FUSED = "sdpa"
 FUSED_IN_FLOAT32 = "sdpa_in_float32"
 
 
 @contextmanager
 def quick_to_learn(model: PreTrainedModel) -> Iterator[None]:
-    """Within it a model with fused attention, on a CPU, attends in float32; what it says differs by rounding only."""
-    # A model that was wrapped for low-rank training hands on what it does not have.
-    usual = model.config._attn_implementation == FUSED and next(model.parameters()).device.type == "cpu"
-    if not usual:
+    """Within it a model with fused attention attends in float32 where the best device is a CPU; what it says differs by rounding."""
+    # Not the model's own device: several processes give it to theirs as the training starts.
+    if model.config._attn_implementation != FUSED or hardware.best_device().type != "cpu":
         yield
         return
     model.set_attn_implementation(FUSED_IN_FLOAT32)

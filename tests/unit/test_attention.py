@@ -7,11 +7,16 @@ import tiny_models
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
-from bert_judge.encoder import checkpoint
+from bert_judge.encoder import checkpoint, hardware
 from bert_judge.encoder.attention import FUSED_IN_FLOAT32, quick_to_learn
 from bert_judge.encoder.inference import collate
 
 TEXTS = ["Paris", "no " * 30, "Größe 東京", ""]
+
+
+@pytest.fixture(autouse=True)
+def on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "best_device", lambda: torch.device("cpu"))
 
 
 def gradients(model: PreTrainedModel, inputs: dict[str, torch.Tensor], half: bool) -> torch.Tensor:
@@ -56,3 +61,10 @@ def test_a_training_that_fails_leaves_the_model_as_it_was(tmp_path: Path) -> Non
     with pytest.raises(ZeroDivisionError), quick_to_learn(model):
         raise ZeroDivisionError
     assert model.config._attn_implementation == "sdpa"
+
+
+def test_on_a_gpu_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "best_device", lambda: torch.device("cuda"))
+    model = checkpoint.load(tiny_models.encoder(tmp_path / "model")).model
+    with quick_to_learn(model):
+        assert model.config._attn_implementation == "sdpa"
