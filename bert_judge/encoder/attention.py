@@ -22,7 +22,7 @@ FUSED_IN_FLOAT32 = "sdpa_in_float32"
 
 @contextmanager
 def quick_to_learn(model: PreTrainedModel) -> Iterator[None]:
-    """Within it a model with fused attention attends in float32 where the best device is a CPU; what it says differs by rounding."""
+    """Within it a model with fused attention attends in float32 on a machine without GPU; what it says differs by rounding."""
     # Not the model's own device: several processes give it to theirs as the training starts.
     if model.config._attn_implementation != FUSED or hardware.best_device().type != "cpu":
         yield
