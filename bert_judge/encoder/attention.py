@@ -1,6 +1,6 @@
 """Attention of models that learn on a CPU: in float32, also where everything else is in bfloat16.
 
-There PyTorch goes back through attention three to five times as fast in float32 (measured: docs/log.md).
+There PyTorch goes back through attention faster in float32, several times where rows are short (measured: docs/log.md).
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _keep_gates_apart(model: openvino.Model) -> None:
     """Turn the weights behind every gate round, so that OpenVINO does not take a gated layer for one operation.
 
     In bfloat16 on AMX that operation divides by half of a stream's threads, which is 0 here, and kills the process
-    (https://github.com/openvinotoolkit/openvino/issues/28550).
+    (https://github.com/openvinotoolkit/openvino/issues/28550). A model kept for float32 is the one for bfloat16 too.
     """
     for product, weights in _products_with_weights(model):
         if _is_gated(product.input_value(0).get_node()):
