@@ -212,8 +212,7 @@ def test_a_bad_file_of_answers(imported: Workspace, tmp_path: Path, fault: str) 
     file.unlink() if content is None else file.write_bytes(content)
     result = run.run()
     assert result.code != 0
-    lines = {line for line in result.text.splitlines() if expected in line}
-    assert len(lines) == 1, result.text
+    assert len(result.told(expected)) == 1, result.text
     assert "Traceback" not in result.text
     assert run.contents() == before
 

@@ -30,8 +30,8 @@ def test_a_model_that_is_not_here_is_told_in_one_line(run: Workspace, monkeypatc
     before = run.contents()
     result = run.run("prepare")
     assert result.code != 0
-    told = [line for line in result.text.splitlines() if line.startswith("error: ")]
+    told = result.told("error: ")
     assert len(told) == 1, result.text
-    assert "nobody/nothing-here" in told[0]
+    assert "nobody/nothing-here" in told.pop()
     assert "Traceback" not in result.text
     assert run.contents() == before

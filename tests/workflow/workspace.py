@@ -42,6 +42,13 @@ class Result:
         """Messages of the jobs that ran or would run."""
         return set(MESSAGE.findall(self.text))
 
+    def told(self, start: str) -> set[str]:
+        """What it printed from `start` to the end of the line; jobs that say the same count once.
+
+        Whatever stands before it is left out: Snakemake ends its own lines in a second write, and a job's can come between.
+        """
+        return set(re.findall(re.escape(start) + ".*", self.text))
+
     @property
     def idle(self) -> bool:
         return self.code == 0 and NOTHING in self.text
