@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
@@ -128,7 +128,6 @@ TEXTS = st.text(max_size=40)
 
 
 # The first call is slow on a busy machine.
-@settings(deadline=None)
 @given(TEXTS, st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=4), st.booleans())
 def test_any_text_is_survived_and_no_attack_holds_a_reference_by_chance(
     question: str, references: list[str], others: list[str], choice: bool

@@ -160,7 +160,7 @@ def test_invalid_verdicts_go_on() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.booleans()), min_size=1, max_size=200))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_curve_holds_what_it_says(drawn: list[tuple[float, float, bool]]) -> None:
     first, second, right = (np.array(values) for values in zip(*drawn, strict=True))
     judges = {"a": verdicts(first), "b": verdicts(second)}

@@ -112,7 +112,7 @@ def test_a_parquet_file_keeps_its_types_and_metadata(tmp_path: Path) -> None:
     assert scored["reason"].to_pylist() == ["whole", "no reference"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=20))
 def test_rows_in_are_rows_out_whatever_they_say(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     folder = tmp_path_factory.mktemp("any")

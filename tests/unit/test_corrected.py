@@ -106,7 +106,7 @@ def test_repeated_answers_to_a_question_are_no_news():
     assert twice.high - twice.low > 0.95 * (once.high - once.low)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0, NAN]), st.integers(0, 5)), min_size=1, max_size=60))
 def test_intervals_stay_in_the_unit_interval_and_hold_the_estimate(rows):
     f, y, clusters = map(np.array, zip(*rows, strict=True))

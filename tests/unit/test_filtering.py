@@ -123,7 +123,7 @@ def test_equal_scores_are_parted_by_the_seed(tmp_path: Path) -> None:
 scores = st.lists(st.one_of(st.none(), st.sampled_from([0.0, 0.25, 0.5, 1.0])), min_size=2, max_size=30)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scores=scores, low=st.floats(1, 100), high=st.floats(1, 100), data=st.data())
 def test_a_larger_percentage_holds_the_smaller_one_and_the_order_of_rows_does_not_matter(
     tmp_path_factory: pytest.TempPathFactory, scores: list[float | None], low: float, high: float, data: st.DataObject

@@ -159,7 +159,7 @@ def test_a_single_vote_says_nothing_of_people() -> None:
     assert panel.enough(votes).tolist() == [False, False, True, False]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.sampled_from(tables.PREFERRED), min_size=2, max_size=5), min_size=1, max_size=8))
 def test_nobody_beats_the_others_majority(votes: list[list[str]]) -> None:
     """A judge that answers each panel's commonest vote agrees at least as far as the people do."""
@@ -168,7 +168,7 @@ def test_nobody_beats_the_others_majority(votes: list[list[str]]) -> None:
     assert found.judge.value >= found.people.value - 1e-9
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(*[st.sampled_from("ABt")] * 3), min_size=1, max_size=12))
 def test_swapping_the_answers_changes_nothing_but_the_place(told: list[tuple[str, str, str]]) -> None:
     other = str.maketrans("AB", "BA")

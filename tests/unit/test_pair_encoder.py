@@ -43,7 +43,7 @@ def judges(backbone: Path) -> dict[str, PairEncoderJudge]:
 
 @pytest.mark.parametrize("compare", ["mirrored", "apart"])
 @given(listed=st.lists(pairs, min_size=1, max_size=4))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_swap_mirrors_the_verdict_exactly(judges: dict[str, PairEncoderJudge], compare: str, listed: list[Pair]) -> None:
     one = judges[compare].compare(listed)
     other = judges[compare].compare([swapped(pair) for pair in listed])

@@ -38,7 +38,7 @@ def test_random_is_fair_and_seeded() -> None:
     assert 240 < first.count("A") < 360
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(RULES)), *[st.text(max_size=30)] * 3, st.lists(st.text(max_size=9), max_size=2))
 def test_a_swap_mirrors_the_verdict(rule: str, question: str, a: str, b: str, references: list[str]) -> None:
     pair = Pair(question, a, b, tuple(references))

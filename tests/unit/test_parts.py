@@ -48,7 +48,7 @@ def judged_in(folder: Path, count: int, spec: dict[str, Any] = SPEC) -> list[str
     return paths
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.integers(0, 40), count=st.integers(2, 6), batch=st.sampled_from([3, 16_384]))
 def test_joined_parts_are_the_table_of_one_job(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, rows: int, count: int, batch: int

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -49,7 +49,6 @@ def test_the_share_is_found_whatever_the_scores_took_for_granted(right: float, p
 
 
 @given(scores=SCORES, prior=SHARES, caution=st.floats(0.5, 100))
-@settings(deadline=None)
 def test_the_share_is_the_mean_of_the_scores_that_it_gives(scores: list[float], prior: float, caution: float) -> None:
     share = share_of_right(scores, prior, caution)
     assert 0 < share < 1

@@ -130,7 +130,7 @@ def test_a_label_out_of_range_is_refused(value: float) -> None:
         heads.classes_of("tone", np.array([2, value]), ORDINAL)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=40))
 def test_figures_are_those_of_scikit_learn_and_lie_in_their_intervals(rows: list[tuple[int, int, int]]) -> None:
     truth, told, groups = (np.array(column) for column in zip(*rows, strict=True))

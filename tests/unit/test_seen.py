@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.judges.seen import as_seen, blank, says_nothing, seen
@@ -64,7 +64,6 @@ def without_spaces(text: str) -> str:
     return text.replace(" ", "")
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.characters(codec="ascii", exclude_characters="\b"), max_size=80))
 def test_plain_text_without_comments_is_left_alone_but_for_spaces(text: str) -> None:
     if "<!--" not in text and "]:" not in text:
@@ -72,7 +71,6 @@ def test_plain_text_without_comments_is_left_alone_but_for_spaces(text: str) -> 
         assert seen(text) == text or any(character.isdigit() or character.isupper() for character in text)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_survived_and_gets_no_letter_more(text: str) -> None:
     assert len(without_spaces(seen(text))) <= len(without_spaces(text))

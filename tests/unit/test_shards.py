@@ -30,7 +30,7 @@ def keys_of(items: Sequence[int]) -> list[str]:
     return [shards.content_key("double", item) for item in items]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(items=st.lists(st.integers(0, 20)), shard_rows=st.integers(1, 7))
 def test_one_result_per_item_in_order_and_each_item_once(tmp_path_factory: Any, items: list[int], shard_rows: int) -> None:
     folder, seen = tmp_path_factory.mktemp("work"), []

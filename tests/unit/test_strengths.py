@@ -163,7 +163,7 @@ def test_lengths_that_are_all_alike_control_nothing() -> None:
     assert scaled([3, -3]).tolist() == pytest.approx([math.tanh(1), -math.tanh(1)])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"), st.sampled_from([0.0, 0.5, 1.0])), min_size=3, max_size=20)
 )
