@@ -52,7 +52,8 @@ def test_accuracy_counts_valid_verdicts_and_bounds_the_rest(files, tmp_path):
 
 def test_rows_come_in_reading_order_whatever_the_order_of_the_files(files, tmp_path):
     first = run(files, tmp_path)["standings"]
-    for order in itertools.permutations(files):
+    # Four of the 24 orders: each file comes first once.
+    for order in list(itertools.permutations(files))[::7]:
         pd.testing.assert_frame_equal(first, run(order, tmp_path)["standings"])
     strict = first[(first["task"] == "maths") & (first["judge"] == "strict")]
     assert strict["model"].tolist() == ["bob", "ada"]
