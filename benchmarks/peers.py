@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import timing
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
@@ -121,14 +121,12 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
     Returns:
         Way → run, for the automatic choice and, where the CPU sums 8-bit products, for int8; operations.
     """
-    config = EuroBertConfig(num_labels=2)
     device = best_device()
-    model = AutoModelForSequenceClassification.from_config(config).to(device).eval()
+    model, rows = eurobert(lengths)
+    config = model.config
     per_token = 2 * sum(p.numel() for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name)
     attention = 4 * config.num_hidden_layers * config.hidden_size
     operations = sum(per_token * n + attention * n * n for n in lengths)
-    # No two rows are equal, or they would be read once.
-    rows = [Encoded((100 + i, *range(1000, 999 + n)), (0,) * n, False) for i, n in enumerate(lengths)]
     choices = [choose("auto", "auto", device, model.num_parameters())]
     if device.type == "cpu" and has_int8() and installed(FAST):
         choices.append(choose(FAST, "int8", device, model.num_parameters()))
@@ -137,3 +135,12 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
         for choice in dict.fromkeys(choices)
     ]
     return {backend.name: lambda backend=backend: inference.logits(backend, rows, 0) for backend in made}, float(operations)
+
+
+def eurobert(lengths: Sequence[int]) -> tuple[PreTrainedModel, list[Encoded]]:
+    """A model of EuroBERT-210m's shape with random weights, on the best device, and rows of these lengths.
+
+    No two rows are equal, or they would be read once.
+    """
+    model = AutoModelForSequenceClassification.from_config(EuroBertConfig(num_labels=2)).to(best_device()).eval()
+    return model, [Encoded((100 + i, *range(1000, 999 + n)), (0,) * n, False) for i, n in enumerate(lengths)]

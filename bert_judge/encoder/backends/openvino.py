@@ -40,7 +40,7 @@ FILE = "model.xml"
 ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
 # Batches run on a thread of their own each, so they are smaller than torch's, unless products are next to nothing beside the rest
 # (measured: docs/log.md).
-BUDGET, TILES_BUDGET = 512, 2048
+BUDGET, TILES_BUDGET = 512, 1024
 # Rows of a tile of AMX.
 TILE = 16
 HINTS = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
