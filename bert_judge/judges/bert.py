@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import torch
 
 from bert_judge.config import BertJudge, Input, Training
 from bert_judge.encoder import calibration
@@ -19,7 +20,8 @@ from bert_judge.encoder.on_disk import CARD, located
 from bert_judge.encoder.references import closest
 from bert_judge.errors import InputError
 from bert_judge.judges.early_exit import learn_reach, reach
-from bert_judge.judges.features import feature_table, is_cut
+from bert_judge.judges.feature_pool import FeaturePool
+from bert_judge.judges.features import is_cut
 from bert_judge.judges.head import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.metric import AsMetric
 from bert_judge.judges.protocol import Label, Row, decided
@@ -119,6 +121,7 @@ class BERTJudge(AsMetric):
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
+        self.features = FeaturePool(cores=torch.get_num_threads())
         try:
             reach(self.checkpoint.card.reach)
         except (ValueError, TypeError) as error:
@@ -347,7 +350,7 @@ class BERTJudge(AsMetric):
 
     def _features(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         shown = questions if self.checkpoint.card.input.question else [""] * len(questions)
-        return feature_table(shown, references, candidates)
+        return self.features.table(shown, references, candidates)
 
 
 def _closest(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:

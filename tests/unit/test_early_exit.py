@@ -12,6 +12,7 @@ from bert_judge import plan
 from bert_judge.config import Training
 from bert_judge.errors import InputError
 from bert_judge.exporters import hub_folder
+from bert_judge.judges import feature_pool
 from bert_judge.judges.bert import UNREAD, BERTJudge
 from bert_judge.judges.early_exit import BEYOND, LEAST_ROWS, learn_reach, reach
 from bert_judge.judges.protocol import Row
@@ -139,6 +140,16 @@ def test_a_verdict_does_not_depend_on_other_rows(folder: Path) -> None:
     alone = [judge.predict(*([column[i]] for column in texts))[0] for i in range(12)]
     np.testing.assert_allclose(judge.predict(*texts), alone, atol=1e-6)
     assert judge.predict([], [], []).shape == (0,)
+
+
+def test_features_of_a_long_table_come_from_several_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = rows(120)[:3]
+    alone = BERTJudge(folder).predict(*columns)
+    monkeypatch.setattr(feature_pool, "ROWS_ALONE", 0)
+    monkeypatch.setattr(feature_pool, "LEAST_ROWS", 0)
+    judge = BERTJudge(folder)
+    judge.features.processes = 2
+    np.testing.assert_array_equal(judge.predict(*columns), alone)
 
 
 @pytest.mark.parametrize("early_exit", [True, False])

@@ -1,0 +1,48 @@
+"""What several processes bring to a judge whose lexical features are most of its work.
+
+    BERT_JUDGE_DATA=… python benchmarks/feature_processes.py --judge results/judges/bert [--rows 6000] [--rounds 3]
+
+Rows a second on real answers of ten files: features alone, and the whole judge, by one process and by as many as this one has
+threads (`bert_judge.judges.feature_pool`). The ways take turns; each one's best round counts, so that none pays for the start.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import timing
+import torch
+
+from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.feature_pool import FeaturePool
+from bert_judge.judges.seen import as_seen
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judge", type=Path, required=True, help="folder of a trained judge")
+    parser.add_argument("--rows", type=int, default=6000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    rows = timing.mixed(options.rows)
+    columns = rows.questions, *as_seen(rows.questions, rows.references, rows.candidates)
+    ways = {}
+    for count in (1, torch.get_num_threads()):
+        judge, pool = BERTJudge(options.judge), FeaturePool(count)
+        judge.features = pool
+        ways[f"features, {count} process(es)"] = lambda pool=pool: pool.table(*columns)
+        ways[f"the judge, features by {count}"] = lambda judge=judge: judge.predict(
+            rows.questions, rows.references, rows.candidates
+        )
+    print(f"{timing.machine()}\njudge: {options.judge}; {len(rows.labels)} rows of {len(timing.FILES)} files\n", flush=True)
+    times, found = timing.alternate(ways, options.rounds)
+    for alone, together in zip(list(ways)[:2], list(ways)[2:], strict=True):
+        np.testing.assert_array_equal(np.asarray(found[alone]), np.asarray(found[together]))
+    lines = [[way, f"{len(rows.labels) / times[way].wall:.0f}"] for way in sorted(ways)]
+    print(timing.table(("way", "rows/s"), lines))
+
+
+if __name__ == "__main__":
+    main()
