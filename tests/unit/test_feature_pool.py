@@ -17,7 +17,7 @@ ANSWERS = ["Paris", "", "東京 and Größe", "no " * 3_000, "It is Paris, not L
 # No guard around what it does, as in a notebook or in a script of Snakemake's.
 SCRIPT = """
 from bert_judge.judges import feature_pool
-feature_pool.ROWS_ALONE = feature_pool.LEAST_ROWS = 0
+feature_pool.ROWS_ALONE, feature_pool.LEAST_ROWS = 0, 1
 print("begun")
 table = feature_pool.FeaturePool(2).table(["Capital?"] * 40, [["Paris"]] * 40, ["Paris", "Rome"] * 20)
 print(table.shape[0], "rows")
@@ -33,7 +33,7 @@ def rows(count: int) -> tuple[list[str], list[list[str]], list[str]]:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes are worth it from the first row on."""
     monkeypatch.setattr(feature_pool, "ROWS_ALONE", 0)
-    monkeypatch.setattr(feature_pool, "LEAST_ROWS", 0)
+    monkeypatch.setattr(feature_pool, "LEAST_ROWS", 1)
 
 
 @pytest.fixture
@@ -73,12 +73,12 @@ def test_one_core_needs_no_other_process(eager: None, alone: None) -> None:
 
 def test_many_small_tables_come_to_a_long_one(monkeypatch: pytest.MonkeyPatch, alone: None) -> None:
     monkeypatch.setattr(feature_pool, "ROWS_ALONE", 100)
-    monkeypatch.setattr(feature_pool, "LEAST_ROWS", 40)
     pool = FeaturePool(2)
-    for count in (50, 50, 30):
+    few = 2 * feature_pool.LEAST_ROWS - 1
+    for count in (50, 50, few):
         pool.table(*rows(count))
     with pytest.raises(AssertionError, match="another process"):
-        pool.table(*rows(50))
+        pool.table(*rows(few + 1))
 
 
 def test_no_machine_is_filled_with_processes() -> None:
