@@ -14,11 +14,12 @@ import numpy as np
 
 from bert_judge.judges.features import feature_table
 
-# A process costs half a second and a tenth of a gigabyte, which the first rows would not give back.
-ROWS_ALONE = 4_096
+# A process costs half a second and a tenth of a gigabyte, which the first rows would not give back; nor would few rows now and
+# then, between which the processes leave.
+ROWS_ALONE, LEAST_ROWS = 4_096, 256
 MOST_PROCESSES = 8
-# Rows differ in length, so each process gets several parts, one after the other; small ones cost more to send than to compute.
-PARTS_EACH, LEAST_ROWS = 4, 32
+# Rows differ in length, so each process gets several parts, one after the other.
+PARTS_EACH = 4
 SECONDS_IDLE = 30
 
 
@@ -36,12 +37,11 @@ class FeaturePool:
     def table(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         """As `features.feature_table`."""
         self._seen += len(candidates)
-        count = min(self.processes * PARTS_EACH, len(candidates) // LEAST_ROWS)
-        if self.processes == 1 or self._seen <= ROWS_ALONE or count < 2:
+        if self.processes == 1 or self._seen <= ROWS_ALONE or len(candidates) < LEAST_ROWS:
             return feature_table(questions, references, candidates)
         # A column of a data frame is not divided by place.
         columns = list(questions), list(references), list(candidates)
-        ends = np.linspace(0, len(candidates), count + 1).astype(int).tolist()
+        ends = np.linspace(0, len(candidates), self.processes * PARTS_EACH + 1).astype(int).tolist()
         parts = [[column[start:end] for column in columns] for start, end in itertools.pairwise(ends)]
         with joblib.parallel_config("loky", n_jobs=self.processes, inner_max_num_threads=1, idle_worker_timeout=SECONDS_IDLE):
             tables = joblib.Parallel(batch_size=1, pre_dispatch="all")(joblib.delayed(feature_table)(*part) for part in parts)

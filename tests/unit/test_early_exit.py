@@ -146,6 +146,7 @@ def test_features_of_a_long_table_come_from_several_processes(folder: Path, monk
     columns = rows(120)[:3]
     alone = BERTJudge(folder).predict(*columns)
     monkeypatch.setattr(feature_pool, "ROWS_ALONE", 0)
+    monkeypatch.setattr(feature_pool, "LEAST_ROWS", 1)
     judge = BERTJudge(folder)
     judge.features.processes = 2
     np.testing.assert_array_equal(judge.predict(*columns), alone)

@@ -73,12 +73,12 @@ def test_one_core_needs_no_other_process(eager: None, alone: None) -> None:
 
 def test_many_small_tables_come_to_a_long_one(monkeypatch: pytest.MonkeyPatch, alone: None) -> None:
     monkeypatch.setattr(feature_pool, "ROWS_ALONE", 100)
+    monkeypatch.setattr(feature_pool, "LEAST_ROWS", 40)
     pool = FeaturePool(2)
-    few = 2 * feature_pool.LEAST_ROWS - 1
-    for count in (50, 50, few):
+    for count in (50, 50, 39):
         pool.table(*rows(count))
     with pytest.raises(AssertionError, match="another process"):
-        pool.table(*rows(few + 1))
+        pool.table(*rows(40))
 
 
 def test_no_machine_is_filled_with_processes() -> None:
