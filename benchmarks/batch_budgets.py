@@ -18,23 +18,17 @@ import peers
 import timing
 from transformers import PreTrainedModel
 
-from bert_judge.encoder import backends, checkpoint, inference
+from bert_judge.encoder import checkpoint, inference
 from bert_judge.encoder.backends.choice import choose
-from bert_judge.encoder.backends.protocol import Backend
-from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.hardware import best_device, best_dtype
+from bert_judge.encoder.hardware import best_device
 
 CPU_BUDGETS, CUDA_BUDGETS = (256, 512, 1024, 1536, 2048, 4096), (8192, 16384, 32768, 65536, 131072)
 
 
-def backend_of(model: PreTrainedModel) -> Backend:
-    choice = choose("auto", "auto", best_device(), model.num_parameters())
-    return TorchBackend(model, best_dtype(best_device())) if choice.backend == "torch" else backends.convert(choice, model)
-
-
-def rates(name: str, backend: Backend, rows: Sequence[Encoded], budgets: Sequence[int], rounds: int) -> list[str]:
+def rates(name: str, model: PreTrainedModel, rows: Sequence[Encoded], budgets: Sequence[int], rounds: int) -> list[str]:
     """A line of the table: thousands of tokens a second with each budget."""
+    backend = peers.backend_of(choose("auto", "auto", best_device(), model.num_parameters()), model)
     ways = {f"{name}, {budget} tokens": partial(inference.logits, backend, rows, 0, budget) for budget in budgets}
     times, _ = timing.alternate(ways, rounds)
     tokens = sum(len(row.ids) for row in rows)
@@ -55,8 +49,8 @@ def main() -> None:
     print(f"{timing.machine()}\n{len(rows)} and {len(others)} rows, thousands of tokens a second\n", flush=True)
     judge.model.to(best_device())  # type: ignore[arg-type]
     lines = [
-        rates("the judge's encoder", backend_of(judge.model), rows, budgets, options.rounds),
-        rates("EuroBERT-210m's shape", backend_of(shape), others, budgets, options.rounds),
+        rates("the judge's encoder", judge.model, rows, budgets, options.rounds),
+        rates("EuroBERT-210m's shape", shape, others, budgets, options.rounds),
     ]
     print(timing.table(("tokens a batch", *map(str, budgets)), lines))
 

@@ -26,6 +26,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=6000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    if torch.get_num_threads() == 1:
+        parser.error("this process has one thread, so there is nothing to compare; set OMP_NUM_THREADS")
     rows = timing.mixed(options.rows)
     columns = rows.questions, *as_seen(rows.questions, rows.references, rows.candidates)
     ways = {}

@@ -12,7 +12,6 @@ helps here is worth a training.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -28,12 +27,11 @@ from bert_judge import tables
 from bert_judge.config import AdaptedJudge
 from bert_judge.config import files as config_files
 from bert_judge.judges import head
-from bert_judge.judges.features import feature_table
+from bert_judge.judges.feature_pool import FeaturePool
 from bert_judge.judges.prior_shift import moved, share_of_right
 from bert_judge.judges.seen import as_seen
 
 RULE = "rouge_l_recall_lenient"
-CHUNK = 500
 CAUTION = AdaptedJudge.model_fields["caution"].default
 
 
@@ -56,11 +54,12 @@ def main() -> int:
     human_agreement.snakemake(options.cores, [human_agreement.CONFIG], [trained_on, *needed])
     rows = tables.read(trained_on, tables.DATASET)
     origin = rows["task"].map({task: entry["from"] for task, entry in run["tasks"]["imported"].items()})
-    known, lines = features(rows, options.cores), []
+    pool, lines = FeaturePool(options.cores), []
+    known = features(rows, pool)
     everything = head.fit_trees(known, rows["label"], rows["weight"], options.seed)
     for source in sources:
         test = answers(run, source, options.rows, options.seed)
-        right, shown = (test["verdict"] == "correct").to_numpy(), features(test, options.cores)
+        right, shown = (test["verdict"] == "correct").to_numpy(), features(test, pool)
         kept = (origin != source).to_numpy()
         trees = head.fit_trees(known[kept], rows.loc[kept, "label"], rows.loc[kept, "weight"], options.seed)
         unseen, seen = (head.tree_logits(grown, shown) for grown in (trees, everything))
@@ -71,16 +70,10 @@ def main() -> int:
     return 0
 
 
-def features(rows: pd.DataFrame, cores: int) -> np.ndarray:
+def features(rows: pd.DataFrame, pool: FeaturePool) -> np.ndarray:
     """Those of rows with questions, references and candidates: shape (rows, features)."""
-    parts = [rows.iloc[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
-    with multiprocessing.Pool(cores) as pool:
-        return np.concatenate(pool.map(_features, parts))
-
-
-def _features(rows: pd.DataFrame) -> np.ndarray:
     questions = rows["question"].tolist()
-    return feature_table(questions, *as_seen(questions, rows["references"].tolist(), rows["candidate"].tolist()))
+    return pool.table(questions, *as_seen(questions, rows["references"].tolist(), rows["candidate"].tolist()))
 
 
 def answers(run: Mapping[str, Any], source: str, most: int, seed: int) -> pd.DataFrame:

@@ -14,7 +14,8 @@ from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
 from bert_judge.encoder import backends, inference
-from bert_judge.encoder.backends.choice import FAST, choose, installed
+from bert_judge.encoder.backends.choice import FAST, Choice, choose, installed
+from bert_judge.encoder.backends.protocol import Backend
 from bert_judge.encoder.backends.pytorch import TorchBackend
 from bert_judge.encoder.batching import by_token_budget
 from bert_judge.encoder.encoding import Encoded
@@ -130,11 +131,14 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
     choices = [choose("auto", "auto", device, model.num_parameters())]
     if device.type == "cpu" and has_int8() and installed(FAST):
         choices.append(choose(FAST, "int8", device, model.num_parameters()))
-    made = [
-        TorchBackend(model, getattr(torch, choice.precision)) if choice.backend == "torch" else backends.convert(choice, model)
-        for choice in dict.fromkeys(choices)
-    ]
+    made = [backend_of(choice, model) for choice in dict.fromkeys(choices)]
     return {backend.name: lambda backend=backend: inference.logits(backend, rows, 0) for backend in made}, float(operations)
+
+
+def backend_of(choice: Choice, model: PreTrainedModel) -> Backend:
+    if choice.backend == "torch":
+        return TorchBackend(model, getattr(torch, choice.precision))
+    return backends.convert(choice, model)
 
 
 def eurobert(lengths: Sequence[int]) -> tuple[PreTrainedModel, list[Encoded]]:
