@@ -2,7 +2,7 @@
 
     python benchmarks/attention_learning.py [--rows 16] [--heads 12] [--width 32] [--rounds 5]
 
-What `bert_judge.encoder.attention` rests on. Random numbers, no padding; queries, keys and values come in bfloat16 and gradients
+What `bert_judge.judges.bert.attention` rests on. Random numbers, no padding; queries, keys and values come in bfloat16 and gradients
 leave in it, so that the way in float32 pays for its conversions. The ways take turns; each one's best round counts.
 
 `ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16` in front of it keeps a CPU with AMX from using it.

@@ -17,7 +17,7 @@ import pandas as pd
 from coverage import estimates, show
 
 from bert_judge.evaluation import standings
-from bert_judge.evaluation.grid import MODEL
+from bert_judge.evaluation.matrix import MODEL
 
 
 def answers(paths: list[Path], judge: str, gold: str) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
     BERT_JUDGE_DATA=… python benchmarks/batch_budgets.py --judge results/judges/bert [--rows 1500] [--large-rows 240] [--rounds 3]
 
-Needs the extra `bench`. What back ends run with when nothing is asked for (`budget` in `bert_judge.encoder.backends`) rests on it.
+Needs the extra `bench`. What back ends run with when nothing is asked for (`budget` in `bert_judge.judges.bert.backends`) rests on it.
 Tokens a second of encoded rows of mixed lengths, the model's padding left out, by the automatic choice of back end and format: a
 judge's encoder, and one of EuroBERT-210m's shape with random weights. Budgets take turns; each one's best round counts.
 """
@@ -18,10 +18,10 @@ import peers
 import timing
 from transformers import PreTrainedModel
 
-from bert_judge.encoder import checkpoint, inference
-from bert_judge.encoder.backends.choice import choose
-from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.hardware import best_device
+from bert_judge.judges.bert import checkpoint, inference
+from bert_judge.judges.bert.backends.choice import choose
+from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.runtime.hardware import best_device
 
 CPU_BUDGETS, CUDA_BUDGETS = (256, 512, 1024, 1536, 2048, 4096), (8192, 16384, 32768, 65536, 131072)
 

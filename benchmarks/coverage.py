@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bert_judge.evaluation import corrected
+from bert_judge.evaluation import ppi
 from bert_judge.evaluation.audit import draw
 from bert_judge.evaluation.statistics import Interval
 
@@ -115,11 +115,11 @@ def estimates(frame: pd.DataFrame, labels: int, random: np.random.Generator) -> 
     clusters, model = frame["question"].to_numpy(), frame["model"].to_numpy()
     truth, other = audited(frame, labels, random), audited(frame, labels, random, by_score=False)
     strata = draw.strata(model, frame["score"], ~np.isnan(truth))
-    predicted = corrected.predictions(frame["score"], model)
+    predicted = ppi.predictions(frame["score"], model)
     return {
-        "people": corrected.prediction_powered(predicted, other, clusters, model, power=0.0),
-        "ppi": corrected.prediction_powered(predicted, truth, clusters, strata),
-        "rogan_gladen": corrected.rogan_gladen(frame["called"], truth, clusters, strata),
+        "people": ppi.prediction_powered(predicted, other, clusters, model, power=0.0),
+        "ppi": ppi.prediction_powered(predicted, truth, clusters, strata),
+        "rogan_gladen": ppi.rogan_gladen(frame["called"], truth, clusters, strata),
     }
 
 

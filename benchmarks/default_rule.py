@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from bert_judge.judges.protocol import Row
-from bert_judge.scoring.score_file import judged
-from bert_judge.scoring.which_judge import DEFAULT_RULE, RULES, choose
+from bert_judge.labels.score_file.judge_loading import DEFAULT_RULE, RULES, choose
+from bert_judge.labels.score_file.score_file import judged
 
 
 def main() -> None:

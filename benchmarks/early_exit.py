@@ -19,9 +19,9 @@ import pandas as pd
 import timing
 
 from bert_judge.config import files as config_files
-from bert_judge.encoder import metrics
 from bert_judge.evaluation.statistics import paired_difference
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert import metrics
+from bert_judge.judges.bert.judge import BERTJudge
 
 HEADER = ("file", "answers", "read", "verdicts flipped", "all read: agrees", "early exit: agrees", "difference", "AUROC", "ECE")
 

@@ -3,7 +3,7 @@
     BERT_JUDGE_DATA=… python benchmarks/feature_processes.py --judge results/judges/bert [--rows 6000] [--rounds 3]
 
 Rows a second on real answers of ten files: features alone, and the whole judge, by one process and by as many as this one has
-threads (`bert_judge.judges.feature_pool`). The ways take turns; each one's best round counts, so that none pays for the start.
+threads (`bert_judge.judges.bert.feature_pool`). The ways take turns; each one's best round counts, so that none pays for the start.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import timing
 import torch
 
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.judges.feature_pool import FeaturePool
-from bert_judge.judges.seen import as_seen
+from bert_judge.judges.bert.feature_pool import FeaturePool
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.visible_text import as_seen
 
 
 def main() -> None:

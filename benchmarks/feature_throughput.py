@@ -21,9 +21,9 @@ import timing
 import torch
 from transformers import AutoModel, AutoTokenizer
 
+from bert_judge.assets.prepare import local_folder
 from bert_judge.config import BASIC_POOLINGS, ProbeJudge
-from bert_judge.prepare import local_folder
-from bert_judge.probes.extraction import BATCH_TOKENS, Reader
+from bert_judge.judges.probe.extraction import BATCH_TOKENS, Reader
 
 SPEC: dict[str, Any] = {
     "prompt": ProbeJudge.model_fields["prompt"].default,

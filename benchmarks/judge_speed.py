@@ -30,11 +30,11 @@ import timing
 import torch
 from timing import Rows, Time
 
+from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import Training
-from bert_judge.encoder import checkpoint
-from bert_judge.encoder.hardware import best_device, best_dtype, matmul_rate
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.prepare import load_manifest, prepare
+from bert_judge.judges.bert import checkpoint
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.runtime.hardware import best_device, best_dtype, matmul_rate
 
 EXACT, LOOP = "this judge, encoder alone, float32", "transformers, batches of 1"
 RIVAL = "CrossEncoder"

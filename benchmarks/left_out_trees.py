@@ -26,10 +26,10 @@ from sklearn.metrics import roc_auc_score
 from bert_judge import tables
 from bert_judge.config import AdaptedJudge
 from bert_judge.config import files as config_files
-from bert_judge.judges import head
-from bert_judge.judges.feature_pool import FeaturePool
-from bert_judge.judges.prior_shift import moved, share_of_right
-from bert_judge.judges.seen import as_seen
+from bert_judge.judges.bert import stacker
+from bert_judge.judges.bert.feature_pool import FeaturePool
+from bert_judge.judges.prior_shift.estimate import moved, share_of_right
+from bert_judge.judges.visible_text import as_seen
 
 RULE = "rouge_l_recall_lenient"
 CAUTION = AdaptedJudge.model_fields["caution"].default
@@ -56,13 +56,13 @@ def main() -> int:
     origin = rows["task"].map({task: entry["from"] for task, entry in run["tasks"]["imported"].items()})
     pool, lines = FeaturePool(options.cores), []
     known = features(rows, pool)
-    everything = head.fit_trees(known, rows["label"], rows["weight"], options.seed)
+    everything = stacker.fit_trees(known, rows["label"], rows["weight"], options.seed)
     for source in sources:
         test = answers(run, source, options.rows, options.seed)
         right, shown = (test["verdict"] == "correct").to_numpy(), features(test, pool)
         kept = (origin != source).to_numpy()
-        trees = head.fit_trees(known[kept], rows.loc[kept, "label"], rows.loc[kept, "weight"], options.seed)
-        unseen, seen = (head.tree_logits(grown, shown) for grown in (trees, everything))
+        trees = stacker.fit_trees(known[kept], rows.loc[kept, "label"], rows.loc[kept, "weight"], options.seed)
+        unseen, seen = (stacker.tree_logits(grown, shown) for grown in (trees, everything))
         ruled = (test["ruled"] == "correct").to_numpy()
         lines.append(line(source, right, ruled, (unseen, share_right(rows[kept])), (seen, share_right(rows))))
         print(f"==> {source}", file=sys.stderr, flush=True)

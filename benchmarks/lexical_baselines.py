@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from bert_judge.judges.lexical import LexicalJudge
+from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Label, Row
 
 WORDS: dict[str, dict[str, Any]] = {

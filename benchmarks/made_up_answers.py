@@ -16,10 +16,10 @@ from pathlib import Path
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.judges.lexical import LexicalJudge
+from bert_judge.datasets.augmentation import KINDS, augment
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Judge, Row
-from bert_judge.training.augmentation import KINDS, augment
 
 RULES = {
     "contains": {"metric": "contains"},

@@ -13,13 +13,13 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
-from bert_judge.encoder import backends, inference
-from bert_judge.encoder.backends.choice import FAST, Choice, choose, installed
-from bert_judge.encoder.backends.protocol import Backend
-from bert_judge.encoder.backends.pytorch import TorchBackend
-from bert_judge.encoder.batching import by_token_budget
-from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.hardware import best_device, has_int8
+from bert_judge.judges.bert import backends, inference
+from bert_judge.judges.bert.backends.choice import FAST, Choice, choose, installed
+from bert_judge.judges.bert.backends.protocol import Backend
+from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert.batching import by_token_budget
+from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.runtime.hardware import best_device, has_int8
 
 try:
     from sentence_transformers import CrossEncoder

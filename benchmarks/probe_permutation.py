@@ -18,11 +18,11 @@ import pandas as pd
 from timing import table
 
 from bert_judge import tables
-from bert_judge.probes import heads
-from bert_judge.probes.metrics import measured
-from bert_judge.training.probe.fitting import Aspect, fit
-from bert_judge.training.probe.labels import questions, values_of
-from bert_judge.training.probe.train import TrainingStates
+from bert_judge.judges.probe import heads
+from bert_judge.judges.probe.metrics import measured
+from bert_judge.judges.probe.training.fitting import Aspect, fit
+from bert_judge.judges.probe.training.labels import questions, values_of
+from bert_judge.judges.probe.training.train import TrainingStates
 
 
 def main() -> None:

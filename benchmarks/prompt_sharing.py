@@ -21,13 +21,13 @@ import numpy as np
 import pandas as pd
 from timing import Time, table
 
+from bert_judge.assets.prepare import local_folder
+from bert_judge.judges.probe.extraction import Pooled, Reader
+from bert_judge.judges.probe.metrics import difference, measured
+from bert_judge.judges.probe.training.fitting import Aspect, fit
+from bert_judge.judges.probe.training.labels import Known, both_parts, known
+from bert_judge.judges.probe.training.selection import Place
 from bert_judge.plan.probes import filled
-from bert_judge.prepare import local_folder
-from bert_judge.probes.extraction import Pooled, Reader
-from bert_judge.probes.metrics import difference, measured
-from bert_judge.training.probe.fitting import Aspect, fit
-from bert_judge.training.probe.labels import Known, both_parts, known
-from bert_judge.training.probe.selection import Place
 
 SHARED, OWN = "one for all", "one each"
 

@@ -22,9 +22,9 @@ import peers
 import timing
 
 from bert_judge.config import files as config_files
-from bert_judge.encoder.hardware import best_device, best_dtype
 from bert_judge.evaluation.statistics import paired_difference, proportion
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.runtime.hardware import best_device, best_dtype
 
 
 def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:

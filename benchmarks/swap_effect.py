@@ -25,8 +25,9 @@ from typing import Any
 import pairwise_agreement as common
 import pandas as pd
 
-from bert_judge import draws, tables
+from bert_judge import tables
 from bert_judge.config import files as config_files
+from bert_judge.runtime import keyed_random
 
 FILE = "nq_open_human.parquet"
 TRAINED = "even", "leaning"
@@ -109,7 +110,7 @@ def write_pairs(answers: Path, folder: Path, first: dict[str, float]) -> None:
         for good, bad in itertools.product(right, wrong):
             rows.append({"question": question, "reference": list(group["references"].iloc[0]), "good": good, "bad": bad})
     found = pd.DataFrame(rows)
-    point = pd.Series([draws.fraction("place", *row) for row in found[["question", "good", "bad"]].itertuples(index=False)])
+    point = pd.Series([keyed_random.fraction("place", *row) for row in found[["question", "good", "bad"]].itertuples(index=False)])
     for name, share in first.items():
         ahead = point < share
         made = found[["question", "reference"]].assign(

@@ -21,28 +21,28 @@ import timing
 import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
+from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import Training
-from bert_judge.encoder import checkpoint, fitting
-from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.hardware import best_device, best_dtype
-from bert_judge.encoder.inference import collate
-from bert_judge.prepare import load_manifest, prepare
+from bert_judge.judges.bert import checkpoint, trainer
+from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.inference import collate
+from bert_judge.runtime.hardware import best_device, best_dtype
 
 # Default rows, and the steps that are not timed.
 CPU_ROWS, CUDA_ROWS, FIRST_STEPS = 320, 8_000, 20
 
 
-def ours(backbone: Path, examples: fitting.Examples, settings: Training, folder: Path) -> Callable[[], Mapping[str, float]]:
+def ours(backbone: Path, examples: trainer.Examples, settings: Training, folder: Path) -> Callable[[], Mapping[str, float]]:
     """`fitting.fit`, from the beginning each time."""
 
     def run() -> Mapping[str, float]:
         with tempfile.TemporaryDirectory(dir=folder) as work:
-            return fitting.fit(checkpoint.load(backbone), examples, settings, work)
+            return trainer.fit(checkpoint.load(backbone), examples, settings, work)
 
     return run
 
 
-def plain(backbone: Path, examples: fitting.Examples, settings: Training, folder: Path) -> Callable[[], object]:
+def plain(backbone: Path, examples: trainer.Examples, settings: Training, folder: Path) -> Callable[[], object]:
     """The Trainer with padded batches of random rows."""
     device = best_device()
 
@@ -67,17 +67,17 @@ def plain(backbone: Path, examples: fitting.Examples, settings: Training, folder
             return {**collate(rows, pad_id, loaded.model.config), "labels": torch.tensor([round(label) for label in labels])}
 
         data: Any = list(zip(examples.rows, examples.labels, strict=True))
-        trainer = Trainer(model=loaded.model, args=arguments, train_dataset=data, data_collator=padded)
-        trainer.remove_callback(PrinterCallback)
-        return trainer.train()
+        hf_trainer = Trainer(model=loaded.model, args=arguments, train_dataset=data, data_collator=padded)
+        hf_trainer.remove_callback(PrinterCallback)
+        return hf_trainer.train()
 
     return run
 
 
-def first_steps(backbone: Path, examples: fitting.Examples, settings: Training, folder: Path) -> None:
+def first_steps(backbone: Path, examples: trainer.Examples, settings: Training, folder: Path) -> None:
     """What starts a GPU's libraries: a few steps either way."""
     few = FIRST_STEPS * settings.batch_size
-    part = fitting.Examples(examples.rows[:few], examples.labels[:few], examples.weights[:few])
+    part = trainer.Examples(examples.rows[:few], examples.labels[:few], examples.weights[:few])
     for way in (ours, plain):
         way(backbone, part, settings, folder)()
 
@@ -100,7 +100,7 @@ def main() -> None:
         backbone = load_manifest(folder / "backbone.json").path
         rows = timing.mixed(options.rows)
         encoded = checkpoint.load(backbone).encoder.encode(rows.questions, rows.candidates, rows.references)
-        examples = fitting.Examples(encoded, rows.labels, [1.0] * len(encoded))
+        examples = trainer.Examples(encoded, rows.labels, [1.0] * len(encoded))
         settings = Training(epochs=1, batch_size=options.batch_size)
         print(f"{timing.machine()}\n{options.backbone}, {len(encoded)} rows, {options.batch_size} a step\n", flush=True)
         if cuda:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert.judge import BERTJudge
 
 
 def main(folder: str) -> None:

@@ -9,7 +9,7 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.solver import generate
 
-from bert_judge.loops.inspect_scorer import bert_judge
+from bert_judge.integrations.inspect_scorer import bert_judge
 
 
 @task

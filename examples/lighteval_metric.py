@@ -11,7 +11,7 @@ from typing import Any
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc
 
-from bert_judge.loops.lighteval_metric import bert_judge
+from bert_judge.integrations.lighteval_metric import bert_judge
 
 
 def asked(line: dict[str, Any], task_name: str = "") -> Doc:

@@ -10,7 +10,7 @@ import sys
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from bert_judge.loops.reward import JudgeReward
+from bert_judge.integrations.reward import JudgeReward
 
 
 def main(model: str, judge: str | None = None, folder: str = "results/grpo") -> float:

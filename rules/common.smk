@@ -10,8 +10,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bert_judge import batches, parts, plan, selections, tables, targets, tasks
-from bert_judge.errors import ConfigError
+from bert_judge import plan, tables, tasks
+from bert_judge.labels import table_shards
+from bert_judge.plan import batches, selections, targets
+from bert_judge.runtime.errors import ConfigError
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json"]
 STANDINGS = "results/standings.parquet"
@@ -333,7 +335,7 @@ def parts_in(judge, model, task):
     """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
     table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
     wanted = getattr(PLAN.config.judges[judge], "parts", 1)
-    return parts.listed(f"results/parts/{judge}/{model}/{task}", table, wanted)
+    return table_shards.listed(f"results/parts/{judge}/{model}/{task}", table, wanted)
 
 
 def parts_of(wildcards):

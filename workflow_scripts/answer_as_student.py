@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from bert_judge import gpus
-from bert_judge.candidates import generate_candidates
-from bert_judge.generators.factory import make_generator
-from bert_judge.logs import job_log
-from bert_judge.prepare import load_manifest
-from bert_judge.shards import store_folder
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.stage import generate_candidates
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import store_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)

@@ -2,10 +2,10 @@
 
 import json
 
-from bert_judge import gpus
-from bert_judge.logs import job_log
-from bert_judge.preferences import compare_pairs
-from bert_judge.shards import work_folder
+from bert_judge.labels.preferences import compare_pairs
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)

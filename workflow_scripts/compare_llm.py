@@ -2,11 +2,11 @@
 
 import json
 
-from bert_judge import gpus
 from bert_judge.judges.pairwise.llm import PairLLMJudge
-from bert_judge.logs import job_log
-from bert_judge.preferences import compare_pairs
-from bert_judge.shards import store_folder, work_folder
+from bert_judge.labels.preferences import compare_pairs
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import store_folder, work_folder
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

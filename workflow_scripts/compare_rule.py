@@ -3,9 +3,9 @@
 import json
 
 from bert_judge.judges.pairwise.rules import PairRuleJudge
-from bert_judge.logs import job_log
-from bert_judge.preferences import compare_pairs
-from bert_judge.shards import work_folder
+from bert_judge.labels.preferences import compare_pairs
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bert_judge.evaluation.audit.table import build_corrected
-from bert_judge.logs import job_log
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     build_corrected(

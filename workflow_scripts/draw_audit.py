@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from bert_judge.logs import job_log
 from bert_judge.report.audit_sheet import write_sheet
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     write_sheet(

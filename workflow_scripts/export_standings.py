@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from bert_judge.logs import job_log
 from bert_judge.report.exports import write_exports
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     made = snakemake.output

@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from bert_judge.batches import Batch
-from bert_judge.candidates import fill_store, with_run_time
-from bert_judge.generators.factory import make_generator
-from bert_judge.logs import job_log
-from bert_judge.prepare import load_manifest
-from bert_judge.shards import store_folder
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.stage import fill_store, with_run_time
+from bert_judge.plan.batches import Batch
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import store_folder
 
 with job_log(snakemake.log[0]):
     model, parts = snakemake.wildcards.model, json.loads(snakemake.params.spec)

@@ -2,11 +2,11 @@
 
 import json
 
-from bert_judge.batches import Batch
-from bert_judge.judges.rubric import prompted_judge
-from bert_judge.labels import fill_store
-from bert_judge.logs import job_log
-from bert_judge.shards import store_folder
+from bert_judge.judges.llm.rubric import prompted_judge
+from bert_judge.labels.stage import fill_store
+from bert_judge.plan.batches import Batch
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import store_folder
 
 with job_log(snakemake.log[0]):
     parts = json.loads(snakemake.params.spec)

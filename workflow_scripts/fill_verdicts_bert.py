@@ -2,15 +2,15 @@
 
 import json
 
-from bert_judge import gpus
-from bert_judge.batches import Batch
-from bert_judge.labels import fill_store
-from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.labels.stage import fill_store
+from bert_judge.plan.batches import Batch
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
-    from bert_judge.judges.bert import BERTJudge
+    from bert_judge.judges.bert.judge import BERTJudge
 
     parts = json.loads(snakemake.params.spec)
     # One judge and one model: what the parts differ in is the task.

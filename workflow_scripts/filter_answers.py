@@ -2,7 +2,7 @@
 
 import json
 
-from bert_judge.logs import job_log
+from bert_judge.runtime.logs import job_log
 from bert_judge.students.filtering import build_filtered
 
 with job_log(snakemake.log[0]):

@@ -2,8 +2,8 @@
 
 import json
 
-from bert_judge.logs import job_log
-from bert_judge.training.fit_cascade import fit_cascade
+from bert_judge.judges.cascade.fit_stage import fit_cascade
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

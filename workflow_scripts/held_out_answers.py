@@ -1,7 +1,7 @@
 """The validation rows of a dataset as answers that judges can label."""
 
-from bert_judge.cascades import held_out_answers
-from bert_judge.logs import job_log
+from bert_judge.judges.cascade.stage import held_out_answers
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     held_out_answers(snakemake.input[0], snakemake.output[0])

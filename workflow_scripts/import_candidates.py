@@ -2,8 +2,8 @@
 
 import json
 
-from bert_judge.candidates import import_candidates
-from bert_judge.logs import job_log
+from bert_judge.candidates.stage import import_candidates
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     import_candidates(json.loads(snakemake.params.spec), snakemake.input.table, snakemake.input.source, snakemake.output[0])

@@ -2,8 +2,8 @@
 
 import json
 
-from bert_judge.logs import job_log
-from bert_judge.pairs import import_pairs
+from bert_judge.evaluation.pairs.pair_tables import import_pairs
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     import_pairs(json.loads(snakemake.params.spec), snakemake.input.source, snakemake.output[0])

@@ -2,8 +2,8 @@
 
 import json
 
-from bert_judge.adaptation import label_adapted
-from bert_judge.logs import job_log
+from bert_judge.judges.prior_shift.stage import label_adapted
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     validation = snakemake.input.validation or None

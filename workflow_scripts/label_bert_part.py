@@ -2,14 +2,14 @@
 
 import json
 
-from bert_judge import gpus
-from bert_judge.logs import job_log
-from bert_judge.parts import label_part
-from bert_judge.shards import work_folder
+from bert_judge.labels.table_shards import label_part
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
-    from bert_judge.judges.bert import BERTJudge
+    from bert_judge.judges.bert.judge import BERTJudge
 
     spec = json.loads(snakemake.params.spec)
     output = snakemake.output[0]

@@ -2,8 +2,8 @@
 
 import json
 
-from bert_judge.cascades import label_cascade
-from bert_judge.logs import job_log
+from bert_judge.judges.cascade.stage import label_cascade
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

@@ -2,9 +2,9 @@
 
 import json
 
-from bert_judge.judges.lexical import LexicalJudge
-from bert_judge.labels import label_table
-from bert_judge.logs import job_log
+from bert_judge.judges.lexical.judge import LexicalJudge
+from bert_judge.labels.stage import label_table
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

@@ -2,11 +2,11 @@
 
 import json
 
-from bert_judge import gpus
-from bert_judge.judges.rubric import prompted_judge
-from bert_judge.labels import label_table
-from bert_judge.logs import job_log
-from bert_judge.shards import store_folder
+from bert_judge.judges.llm.rubric import prompted_judge
+from bert_judge.labels.stage import label_table
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import store_folder
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

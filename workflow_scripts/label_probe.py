@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from bert_judge.judges.probe import Probe, Stored
-from bert_judge.labels import label_table
-from bert_judge.logs import job_log
+from bert_judge.judges.probe.judge import Probe, Stored
+from bert_judge.labels.stage import label_table
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

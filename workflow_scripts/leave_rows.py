@@ -1,7 +1,7 @@
 """The answers that the judges of a cascade leave to the next."""
 
-from bert_judge.cascades import leave_rows
-from bert_judge.logs import job_log
+from bert_judge.judges.cascade.stage import leave_rows
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     labels = list(zip(snakemake.params.judges, snakemake.input.labels, strict=True))

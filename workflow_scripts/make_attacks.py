@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bert_judge.evaluation.attacks.suite import write_attacks
-from bert_judge.logs import job_log
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     write_attacks(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bert_judge.evaluation.attacks.rates import build_rates
-from bert_judge.logs import job_log
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

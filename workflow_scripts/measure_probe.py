@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from bert_judge.logs import job_log
-from bert_judge.training.probe.measure import measure_probe
+from bert_judge.judges.probe.training.measure import measure_probe
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     measure_probe(

@@ -2,8 +2,8 @@
 
 import json
 
-from bert_judge.logs import job_log
-from bert_judge.training.dataset import build_dataset
+from bert_judge.datasets.merge import build_dataset
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     build_dataset(

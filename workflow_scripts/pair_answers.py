@@ -2,8 +2,8 @@
 
 import json
 
-from bert_judge.logs import job_log
-from bert_judge.pairs import build_pairs
+from bert_judge.evaluation.pairs.pair_tables import build_pairs
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     gold = [list(snakemake.input.gold_one), list(snakemake.input.gold_other)]

@@ -2,9 +2,9 @@
 
 import json
 
-from bert_judge.logs import job_log
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0], offline=False):
-    from bert_judge.prepare import prepare
+    from bert_judge.assets.prepare import prepare
 
     prepare(json.loads(snakemake.params.spec), snakemake.output[0])

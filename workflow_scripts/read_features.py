@@ -2,15 +2,15 @@
 
 import json
 
-from bert_judge import gpus
-from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
-    from bert_judge.prepare import load_manifest
-    from bert_judge.probes.extraction import Reader
-    from bert_judge.probes.features import feature_table
+    from bert_judge.assets.prepare import load_manifest
+    from bert_judge.judges.probe.extraction import Reader
+    from bert_judge.judges.probe.features import feature_table
 
     spec, output = json.loads(snakemake.params.spec), snakemake.output[0]
     manifest = load_manifest(snakemake.input.manifest)

@@ -2,10 +2,10 @@
 
 import json
 
-from bert_judge.candidates import generate_candidates
-from bert_judge.generators.simulated import SimulatedGenerator
-from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.candidates.generators.simulated import SimulatedGenerator
+from bert_judge.candidates.stage import generate_candidates
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

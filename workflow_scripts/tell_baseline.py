@@ -2,14 +2,14 @@
 
 import json
 
-from bert_judge import gpus
 from bert_judge.config import BaselineTraining
-from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
-    from bert_judge.training.probe.tell import tell_test_part
+    from bert_judge.judges.probe.training.predict import tell_test_part
 
     spec = json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("baseline_training", {})

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from bert_judge import gpus
-from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
-    from bert_judge.training.train import train_judge
+    from bert_judge.judges.bert.train import train_judge
 
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("training", {})

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from bert_judge.logs import job_log
-from bert_judge.prepare import load_manifest
-from bert_judge.training.probe.train import train_probe
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.judges.probe.training.train import train_probe
+from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)

@@ -3,15 +3,15 @@
 import json
 from pathlib import Path
 
-from bert_judge import gpus
 from bert_judge.config import Tuning
-from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
+    from bert_judge.candidates.finetuning import launch
     from bert_judge.students.train import train_student
-    from bert_judge.tuning import launching
 
     folder, spec = Path(snakemake.output.manifest).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["models"][spec["recipe"]].get("training", {})
@@ -23,4 +23,4 @@ with job_log(snakemake.log[0]):
         "work_folder": work_folder(folder),
         "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
     }
-    launching.run(train_student, asked, settings.get("accelerate"))
+    launch.run(train_student, asked, settings.get("accelerate"))

@@ -3,15 +3,15 @@
 import json
 from pathlib import Path
 
-from bert_judge import gpus
 from bert_judge.config import Tuning
-from bert_judge.logs import job_log
-from bert_judge.shards import work_folder
+from bert_judge.runtime import gpus
+from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check(snakemake.resources)
-    from bert_judge.training.pair_tuning import tune_pair_judge
-    from bert_judge.tuning import launching
+    from bert_judge.candidates.finetuning import launch
+    from bert_judge.judges.pairwise.tune import tune_pair_judge
 
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("tuning", {})
@@ -23,4 +23,4 @@ with job_log(snakemake.log[0]):
         "work_folder": work_folder(folder),
         "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
     }
-    launching.run(tune_pair_judge, asked, settings.get("accelerate"))
+    launch.run(tune_pair_judge, asked, settings.get("accelerate"))

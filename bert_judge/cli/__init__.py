@@ -13,9 +13,9 @@ import typer
 from typer.core import TyperGroup
 
 from bert_judge import __version__
-from bert_judge.cli import exchange, making
+from bert_judge.cli import file_commands, pipeline_commands
 from bert_judge.cli.serve import serve as serve_command
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 
 class _Group(TyperGroup):
@@ -40,14 +40,14 @@ app = typer.Typer(
 )
 
 
-app.command()(exchange.score)
-app.command()(exchange.predict)
-app.command("import")(exchange.import_)
-app.command()(exchange.export)
-app.command()(exchange.push)
-app.command()(making.generate)
-app.command()(making.label)
-app.command()(making.train)
+app.command()(file_commands.score)
+app.command()(file_commands.predict)
+app.command("import")(file_commands.import_)
+app.command()(file_commands.export)
+app.command()(file_commands.push)
+app.command()(pipeline_commands.generate)
+app.command()(pipeline_commands.label)
+app.command()(pipeline_commands.train)
 app.command("serve")(serve_command)
 
 tasks_app = typer.Typer(cls=_Group, help="The tasks that a configuration may name.", no_args_is_help=True)

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bert_judge import plan, shards, tables
+from bert_judge import plan, tables
 from bert_judge.cli.terminal import console
 from bert_judge.config import (
     AdaptedJudge,
@@ -24,11 +24,12 @@ from bert_judge.config import (
     SimulatedJudge,
 )
 from bert_judge.config import files as config_files
-from bert_judge.errors import InputError
 from bert_judge.evaluation.attacks.runner import Tables, try_judge
 from bert_judge.judges.protocol import Judge
 from bert_judge.plan import ATTACKS, Plan
 from bert_judge.plan.specs import READING
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
 
 SHOWN = 160
 HEADINGS = {"attack": "Attacks: called correct, in %", "harmless": "Harmless variations: called incorrect, in %"}
@@ -69,7 +70,7 @@ def _table(task: str) -> Path:
 def _opened(judge: str, task: str, files: Sequence[Path]) -> Iterator[tuple[Judge, dict[str, Any]]]:
     """The judge with what `Plan.labels_spec` says of it."""
     if Path(judge, "judge.json").is_file():
-        from bert_judge.judges.bert import BERTJudge
+        from bert_judge.judges.bert.judge import BERTJudge
 
         folder = Path(judge)
         name = folder.resolve().name
@@ -95,7 +96,7 @@ def _opened(judge: str, task: str, files: Sequence[Path]) -> Iterator[tuple[Judg
 
 
 def _converted(name: str) -> Path:
-    return shards.work_folder(f"results/encoders/{name}")
+    return resume.work_folder(f"results/encoders/{name}")
 
 
 @contextmanager
@@ -109,22 +110,22 @@ def _of_configuration(made: Plan, raw: dict[str, Any], spec: dict[str, Any]) -> 
     manifest = Path(f"results/prepared/judge-{name}.json")
     match entry:
         case BertJudge():
-            from bert_judge.judges.bert import BERTJudge
+            from bert_judge.judges.bert.judge import BERTJudge
 
             checkpoint = Path(f"results/judges/{name}/judge.json") if entry.dataset else manifest
             yield BERTJudge.from_run(_there(checkpoint), spec["settings"], name, _converted(name))
         case LLMJudge():
-            from bert_judge.judges.rubric import prompted_judge
+            from bert_judge.judges.llm.rubric import prompted_judge
 
-            store = shards.store_folder(f"verdicts/{name}/{ATTACKS}")
+            store = resume.store_folder(f"verdicts/{name}/{ATTACKS}")
             local = _there(manifest) if f"judge-{name}" in made.assets else None
             yield prompted_judge(spec, local, store, raw["judges"][name])
         case ProbeJudge():
-            from bert_judge.judges.probe import Probe
+            from bert_judge.judges.probe.judge import Probe
 
             yield Probe(_there(Path(f"results/judges/{name}/probe.json")).parent, entry.threshold)
         case LexicalJudge():
-            from bert_judge.judges.lexical import LexicalJudge as Lexical
+            from bert_judge.judges.lexical.judge import LexicalJudge as Lexical
 
             with Lexical(spec["settings"]) as lexical:
                 yield lexical

@@ -11,14 +11,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_judge import plan, shards
-from bert_judge.candidates import asked, stored, with_run_time
+from bert_judge import plan
+from bert_judge.candidates.generators import openai_format
+from bert_judge.candidates.generators.openai_format import MalformedError
+from bert_judge.candidates.generators.protocol import Request
+from bert_judge.candidates.stage import asked, stored, with_run_time
 from bert_judge.config import OpenAIModel
 from bert_judge.config import files as config_files
-from bert_judge.errors import InputError
-from bert_judge.generators import openai_format
-from bert_judge.generators.openai_format import MalformedError
-from bert_judge.generators.protocol import Request
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def requests(files: Sequence[Path], model: str, task: str, root: Path = Path("re
         InputError: the configuration has faults, the model is none of a server, or the task's table is not there.
     """
     found = _open(files, model, task, root)
-    for key in shards.missing(found.store, found.requests):
+    for key in resume.missing(found.store, found.requests):
         call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
         yield json.dumps(call | {"body": openai_format.body(found.settings, found.requests[key])}, ensure_ascii=False)
 
@@ -69,8 +70,8 @@ def responses(files: Sequence[Path], model: str, task: str, source: Path, root: 
             answers[key] = stored(openai_format.completion(body, found.settings["reasoning_end"]))
         except MalformedError:
             failed += 1
-    shards.save(found.store, answers)
-    missing = len(shards.missing(found.store, found.requests))
+    resume.save(found.store, answers)
+    missing = len(resume.missing(found.store, found.requests))
     others = f", {unknown} of other requests" if unknown else ""
     return f"{len(answers)} answers of {model} to {task}, {failed} failed{others}; {missing} of {len(found.requests)} are missing"
 
@@ -89,7 +90,7 @@ def _open(files: Sequence[Path], model: str, task: str, root: Path) -> _Open:
     spec = made.candidates_spec(model, task)
     found = asked(spec, table, {})
     settings = with_run_time(spec["settings"], raw["models"][model])
-    return _Open(settings, shards.store_folder(model, root), dict(zip(found.keys, found.requests, strict=True)))
+    return _Open(settings, resume.store_folder(model, root), dict(zip(found.keys, found.requests, strict=True)))
 
 
 def _lines(source: Path) -> Iterator[tuple[str, Any]]:

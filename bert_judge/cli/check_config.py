@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bert_judge import plan
 from bert_judge.config import files as config_files
-from bert_judge.errors import ConfigError
+from bert_judge.runtime.errors import ConfigError
 
 
 def check(files: Sequence[Path], data: Path | None = None) -> str:

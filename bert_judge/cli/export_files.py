@@ -11,9 +11,9 @@ import typer
 
 from bert_judge import tables
 from bert_judge.cli.import_files import answers_of
-from bert_judge.errors import InputError
-from bert_judge.exporters import every_eval_ever, inspect_scores, label_requests, lm_eval, model_cards, results, text_tables
-from bert_judge.exporters.results import Result
+from bert_judge.report.exporters import every_eval_ever, inspect_scores, label_requests, lm_eval, model_cards, results, text_tables
+from bert_judge.report.exporters.results import Result
+from bert_judge.runtime.errors import InputError
 
 # Forms that are one file: of all accuracies, or of all rows. The others are a file per model in a folder.
 LINES = ("inspect", "openai_batch", "every_eval_ever_instances")

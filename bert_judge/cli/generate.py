@@ -12,13 +12,14 @@ import pyarrow.parquet as pq
 import typer
 import yaml
 
-from bert_judge import shards, tables
+from bert_judge import tables
 from bert_judge.cli import import_files
 from bert_judge.cli.label import model_block
 from bert_judge.cli.train import found_columns
-from bert_judge.errors import InputError
-from bert_judge.logs import job_log
-from bert_judge.scoring.score_file import work_folder
+from bert_judge.labels.score_file.score_file import work_folder
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import job_log
 
 NEEDED = ("question", "references")
 BACKENDS = ("hf", "vllm")
@@ -65,8 +66,8 @@ def generate(request: Request) -> None:
     if request.backend not in BACKENDS:
         raise InputError(f"--backend {request.backend}: there is no such; there are: {', '.join(BACKENDS)}; or name a --server")
     columns = found_columns(request.file, request.columns, NEEDED)
-    from bert_judge.plan.names import word_of
-    from bert_judge.small_runs import configurations
+    from bert_judge.cli.quickstart import configurations
+    from bert_judge.plan.resolved_config import word_of
 
     name = word_of(request.model)
     block = {**model_block(request.model, request.server, request.backend), **request.block}
@@ -77,7 +78,7 @@ def generate(request: Request) -> None:
     _check_output(request)
     typer.echo("; ".join(f"{part}: {column!r}" for part, column in columns.items()), err=True)
     with job_log(None, offline=False):
-        from bert_judge.small_runs.generate import generate as generate_it
+        from bert_judge.cli.quickstart.generate import generate as generate_it
 
         work = work_folder(request.output)
         made = pq.read_table(generate_it(raw, name, work)).to_pylist()
@@ -87,7 +88,7 @@ def generate(request: Request) -> None:
     failed = sum(row["status"] == "error" for row in rows)
     if not failed:
         # Else the next call finds what is there, and asks for the rest.
-        shards.clear(work)
+        resume.clear(work)
     again = f"; {failed} failed, see the column failure; repeat with --force to ask for these again" if failed else ""
     typer.echo(f"{request.output}: {len(rows):,} answers of {name}{again}")
 

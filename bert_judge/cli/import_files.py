@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import typer
 
 from bert_judge import tables
-from bert_judge.errors import InputError
-from bert_judge.importers import column_names, frameworks
-from bert_judge.importers.answers import Answer, of_columns
-from bert_judge.importers.beside import Beside
-from bert_judge.importers.frameworks import NAMES, Found
-from bert_judge.importers.streams import open_rows
+from bert_judge.candidates.importers import column_names, frameworks
+from bert_judge.candidates.importers.answers import Answer, of_columns
+from bert_judge.candidates.importers.companion_files import Beside
+from bert_judge.candidates.importers.frameworks import NAMES, Found
+from bert_judge.candidates.importers.streams import open_rows
+from bert_judge.runtime.errors import InputError
 
 ROWS = "rows"
 CHUNK_ROWS = 1024

@@ -12,9 +12,9 @@ import pyarrow as pa
 import typer
 
 from bert_judge import tables
+from bert_judge.candidates.importers import companion_files, frameworks, judgelm_pairs, values
 from bert_judge.cli.import_files import CHUNK_ROWS, Request, check, writer
-from bert_judge.errors import InputError
-from bert_judge.importers import beside, frameworks, judgelm_pairs, values
+from bert_judge.runtime.errors import InputError
 
 SCHEMA = pa.schema([(name, pa.list_(pa.string()) if name == "reference" else pa.string()) for name in judgelm_pairs.COLUMNS])
 
@@ -44,7 +44,7 @@ def import_pairs(request: Request) -> None:
 def _rows(path: Path, request: Request, unreadable: Counter[str]) -> Iterator[dict[str, Any]]:
     if (format := request.format or frameworks.detect(path)) != "judgelm":
         raise InputError(f"{path}: is no file of JudgeLM; a file with two answers in a row is read as it is, see `pairs`")
-    references = beside.by_id(request.references) if request.references else {}
+    references = companion_files.by_id(request.references) if request.references else {}
     read = judgelm_pairs.Reader(path, references)
     for _, record in frameworks.records(path, format):
         try:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.cli.score import Request, score
-from bert_judge.errors import InputError
-from bert_judge.logs import quiet_libraries
-from bert_judge.scoring import which_judge
-from bert_judge.scoring.which_judge import Chosen
+from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import quiet_libraries
 
 # Before the names of the new columns: `train` knows its labels by it.
 PREFIX = "label_"
@@ -51,12 +51,12 @@ def label(file: Path, output: Path | None, teacher: Teacher, columns: Mapping[st
 def _chosen(teacher: Teacher) -> Chosen:
     quiet_libraries()
     if teacher.judge is not None:
-        [chosen] = which_judge.choose([teacher.judge])
+        [chosen] = judge_loading.choose([teacher.judge])
         return chosen
-    from bert_judge.scoring import configured
+    from bert_judge.labels.score_file import from_config
 
     block = {"kind": "llm", "model": model_block(teacher.model or "", teacher.server, "hf"), "reasoning": teacher.reasoning}
-    return Chosen(NAME, *configured.of_block(block, NAME, None, which_judge.JUDGES.parent))
+    return Chosen(NAME, *from_config.of_block(block, NAME, None, judge_loading.JUDGES.parent))
 
 
 def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from bert_judge.errors import InputError
-from bert_judge.logs import quiet_libraries
-from bert_judge.scoring.which_judge import JUDGES
+from bert_judge.labels.score_file.judge_loading import JUDGES
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import quiet_libraries
 
 
 def push(judge: str, output: Path | None = None, to: str | None = None, private: bool = False, attacks: Path | None = None) -> None:
@@ -31,7 +31,7 @@ def push(judge: str, output: Path | None = None, to: str | None = None, private:
     folder = output or Path("results/hub") / source.resolve().name
     quiet_libraries()
     # Only now: it loads torch.
-    from bert_judge.exporters import attack_table, hub_folder
+    from bert_judge.report.exporters import attack_table, hub_folder
 
     name, table = source.resolve().name, attacks or _rates_of_run(source)
     rates = None if table is None else attack_table.of_judge(table, name)
@@ -55,7 +55,7 @@ def _upload(folder: Path, to: str, private: bool) -> str:
     import huggingface_hub
     from huggingface_hub import errors
 
-    from bert_judge import hub
+    from bert_judge.assets import hub
 
     api = huggingface_hub.HfApi()
     try:

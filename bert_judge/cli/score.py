@@ -16,27 +16,27 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bert_judge import shards
+from bert_judge.candidates.importers import column_names, frameworks
+from bert_judge.candidates.importers.answers import Reader, of_columns
+from bert_judge.candidates.importers.streams import RowFile, open_rows
 from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
-from bert_judge.errors import InputError
 from bert_judge.evaluation.statistics import proportion
-from bert_judge.importers import column_names, frameworks
-from bert_judge.importers.answers import Reader, of_columns
-from bert_judge.importers.streams import RowFile, open_rows
-from bert_judge.logs import quiet_libraries
-from bert_judge.scoring import which_judge
-from bert_judge.scoring.score_file import Tell, check_output, score_file, work_folder
-from bert_judge.scoring.tally import INVALID, RIGHT, Tally
+from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels.score_file.score_file import Tell, check_output, score_file, work_folder
+from bert_judge.labels.score_file.tally import INVALID, RIGHT, Tally
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import quiet_libraries
 
 if TYPE_CHECKING:
-    from bert_judge.scoring.adapting import Adapter
+    from bert_judge.labels.score_file.prior_shift import Adapter
 
 SECONDS_BETWEEN_LINES = 10.0
 SHOWN_MODELS, SHOWN_REASONS = 40, 3
 
 
-Load = Callable[[], Sequence[which_judge.Chosen]]
+Load = Callable[[], Sequence[judge_loading.Chosen]]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _imported(request: Request, framework: str, output: Path) -> RowFile:
         source = open_rows(rows)
     except InputError:
         if not there:
-            shards.clear(work)
+            resume.clear(work)
         raise
     return source
 
@@ -111,19 +111,19 @@ def _reader(source: RowFile, framework: str | None, request: Request) -> Reader:
     return of_columns(columns, source.format == "csv")
 
 
-def load_judges(names: Sequence[str], threshold: float | None) -> list[which_judge.Chosen]:
+def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.Chosen]:
     """The judges of these names; of none, the default one, and a line that says which."""
     if not names:
-        name, why = which_judge.default_name()
+        name, why = judge_loading.default_name()
         _say(f"judge: {name} ({why})")
         names = [name]
     quiet_libraries()
-    return which_judge.choose(names, threshold)
+    return judge_loading.choose(names, threshold)
 
 
-def _adapter(judges: Sequence[which_judge.Chosen]) -> Adapter:
+def _adapter(judges: Sequence[judge_loading.Chosen]) -> Adapter:
     # Only here: rules need nothing of what trained judges do.
-    from bert_judge.scoring.adapting import Adapter
+    from bert_judge.labels.score_file.prior_shift import Adapter
 
     return Adapter(judges)
 

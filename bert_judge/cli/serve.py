@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bert_judge.cli.exchange import Judges
-from bert_judge.errors import InputError
+from bert_judge.cli.file_commands import Judges
+from bert_judge.runtime.errors import InputError
 
 
 def serve(
@@ -29,7 +29,7 @@ def serve(
 
     SIGTERM or Ctrl-C ends it when all it has taken is answered.
     """
-    from bert_judge.logs import job_log
+    from bert_judge.runtime.logs import job_log
 
     with job_log(None, offline=False):
         try:

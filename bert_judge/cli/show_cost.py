@@ -12,8 +12,8 @@ from rich.table import Table
 from bert_judge import config
 from bert_judge.cli.terminal import console
 from bert_judge.config import files as config_files
-from bert_judge.errors import InputError
 from bert_judge.evaluation import cost
+from bert_judge.runtime.errors import InputError
 
 
 def show(paths: Sequence[Path], files: Sequence[Path] = (), screen: Console | None = None) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from bert_judge import tables
 from bert_judge.cli.terminal import console
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 SHORT = 200
 

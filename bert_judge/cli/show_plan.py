@@ -17,8 +17,8 @@ from rich.table import Table
 from bert_judge import plan
 from bert_judge.cli.terminal import console
 from bert_judge.config import files as config_files
-from bert_judge.errors import InputError
 from bert_judge.evaluation.forecast import Work, forecast
+from bert_judge.runtime.errors import InputError
 
 HEADER = "output_file\tdate\trule\t"
 # Rules that write several files in one folder; of all others each output is a job.

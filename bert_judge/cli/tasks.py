@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import plan
+from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import TaskSource
 from bert_judge.config import files as config_files
-from bert_judge.errors import InputError
-from bert_judge.prepare import load_manifest, prepare
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import find, from_source, names, source_rows
 from bert_judge.tasks.sources import published
 

@@ -10,10 +10,10 @@ from typing import Any
 import typer
 import yaml
 
-from bert_judge.errors import InputError
-from bert_judge.importers import column_names
-from bert_judge.importers.streams import open_rows
-from bert_judge.logs import job_log
+from bert_judge.candidates.importers import column_names
+from bert_judge.candidates.importers.streams import open_rows
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import job_log
 
 NEEDED = ("question", "references", "candidate", "label")
 
@@ -41,7 +41,7 @@ def train(request: Request) -> None:
     """
     name = request.folder.resolve().name
     columns = found_columns(request.file, request.columns, NEEDED, labelled=True)
-    from bert_judge.small_runs import configurations
+    from bert_judge.cli.quickstart import configurations
 
     block = {"backbone": request.backbone, **({"training": dict(request.training)} if request.training else {})}
     raw = configurations.training(request.file, columns, name, request.test, block, request.validation)
@@ -53,9 +53,9 @@ def train(request: Request) -> None:
     if name in (configurations.LABELS, configurations.RULE):
         raise InputError(f"{request.folder}: a judge called {name!r} is measured beside it; give the folder another name")
     with job_log(None, offline=False):
+        from bert_judge.cli.quickstart.train import clear, work_folder
+        from bert_judge.cli.quickstart.train import train as train_it
         from bert_judge.cli.show_standings import show
-        from bert_judge.small_runs.train import clear, work_folder
-        from bert_judge.small_runs.train import train as train_it
 
         show(train_it(raw, name, request.folder, work_folder(request.folder)))
         clear(request.folder)
@@ -69,7 +69,7 @@ def found_columns(file: Path, told: Mapping[str, str], needed: tuple[str, ...], 
 
 
 def _check_folder(folder: Path, force: bool) -> None:
-    from bert_judge.small_runs.train import work_folder
+    from bert_judge.cli.quickstart.train import work_folder
 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a folder with -o")

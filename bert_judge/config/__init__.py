@@ -7,8 +7,8 @@ table in `docs/`; a test fails when one of them drifts. What a configuration *as
 from bert_judge.config.aspects import Aspect, ProbeAspect
 from bert_judge.config.attacks import Attacks
 from bert_judge.config.audit import Audit
+from bert_judge.config.base import Block
 from bert_judge.config.baselines import LEARNING, BaselineTraining
-from bert_judge.config.blocks import Block
 from bert_judge.config.datasets import Dataset, Mix
 from bert_judge.config.encoder import Input, Training
 from bert_judge.config.imports import AspectColumns, Columns, Import
@@ -38,10 +38,10 @@ from bert_judge.config.models import (
 from bert_judge.config.pairs import PairColumns, PairSet
 from bert_judge.config.pairwise import PairAugment, PairwiseJudge
 from bert_judge.config.probes import BASIC_POOLINGS, PROMPT, ProbeJudge
+from bert_judge.config.root import Config, json_schema, parse
 from bert_judge.config.students import Filter
 from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
 from bert_judge.config.tuning import Tuning
-from bert_judge.config.whole import Config, json_schema, parse
 
 __all__ = [
     "BASIC_POOLINGS",

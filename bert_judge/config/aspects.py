@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from bert_judge.config.blocks import Block, Name
+from bert_judge.config.base import Block, Name
 
 
 class Aspect(Block):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bert_judge.config.blocks import Block
+from bert_judge.config.base import Block
 
 
 class Attacks(Block):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from bert_judge.config.blocks import Block
+from bert_judge.config.base import Block
 
 
 class Audit(Block):

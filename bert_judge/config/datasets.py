@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bert_judge.config.blocks import Block, Name, Share
+from bert_judge.config.base import Block, Name, Share
 
 
 class Mix(Block):

@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 
 from bert_judge import config
-from bert_judge.config import schema_words
-from bert_judge.config.schema_words import Fragment
-from bert_judge.errors import InputError
+from bert_judge.config import schema_text
+from bert_judge.config.schema_text import Fragment
+from bert_judge.runtime.errors import InputError
 
 WIDTH = 120
 DEFAULT_FILE = Path("config.yaml")
@@ -61,7 +61,7 @@ class _Writer:
             if inner is not None and (block.get("title", ""), key) not in self.told:
                 self.told.add((block.get("title", ""), key))
                 yield from _comment(_meaning(inner, block), indent)
-            inner = inner or schema_words.member(block) or {}
+            inner = inner or schema_text.member(block) or {}
             if isinstance(value, Mapping) and value and not self._fits_one_line(value, inner, f"{indent}{key}: "):
                 yield f"{indent}{_flow(key)}:"
                 yield from self.lines(value, inner, f"{indent}  ")
@@ -75,7 +75,7 @@ class _Writer:
         if "discriminator" in fragment:
             tag = values[fragment["discriminator"]["propertyName"]]
             fragment = {"$ref": fragment["discriminator"]["mapping"][tag]}
-        return schema_words.resolve(self.schema, fragment)
+        return schema_text.resolve(self.schema, fragment)
 
     def _fits_one_line(self, value: Mapping[str, Any], fragment: Fragment, before: str) -> bool:
         """Whether nothing is left to explain in a block and it is short."""
@@ -119,7 +119,7 @@ def _order(schema: Fragment) -> list[str]:
 
     def visit(part: Any) -> None:
         if isinstance(part, Mapping):
-            if "$ref" in part and (name := schema_words.block_name(part)) not in found:
+            if "$ref" in part and (name := schema_text.block_name(part)) not in found:
                 found.append(name)
                 visit(schema["$defs"][name])
             for key, inner in part.items():
@@ -144,7 +144,7 @@ def _table(title: str, block: Fragment) -> str:
 
 
 def _type(field: Fragment) -> str:
-    return _cell(schema_words.words(field, lambda name: f"[{name}](#{name.lower()})"))
+    return _cell(schema_text.words(field, lambda name: f"[{name}](#{name.lower()})"))
 
 
 def _default(key: str, field: Fragment, block: Fragment) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from bert_judge.config.blocks import Block, Share
+from bert_judge.config.base import Block, Share
 
 
 class Input(Block):

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from bert_judge.errors import ConfigError
+from bert_judge.runtime.errors import ConfigError
 
 
 def load(paths: Iterable[str | Path]) -> dict[str, Any]:

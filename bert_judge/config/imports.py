@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from bert_judge.config.blocks import Block, Name, Value
+from bert_judge.config.base import Block, Name, Value
 from bert_judge.config.pairs import PairColumns
 
 Format = Literal[

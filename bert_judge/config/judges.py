@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Union
 from pydantic import BeforeValidator, Field, model_validator
 
 from bert_judge.config.aspects import Aspects
-from bert_judge.config.blocks import Block, Names, Share, as_list
+from bert_judge.config.base import Block, Names, Share, as_list
 from bert_judge.config.encoder import Input, Training
 from bert_judge.config.models import LanguageModel
 from bert_judge.config.pairwise import PairwiseJudge

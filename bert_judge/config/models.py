@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import Field, model_validator
 
-from bert_judge.config.blocks import Block, Names, Share
+from bert_judge.config.base import Block, Names, Share
 from bert_judge.config.tuning import Tuning
 
 Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "broken_off", "refusing", "option_dumping"]

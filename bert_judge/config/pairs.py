@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bert_judge.config.blocks import Block, Share, Value
+from bert_judge.config.base import Block, Share, Value
 
 FROM_CANDIDATES = {"tasks", "models", "schedule", "baseline", "opponents", "rows", "gold", "seed"}
 FROM_FILE = {"where", "questions"}

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from bert_judge.config.blocks import Block, Share, Texts, as_list
+from bert_judge.config.base import Block, Share, Texts, as_list
 from bert_judge.config.encoder import Training
 from bert_judge.config.models import LanguageModel, LocalModel
 from bert_judge.config.tuning import Tuning

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from bert_judge.config.aspects import ProbeAspect, roscoe
+from bert_judge.config.base import Block, Name, Share, as_list
 from bert_judge.config.baselines import WITHOUT_MODEL, Baseline, BaselineTraining
-from bert_judge.config.blocks import Block, Name, Share, as_list
 
 Pooling = Literal["mean", "last", "min", "max", "concat"]
 Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from bert_judge.config.blocks import Block
+from bert_judge.config.base import Block
 
 # In the place of a judge's name: no judge at all.
 RANDOM, EVERYTHING = "random", "all"

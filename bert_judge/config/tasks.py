@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bert_judge.config.blocks import Block, Name, Names, Share, Value
+from bert_judge.config.base import Block, Name, Names, Share, Value
 
 Family = Literal["multiple_choice", "reading", "math", "short_answer"]
 

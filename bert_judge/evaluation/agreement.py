@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.encoder.calibration import expected_calibration_error
 from bert_judge.evaluation import statistics
-from bert_judge.evaluation.grid import MODEL
+from bert_judge.evaluation.matrix import MODEL
 from bert_judge.evaluation.model_pairs import Groups
+from bert_judge.judges.bert.calibration import expected_calibration_error
 
 # The judge that gives every answer the commoner gold verdict: what agreement is worth nothing.
 MAJORITY = "(majority class)"

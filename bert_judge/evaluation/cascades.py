@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation import groups, statistics
-from bert_judge.evaluation.grid import MODEL
+from bert_judge.evaluation.matrix import MODEL
 from bert_judge.evaluation.scores import KEY
 from bert_judge.evaluation.standings import load_verdicts
 from bert_judge.evaluation.statistics import Interval
-from bert_judge.judges.cascade import who_decided
+from bert_judge.judges.cascade.judge import who_decided
+from bert_judge.runtime.errors import InputError
 
 
 def build_cascades(spec: Mapping[str, Any], scores: Sequence[Path], labels: Mapping[str, Sequence[Path]], output: Path) -> None:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.config import Price
-from bert_judge.errors import InputError
 from bert_judge.evaluation import timings
+from bert_judge.runtime.errors import InputError
 
 PER = 1000
 TOKENS = ["prompt_tokens", "completion_tokens"]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from bert_judge.evaluation.grid import MODEL, TASK
+from bert_judge.evaluation.matrix import MODEL, TASK
 
 # Columns of a frame of verdicts that say what an answer is like.
 STATUS = "(status)"

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from bert_judge import tables
-from bert_judge.encoder.calibration import BINS, bin_of
 from bert_judge.evaluation.statistics import CONFIDENCE, Interval, Verdicts
+from bert_judge.judges.bert.calibration import BINS, bin_of
 
 RESAMPLES = 1000
 Sums = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation import statistics
-from bert_judge.evaluation.grid import Floats, Grid
+from bert_judge.evaluation.matrix import Floats, Grid
 
 # (level, group) → rows of verdicts.
 Groups = Mapping[tuple[str, str], pd.DataFrame]

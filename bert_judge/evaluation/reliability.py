@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.encoder.calibration import THRESHOLDS, bin_of, reliability, threshold_curve
 from bert_judge.evaluation import statistics
+from bert_judge.judges.bert.calibration import THRESHOLDS, bin_of, reliability, threshold_curve
 
 
 def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> pd.DataFrame:

@@ -14,9 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.candidates import endings
-from bert_judge.errors import InputError
+from bert_judge.candidates.stage import endings
 from bert_judge.evaluation.groups import CHARACTERS, LENGTH, STATUS
+from bert_judge.runtime.errors import InputError
 
 KEY = list(tables.CANDIDATES.key)
 # Answers can be long; few at a time keep memory small.

@@ -13,9 +13,9 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation import agreement as agreeing
-from bert_judge.evaluation import groups, model_pairs, places, reliability, run_cost, statistics
+from bert_judge.evaluation import groups, model_pairs, ranks, reliability, run_cost, statistics
 from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation.grid import MODEL, TASK
+from bert_judge.evaluation.matrix import MODEL, TASK
 
 # What `build_standings` writes, each as {name}.parquet; the standings are the last.
 MADE = {
@@ -54,8 +54,8 @@ def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Pat
     families = dict(groups.by_family(frame, spec["families"]))
     made = {
         "model_pairs": model_pairs.model_pairs_table(dict(groups.by_task(frame)), judges),
-        "judge_pairs": places.judge_pairs_table(families, judges, gold),
-        "moves": places.moves_table(families, judges, gold or next(iter(trained), None)),
+        "judge_pairs": ranks.judge_pairs_table(families, judges, gold),
+        "moves": ranks.moves_table(families, judges, gold or next(iter(trained), None)),
         **_against_gold(frame, spec, trained),
         "standings": _standings(frame, judges),
     }
@@ -118,10 +118,17 @@ def _standings(frame: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
     rows = []
     for (level, task), part in groups.by_task(frame):
         by_model = [(str(model), answers) for model, answers in part.groupby(MODEL, sort=True)]
-        ranks = places.ranks(part, judges)
+        rank_columns = ranks.ranks(part, judges)
         for judge in judges:
             found = [
-                {"level": level, "task": task, "model": model, "judge": judge, **accuracy(answers, judge), **ranks[judge, model]}
+                {
+                    "level": level,
+                    "task": task,
+                    "model": model,
+                    "judge": judge,
+                    **accuracy(answers, judge),
+                    **rank_columns[judge, model],
+                }
                 for model, answers in by_model
             ]
             rows += sorted(found, key=_best_first)

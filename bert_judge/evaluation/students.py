@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 SHOWN = ["level", "task", "judge", "n", "accuracy", "low", "high"]
 

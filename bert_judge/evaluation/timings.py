@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 
 def of_tables(root: Path, tables: Iterable[Path]) -> list[tuple[float, int]]:

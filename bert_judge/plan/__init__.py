@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge import model_keys
 from bert_judge.config import files as config_files
 from bert_judge.config import parse
-from bert_judge.errors import ConfigError
-from bert_judge.plan import faults as plan_faults
-from bert_judge.plan import launches, pair_faults, student_faults
-from bert_judge.plan.names import ATTACKS
+from bert_judge.plan import checks as plan_faults
+from bert_judge.plan import launches, model_keys, pair_checks, student_checks
 from bert_judge.plan.probes import ProbeSpecs
 from bert_judge.plan.ranks import RankSpecs
+from bert_judge.plan.resolved_config import ATTACKS
 from bert_judge.plan.specs import Spec
 from bert_judge.plan.students import StudentSpecs
+from bert_judge.runtime.errors import ConfigError
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "make"]
 
@@ -72,7 +71,7 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     data = _data_folder(raw)
     path_faults = plan_faults.of_paths(raw, data)
     faults += [*plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
-    parts = (plan_faults, pair_faults, student_faults, launches)
+    parts = (plan_faults, pair_checks, student_checks, launches)
     faults += [fault for part in parts for fault in part.of_fit(config)] if config else []
     if config is None or path_faults:
         # The rest of the checks reads the files of a sound configuration.
@@ -88,7 +87,7 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
 
 
 def _use_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
-    return [*plan_faults.of_use(plan, in_files), *pair_faults.of_use(plan), *student_faults.of_use(plan)]
+    return [*plan_faults.of_use(plan, in_files), *pair_checks.of_use(plan), *student_checks.of_use(plan)]
 
 
 def _data_folder(raw: Mapping[str, Any]) -> Path | None:

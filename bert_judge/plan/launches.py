@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from bert_judge.config import Config, PairwiseJudge, StudentModel, Tuning
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 
 def processes_of(tuning: Tuning) -> int:

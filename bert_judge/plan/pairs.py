@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from bert_judge.config import LocalModel, PairSet, PairwiseJudge
-from bert_judge.plan import launches, meetings
-from bert_judge.plan.names import Names, Spec
+from bert_judge.plan import launches, matchups
+from bert_judge.plan.resolved_config import Names, Spec
 from bert_judge.plan.specs import ASKED, dump
 
 # The one part of a set that comes from a file. Parts of models have a `@` in their names.
@@ -66,23 +66,23 @@ class PairSpecs(Names):
         return [IMPORTED] if self.config.pairs[name].source else sorted(self._meetings[name])
 
     @cached_property
-    def _meetings(self) -> dict[str, dict[str, meetings.Meeting]]:
+    def _meetings(self) -> dict[str, dict[str, matchups.Meeting]]:
         """Set → part → the two models."""
         made = {name: entry for name, entry in self.config.pairs.items() if not entry.source}
         return {name: {f"{one}@{other}": (one, other) for one, other in self._met(entry)} for name, entry in made.items()}
 
-    def _met(self, entry: PairSet) -> set[meetings.Meeting]:
+    def _met(self, entry: PairSet) -> set[matchups.Meeting]:
         models = self.pair_models(entry)
         if entry.schedule == "sampled":
-            return meetings.sampled(models, entry.opponents, lambda *two: bool(self._shared(entry, two)), entry.seed)
-        met = meetings.between_all(models) if entry.baseline is None else meetings.with_baseline(models, entry.baseline)
+            return matchups.sampled(models, entry.opponents, lambda *two: bool(self._shared(entry, two)), entry.seed)
+        met = matchups.between_all(models) if entry.baseline is None else matchups.with_baseline(models, entry.baseline)
         return {two for two in met if self._shared(entry, two)}
 
     def pair_models(self, entry: PairSet) -> list[str]:
         """The models of a set in the order of the configuration."""
         return list(self.models) if entry.models == "all" else entry.models
 
-    def _shared(self, entry: PairSet, two: meetings.Meeting) -> list[str]:
+    def _shared(self, entry: PairSet, two: matchups.Meeting) -> list[str]:
         """The set's tasks that both models have answers to."""
         return sorted(task for task in entry.tasks if all(self.answers(model, task) for model in two))
 

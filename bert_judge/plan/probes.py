@@ -10,8 +10,8 @@ from functools import cached_property
 
 from bert_judge import tables
 from bert_judge.config import LEARNING, PROMPT, ProbeJudge
-from bert_judge.plan.names import Names, Spec, backbone_asset, word_of
-from bert_judge.shards import content_key
+from bert_judge.plan.resolved_config import Names, Spec, backbone_asset, word_of
+from bert_judge.runtime.resume import content_key
 
 
 class ProbeSpecs(Names):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bert_judge.plan.names import Spec
 from bert_judge.plan.pairs import PairSpecs
+from bert_judge.plan.resolved_config import Spec
 
 
 class RankSpecs(PairSpecs):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bert_judge import selections
 from bert_judge.config import (
     AdaptedJudge,
     BertJudge,
@@ -20,7 +19,8 @@ from bert_judge.config import (
     ProbeJudge,
     SimulatedJudge,
 )
-from bert_judge.plan.names import ATTACKS, Names, Spec
+from bert_judge.plan import selections
+from bert_judge.plan.resolved_config import ATTACKS, Names, Spec
 
 # How a trained encoder's scores are read; the other keys of its block say how it is made.
 READING = {"kind", "threshold", "calibrated", "references", "early_exit", "backend", "precision"}

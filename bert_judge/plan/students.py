@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from bert_judge import model_keys
 from bert_judge.config import LocalModel, StudentModel
 from bert_judge.config.students import CONTROLS
-from bert_judge.model_keys import Student
-from bert_judge.plan import launches
-from bert_judge.plan.names import Spec
+from bert_judge.plan import launches, model_keys
+from bert_judge.plan.model_keys import Student
+from bert_judge.plan.resolved_config import Spec
 from bert_judge.plan.specs import ASKED, Specs, dump
 
 

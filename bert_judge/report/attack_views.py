@@ -11,9 +11,9 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.attacks import FAMILIES
+from bert_judge.report.format import percent, span
 from bert_judge.report.sections import records
-from bert_judge.report.texts import shown
-from bert_judge.report.words import percent, span
+from bert_judge.report.truncate import shown
 
 EXAMPLES = 40
 TITLES = {"attack": "Attacks", "harmless": "Harmless variations"}

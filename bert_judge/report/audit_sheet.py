@@ -19,8 +19,8 @@ from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation import standings
 from bert_judge.evaluation.audit import draw
 from bert_judge.evaluation.audit.labels import VERDICTS
-from bert_judge.report import pages
-from bert_judge.report.texts import shown
+from bert_judge.report import templates
+from bert_judge.report.truncate import shown
 
 # Most of a cell that spreadsheet programs hold (32,767 characters), and more than most people read.
 HEAD, TAIL = 16_000, 12_000
@@ -90,9 +90,9 @@ def _cell(text: str) -> str:
 
 def html(rows: Sequence[Asked]) -> str:
     """The page. Everything that models wrote is text, and its policy allows no script but its own and no load from elsewhere."""
-    style, script = pages.resource("sheet.css"), pages.resource("sheet.js")
+    style, script = templates.resource("sheet.css"), templates.resource("sheet.js")
     return (
-        pages.environment()
+        templates.environment()
         .get_template("sheet.html.jinja")
         .render(
             rows=[row._replace(**_shown(row)) for row in rows],
@@ -101,7 +101,7 @@ def html(rows: Sequence[Asked]) -> str:
             name=hashlib.sha256(" ".join(row.id for row in rows).encode()).hexdigest()[:16],
             style=Markup(style),
             script=Markup(script),
-            script_hash=pages.script_hash(script),
+            script_hash=templates.script_hash(script),
         )
     )
 

@@ -17,23 +17,23 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.standings import MADE, load_verdicts
 from bert_judge.report import (
-    answer,
     attack_views,
     cascade_views,
     charts,
     cost_views,
-    pages,
+    format,
+    leaderboard,
     pair_views,
     probe_views,
     sections,
     student_views,
-    words,
+    templates,
 )
 from bert_judge.report.rows import ordered, pack
+from bert_judge.runtime.errors import InputError
 
 # In the order in which they run: libraries first.
 LIBRARIES = ("vendor/plotly-basic.min.js", "vendor/tabulator.min.js")
@@ -111,7 +111,7 @@ def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame, more_ch
     best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]
     errors = sections.errors(agreed)
     reference = next(iter(moves["reference"]), None)
-    moved_judges, moved = answer.moves(moves, names)
+    moved_judges, moved = leaderboard.moves(moves, names)
     drawn = _charts(found, views) | dict(more_charts)
     if reference is not None and moved:
         drawn["places"] = charts.places(moved_judges, moved, reference)
@@ -122,10 +122,10 @@ def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame, more_ch
         "lead": lead,
         "trained": sections.shown_trained(spec),
         "headline": [
-            *words.headline(best, lead, sections.duel(verdicts, lead, best)),
-            *words.trust(errors, lead, spec["gold"]),
+            *format.headline(best, lead, sections.duel(verdicts, lead, best)),
+            *format.trust(errors, lead, spec["gold"]),
         ],
-        "answers": answer.answers(ranked, found["model_pairs"], lead),
+        "answers": leaderboard.answers(ranked, found["model_pairs"], lead),
         "panels": sections.panels(ranked, views, lead),
         "errors": errors,
         "reference": reference,
@@ -141,12 +141,12 @@ def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame, more_ch
 
 def _dress() -> dict[str, Any]:
     """The page's own style and scripts, and by what its policy knows them."""
-    scripts = [pages.resource(name) for name in SCRIPTS]
+    scripts = [templates.resource(name) for name in SCRIPTS]
     return {
-        "table_style": Markup(pages.resource("vendor/tabulator_simple.min.css")),
-        "style": Markup(pages.resource("report.css")),
+        "table_style": Markup(templates.resource("vendor/tabulator_simple.min.css")),
+        "style": Markup(templates.resource("report.css")),
         "scripts": [Markup(script) for script in scripts],
-        "script_hashes": Markup(" ".join(f"'{pages.script_hash(script)}'" for script in scripts)),
+        "script_hashes": Markup(" ".join(f"'{templates.script_hash(script)}'" for script in scripts)),
     }
 
 
@@ -163,10 +163,10 @@ def _charts(found: Mapping[str, pd.DataFrame], views: Sequence[sections.JudgeVie
 
 
 def _environment() -> Environment:
-    environment = pages.environment()
+    environment = templates.environment()
     tools = (
-        words.percent, words.bare_percent, words.span, words.points, words.points_span, words.decimal, words.p_value,
-        words.places_span, words.count, words.error_sentence, words.axis, words.known, answer.difference, answer.sure,
+        format.percent, format.bare_percent, format.span, format.points, format.points_span, format.decimal, format.p_value,
+        format.places_span, format.count, format.error_sentence, format.axis, format.known, leaderboard.difference, leaderboard.sure,
     )  # fmt: skip
     environment.globals |= {tool.__name__: tool for tool in tools}
     return environment

@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.errors import InputError
-from bert_judge.judges.cascade import fitted_judges
+from bert_judge.judges.cascade.judge import fitted_judges
+from bert_judge.report.format import percent, points, points_span
 from bert_judge.report.sections import LEVEL_TITLES, records
-from bert_judge.report.words import percent, points, points_span
+from bert_judge.runtime.errors import InputError
 
 # The picture's size in its own units.
 WIDTH, HEIGHT = 400.0, 160.0

@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from bert_judge.report.format import percent
 from bert_judge.report.sections import JudgeView
-from bert_judge.report.words import percent
 
 Chart = dict[str, Any]
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from bert_judge.report.format import NOTHING, count, known
 from bert_judge.report.sections import records
-from bert_judge.report.words import NOTHING, count, known
 
 STAGES = {"answers": "Answers of", "verdicts": "Verdicts of", "training": "Training of", "llm_on_all": "All verdicts by"}
 

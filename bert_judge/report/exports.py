@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.errors import InputError
+from bert_judge.report.format import bare_percent, known, percent
 from bert_judge.report.plot import save_standings_plot
-from bert_judge.report.words import bare_percent, known, percent
+from bert_judge.runtime.errors import InputError
 
 FORMATS = ("markdown", "csv", "latex")
 

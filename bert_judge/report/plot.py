@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bert_judge import tables
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 # A colour-blind-safe order; gold is black, the first trained judge blue.
 COLOURS = ("#1b1f24", "#0a5fb4", "#c04f00", "#00795a", "#8a3ab9", "#7a5c00", "#b0266e", "#4d6a7d")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 WHO = {
     "probe": "the probe",

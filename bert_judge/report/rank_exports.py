@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.report.words import bare_percent, known
+from bert_judge.report.format import bare_percent, known
 
 
 def write_rank_exports(ranks: Path, csv: Path, markdown: Path) -> None:

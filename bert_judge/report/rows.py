@@ -17,9 +17,9 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.evaluation.groups import LENGTH, STATUS
-from bert_judge.report.texts import HEAD, TAIL, room, shown
+from bert_judge.evaluation.matrix import MODEL, TASK
+from bert_judge.report.truncate import HEAD, TAIL, room, shown
 
 # Most answers of a report, and most characters of all of them together: what a browser still opens at once.
 ROWS, CHARACTERS = 100_000, 60_000_000

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.encoder import on_disk
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.grid import MODEL, TASK
-from bert_judge.report import words
+from bert_judge.evaluation.matrix import MODEL, TASK
+from bert_judge.judges.bert import judge_folder
+from bert_judge.report import format
 
 # Colours that repeat when there are more judges; shapes and names tell them apart too.
 COLOURS = 8
@@ -105,13 +105,13 @@ def corrected(table: pd.DataFrame, audit: Mapping[str, Any]) -> list[CorrectedVi
         for (level, model), part in table[table["judge"] == judge].groupby(["level", "model"], sort=True):
             methods = {row["method"]: row for row in records(part)}
             rows.append({**methods["judge"], "level": str(level), "model": str(model), "methods": methods})
-        rows.sort(key=lambda row: (row["level"] != "all", -words.or_zero(row["methods"]["ppi"]["accuracy"])))
+        rows.sort(key=lambda row: (row["level"] != "all", -format.or_zero(row["methods"]["ppi"]["accuracy"])))
         # One model is all models.
         found.append(CorrectedView(judge, rows[1:] if len(rows) == 2 else rows))
     return found
 
 
-def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> words.Duel | None:
+def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> format.Duel | None:
     """The leader against the runner-up, on the answers that have a counterpart; None without any."""
     if len(best) < 2:
         return None
@@ -123,7 +123,7 @@ def duel(verdicts: pd.DataFrame, judge: str, best: pd.DataFrame) -> words.Duel |
         return None
     right = both["first"] == "correct", both["second"] == "correct"
     questions = both.index.get_level_values("sample_id")
-    return words.Duel(statistics.paired_difference(*right, questions), statistics.mcnemar_p(*right))
+    return format.Duel(statistics.paired_difference(*right, questions), statistics.mcnemar_p(*right))
 
 
 def errors(agreement: pd.DataFrame) -> list[dict[str, Any]]:
@@ -194,7 +194,7 @@ def validation(judges: Mapping[str, Path]) -> list[tuple[str, dict[str, Any]]]:
     """
     found = []
     for judge, folder in judges.items():
-        content = on_disk.metrics(Path(folder))
+        content = judge_folder.metrics(Path(folder))
         if content is not None:
             found.append((judge, _flat(content)))
     return found

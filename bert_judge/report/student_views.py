@@ -10,8 +10,8 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.report import charts
+from bert_judge.report.format import count, percent, points, points_span
 from bert_judge.report.sections import COLOURS, records
-from bert_judge.report.words import count, percent, points, points_span
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve.limits import Refused
 
 TOKEN_VARIABLE = "BERT_JUDGE_TOKEN"

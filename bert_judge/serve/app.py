@@ -16,8 +16,8 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from bert_judge import __version__
-from bert_judge.errors import InputError
 from bert_judge.judges.protocol import Label
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve import bodies
 from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.bodies import (
@@ -35,9 +35,9 @@ from bert_judge.serve.bodies import (
     SinglePair,
 )
 from bert_judge.serve.guard import fault_headers
+from bert_judge.serve.judge_pool import Roster
 from bert_judge.serve.limits import Limits, Refused
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.roster import Roster
 
 Answer = TypeVar("Answer")
 Answered = Judged | JudgedBatch | JudgedPair | JudgedPairs

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve.limits import Limits, Refused
 
 Item = TypeVar("Item")

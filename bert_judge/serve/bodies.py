@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from bert_judge.importers.answers import of_columns
-from bert_judge.judges.extraction import without_reasoning
+from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.judges.lexical.extraction import without_reasoning
 from bert_judge.judges.pairwise.protocol import Pair, Preference
 from bert_judge.judges.protocol import Label, Row, invalid
-from bert_judge.scoring.score_file import prepared
+from bert_judge.labels.score_file.score_file import prepared
 from bert_judge.serve.limits import Limits, check_count, check_texts
 
 References = str | list[str]

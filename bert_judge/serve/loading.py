@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge
 from bert_judge.judges.protocol import Judge, Row
-from bert_judge.scoring import which_judge
+from bert_judge.labels.score_file import judge_loading
 
 
 @dataclass(frozen=True)
@@ -22,26 +22,26 @@ class Loads:
 
 def by_name(name: str, judges: Path) -> Judge:
     """What `bert-judge score --judge` takes."""
-    return _ready(which_judge.choose([name], judges=judges)[0].judge)
+    return _ready(judge_loading.choose([name], judges=judges)[0].judge)
 
 
 def encoder(checkpoint: Path, settings: Mapping[str, Any], name: str, work: Path) -> Judge:
-    from bert_judge.judges.bert import BERTJudge
+    from bert_judge.judges.bert.judge import BERTJudge
 
     return _ready(BERTJudge.from_run(checkpoint, settings, name, work))
 
 
 def rule(settings: Mapping[str, Any]) -> Judge:
-    from bert_judge.judges.lexical import LexicalJudge
+    from bert_judge.judges.lexical.judge import LexicalJudge
 
     return _ready(LexicalJudge(settings))
 
 
 def prompted(spec: Mapping[str, Any], entry: Mapping[str, Any], manifest: Path | None) -> Judge:
     """Without the store that a run has: what clients send is nowhere kept."""
-    from bert_judge.candidates import with_run_time
-    from bert_judge.generators.factory import make_generator
-    from bert_judge.judges.llm import LLMJudge
+    from bert_judge.candidates.generators.factory import make_generator
+    from bert_judge.candidates.stage import with_run_time
+    from bert_judge.judges.llm.judge import LLMJudge
 
     asked = with_run_time(spec["settings"]["model"], entry["model"])
     return LLMJudge(spec["judge"], spec["settings"], make_generator(spec["judge"], asked, manifest))
@@ -62,8 +62,8 @@ def pair_trained(checkpoint: Path, name: str) -> PairJudge:
 
 def pair_prompted(spec: Mapping[str, Any], entry: Mapping[str, Any], manifest: Path | None) -> PairJudge:
     """Without a store, as `prompted`."""
-    from bert_judge.candidates import with_run_time
-    from bert_judge.generators.factory import make_generator
+    from bert_judge.candidates.generators.factory import make_generator
+    from bert_judge.candidates.stage import with_run_time
     from bert_judge.judges.pairwise.llm import PairLLMJudge
 
     asked = with_run_time(spec["settings"]["model"], entry["model"])

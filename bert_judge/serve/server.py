@@ -14,14 +14,14 @@ from types import FrameType
 
 import uvicorn
 
-from bert_judge.errors import InputError
-from bert_judge.serve import which
+from bert_judge.runtime.errors import InputError
+from bert_judge.serve import judge_selection
 from bert_judge.serve.access import check_address, read_token
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
+from bert_judge.serve.judge_pool import Roster
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.roster import Roster
 
 log = logging.getLogger(__name__)
 
@@ -58,15 +58,15 @@ def serve(options: Options) -> None:
     check_address(options.host, token)
     sock = bound(options.host, options.port)
     metrics = Metrics()
-    roster = which.choose(options.judges, options.files, options.results, options.limits, metrics)
+    roster = judge_selection.choose(options.judges, options.files, options.results, options.limits, metrics)
     roster.load()
     app = make_app(roster, options.limits, metrics)
     if options.page:
         # Only here: it takes longer to import than all the rest.
-        from bert_judge.serve.page.asking import Asking
-        from bert_judge.serve.page.whole import mount
+        from bert_judge.serve.page.app import mount
+        from bert_judge.serve.page.requests import Asking
 
-        mount(app, Asking(roster, options.limits), options.results, options.labels or which.marks(options.files))
+        mount(app, Asking(roster, options.limits), options.results, options.labels or judge_selection.marks(options.files))
     guard = Guard(app, options.limits, options.host, token, metrics)
     address, port = sock.getsockname()[:2]
     log.info("http://%s:%d: %s", f"[{address}]" if ":" in address else address, port, ", ".join(b.name for b in roster.all))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import __version__, tables
-from bert_judge.prepare import Manifest
+from bert_judge.assets.prepare import Manifest
 
 CARD = """\
 ---

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_judge.generators.chat import FAILURES, PromptEncoder
+from bert_judge.candidates.finetuning.examples import Example, dialogue, fitting_in
+from bert_judge.candidates.generators.chat import FAILURES, PromptEncoder
 from bert_judge.tasks.prompts import instruction
-from bert_judge.tuning.examples import Example, dialogue, fitting_in
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge import draws, tables
+from bert_judge import tables
 from bert_judge.config.students import CONTROLS
-from bert_judge.errors import InputError
+from bert_judge.runtime import keyed_random
+from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ def _ranked(rows: pd.DataFrame, seed: int, per_question: int | None) -> pd.DataF
 
     The draw depends on an answer's own identity, so a new model or task leaves the order of the others as it was.
     """
-    drawn = [draws.fraction("filter", seed, *map(str, row)) for row in rows[IDENTITY].itertuples(index=False)]
+    drawn = [keyed_random.fraction("filter", seed, *map(str, row)) for row in rows[IDENTITY].itertuples(index=False)]
     ordered = rows.assign(drawn=drawn).sort_values(["score", "drawn"], ascending=[False, True], ignore_index=True)
     if per_question is None:
         return ordered

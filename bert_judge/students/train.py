@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge import shards, tables
+from bert_judge import tables
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.candidates.finetuning.launch import launched
+from bert_judge.candidates.finetuning.saving import MANIFEST, METRICS, save, write_json
+from bert_judge.candidates.finetuning.trainer import tune
+from bert_judge.candidates.generators import hf_model
+from bert_judge.candidates.generators.chat import PromptEncoder
 from bert_judge.config import Tuning
-from bert_judge.errors import InputError
-from bert_judge.generators import hf_model
-from bert_judge.generators.chat import PromptEncoder
-from bert_judge.prepare import load_manifest
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
 from bert_judge.students.card import write_card
 from bert_judge.students.examples import encode
-from bert_judge.tuning.fitting import tune
-from bert_judge.tuning.launching import launched
-from bert_judge.tuning.saving import MANIFEST, METRICS, save, write_json
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ def train_student(
     records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
     examples, left_out = encode(records, encoder, loaded.ends, spec["families"], spec["prompt_style"], longest)
     # Other rows or another spec must not go on from this run's checkpoints.
-    progress = Path(work_folder) / shards.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
+    progress = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
     model, figures = tune(loaded, examples, settings, progress)
     if model is None:
         # Another process writes what all of them made.
@@ -65,5 +66,5 @@ def train_student(
     write_json(folder / METRICS, metrics)
     write_card(folder, spec, manifest, metrics)
     write_json(folder / MANIFEST, made)
-    shards.clear(work_folder)
+    resume.clear(work_folder)
     log.info("%s learnt from %d answers; loss %.4f", name, len(examples), figures["loss"])

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bert_judge import __version__
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 from bert_judge.tables.schemas import NUMBERS, TEXTS, Schema
 
 METADATA_KEY = b"bert_judge"

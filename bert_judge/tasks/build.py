@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.errors import InputError
-from bert_judge.importers import task_rows
-from bert_judge.prepare import load_manifest
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.candidates.importers import task_rows
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import from_source, registry
 from bert_judge.tasks.families import NUMBER
 from bert_judge.tasks.registry import Sample

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bert_judge.latex import boxed
 from bert_judge.tasks import cells
 from bert_judge.tasks.cells import Unusable
+from bert_judge.tasks.latex import boxed
 
 # 1,234 or 1{,}234 or 1\,234 or 1,\!234: one to three digits, then groups of three.
 _GROUPED = re.compile(r"(-?)\$?(\d{1,3}(?:(?:,(?:\\!)?|\{,\}|\\,)\d{3})+)(\.\d+)?")

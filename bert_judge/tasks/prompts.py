@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.registry import Sample
 
 MARKER = "Final answer:"

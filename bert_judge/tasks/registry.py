@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from bert_judge.config import Family

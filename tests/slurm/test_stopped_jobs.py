@@ -13,7 +13,7 @@ import pytest
 from on_slurm import Cluster, OnSlurm, wait_for
 from workspace import Workspace
 
-from bert_judge.candidates import SHARD_ROWS
+from bert_judge.candidates.stage import SHARD_ROWS
 
 pytestmark = pytest.mark.slurm
 

@@ -6,7 +6,7 @@ import logging
 import os
 from pathlib import Path
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger("bert_judge.launched_stages")
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 from starlette.testclient import TestClient
 
-from bert_judge.errors import InputError
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
 from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
+from bert_judge.serve.judge_pool import Roster, pairwise, pointwise
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.roster import Roster, pairwise, pointwise
 from bert_judge.serve.server import Server, bound
 
 JSON = {"content-type": "application/json"}

@@ -8,10 +8,10 @@ from pathlib import Path
 from serve_clients import Exact
 
 from bert_judge.judges.protocol import Label, Row
-from bert_judge.logs import job_log
-from bert_judge.serve import server, which
+from bert_judge.runtime.logs import job_log
+from bert_judge.serve import judge_selection, server
+from bert_judge.serve.judge_pool import Roster, pointwise
 from bert_judge.serve.limits import Limits
-from bert_judge.serve.roster import Roster, pointwise
 
 
 class Waiting(Exact):
@@ -29,6 +29,8 @@ class Waiting(Exact):
 
 if __name__ == "__main__":
     judge = Waiting(Path(sys.argv[1]))
-    which.choose = lambda _, __, ___, limits, listener: Roster({"exact": pointwise("exact", lambda: judge, limits, listener)})
+    judge_selection.choose = lambda _, __, ___, limits, listener: Roster(
+        {"exact": pointwise("exact", lambda: judge, limits, listener)}
+    )
     with job_log(None):
         server.serve(server.Options(port=0, page=False, limits=Limits(rate=0)))

@@ -10,9 +10,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from bert_judge import shards, tables
-from bert_judge.errors import InputError
+from bert_judge import tables
 from bert_judge.judges.protocol import decided, invalid, restored
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
 
 LABELS = [
     decided(0.5, aspects={"coherence": 3.0, "kohärent": 4.5}),
@@ -29,8 +30,8 @@ def label_frame(aspects: list[Any]) -> pd.DataFrame:
 
 def test_a_shard_holds_a_label_whole(tmp_path: Path) -> None:
     keys = [str(n) for n in range(len(LABELS))]
-    shards.save(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
-    found = shards.run(keys, keys, pytest.fail, tmp_path, 10)
+    resume.save(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
+    found = resume.run(keys, keys, pytest.fail, tmp_path, 10)
     assert [restored(values) for values in found[:3]] == LABELS[:3]
     assert restored(found[3]).raw == "\ufffd" * 3
 

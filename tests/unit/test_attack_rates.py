@@ -18,14 +18,14 @@ from bert_judge import plan, tables
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.config.default_run import DEFAULT_RUN
-from bert_judge.errors import ConfigError, InputError
 from bert_judge.evaluation.attacks import FAMILIES, rates, runner
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.plan import ATTACKS
+from bert_judge.plan.targets import verdicts_for
 from bert_judge.report import attack_views
 from bert_judge.report.build import build_report
-from bert_judge.targets import verdicts_for
+from bert_judge.runtime.errors import ConfigError, InputError
 
 LETTERS = {"c": "correct", "i": "incorrect", "x": "invalid"}
 
@@ -152,7 +152,7 @@ def test_the_program_tries_a_judge_of_the_configuration(task: Path, tmp_path: Pa
 
 
 def test_the_program_tries_the_folder_of_a_trained_judge(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bert_judge.judges.bert import BERTJudge
+    from bert_judge.judges.bert.judge import BERTJudge
 
     judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
     texts = (["Who?"] * 4, [["Ann"]] * 4, ["Ann", "Bob", "It is Ann.", "It is Bob."])

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.draws import Dice
+from bert_judge.datasets.augmentation import KINDS
+from bert_judge.datasets.augmentation.rows import Others, Row, contains
 from bert_judge.evaluation.attacks import FAMILIES, THEMES, Subject, content_free, suite
 from bert_judge.evaluation.attacks.families import Family, attack
 from bert_judge.plan import ATTACKS
-from bert_judge.training.augmentation import KINDS
-from bert_judge.training.augmentation.rows import Others, Row, contains
+from bert_judge.runtime.keyed_random import Dice
 
 NAME = Subject("Who wrote Wuthering Heights?", ("Emily Brontë", "Bronte"), ("Marie Curie", "Isaac Newton", "Ada Lovelace", "Plato"))
 DATE = Subject("When did it end?", ("8 March 1945",), ("3 June 1912", "1 July 1867", "4 March 1800", "1066"))

@@ -7,9 +7,10 @@ import tiny_models
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
-from bert_judge.encoder import checkpoint, hardware
-from bert_judge.encoder.attention import FUSED_IN_FLOAT32, quick_to_learn
-from bert_judge.encoder.inference import collate
+from bert_judge.judges.bert import checkpoint
+from bert_judge.judges.bert.attention import FUSED_IN_FLOAT32, quick_to_learn
+from bert_judge.judges.bert.inference import collate
+from bert_judge.runtime import hardware
 
 TEXTS = ["Paris", "no " * 30, "Größe 東京", ""]
 

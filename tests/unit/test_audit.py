@@ -11,13 +11,13 @@ from score_files import write_scores
 
 from bert_judge import plan, tables
 from bert_judge.config.default_run import DEFAULT_RUN
-from bert_judge.errors import InputError
 from bert_judge.evaluation.audit import draw, labels
 from bert_judge.evaluation.audit.table import build_corrected
-from bert_judge.evaluation.grid import MODEL
+from bert_judge.evaluation.matrix import MODEL
 from bert_judge.evaluation.standings import build_standings, load_verdicts
 from bert_judge.report import audit_sheet
 from bert_judge.report.build import build_report
+from bert_judge.runtime.errors import InputError
 
 DRAW = {"judge": "bert", "size": 10, "seed": 0, "tables": [["ada", "sums"], ["bob", "sums"]]}
 SPEC = {**DRAW, "judges": ["bert", "strict"], "labels_from": None}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from test_dataset import build, rows_of, spec_of, write_pair
 
 from bert_judge import config
-from bert_judge.draws import Dice
-from bert_judge.training.augmentation import KINDS, augment
-from bert_judge.training.augmentation.rows import Made, Others, Row, contains
+from bert_judge.datasets.augmentation import KINDS, augment
+from bert_judge.datasets.augmentation.rows import Made, Others, Row, contains
+from bert_judge.runtime.keyed_random import Dice
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
 RIGHT = {"restated", "reformatted", "shortened", "stated", "paraphrased", "settled", "surrounded", "mistyped"}

@@ -9,14 +9,15 @@ import pytest
 import tiny_models
 import torch
 
-from bert_judge.encoder import backends, checkpoint, hardware
-from bert_judge.encoder.backends import choice
-from bert_judge.encoder.backends.choice import Choice, choose
-from bert_judge.encoder.backends.protocol import Backend
-from bert_judge.encoder.backends.pytorch import TorchBackend
-from bert_judge.encoder.inference import logits
-from bert_judge.errors import InputError
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert import backends, checkpoint
+from bert_judge.judges.bert.backends import choice
+from bert_judge.judges.bert.backends.choice import Choice, choose
+from bert_judge.judges.bert.backends.protocol import Backend
+from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert.inference import logits
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.runtime import hardware
+from bert_judge.runtime.errors import InputError
 
 LARGE = 10_000_000
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -139,7 +140,7 @@ def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: s
 def test_a_gated_layer_stays_several_operations(tmp_path: Path, architecture: str) -> None:
     """As one operation it divides by zero in bfloat16 on AMX, where a stream has one thread."""
     pytest.importorskip("openvino")
-    from bert_judge.encoder.backends import openvino
+    from bert_judge.judges.bert.backends import openvino
 
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
     model = openvino._made(loaded.model, "float32")

@@ -11,9 +11,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from bert_judge import plan, shards, tables
-from bert_judge.candidates import generate_candidates
+from bert_judge import plan, tables
+from bert_judge.candidates.stage import generate_candidates
 from bert_judge.cli import app
+from bert_judge.runtime import resume
 
 CONFIG: dict[str, Any] = {
     "models": {
@@ -84,7 +85,7 @@ def test_the_next_run_finds_the_answers() -> None:
     calls = written()
     take(*map(response, calls))
     spec = plan.make(yaml.safe_load(Path("config.yaml").read_text())).candidates_spec("served", "facts_test")
-    paths = ("results/tasks/facts_test.parquet", "c.parquet", shards.store_folder("served"))
+    paths = ("results/tasks/facts_test.parquet", "c.parquet", resume.store_folder("served"))
     generate_candidates(spec, *paths, lambda: pytest.fail("asked"), keep=True)
     frame = tables.read("c.parquet", tables.CANDIDATES)
     assert frame["candidate"].tolist() == [f"to {c['body']['messages'][0]['content']} {c['body']['seed']}" for c in calls]

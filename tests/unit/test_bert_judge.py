@@ -11,10 +11,10 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
-from bert_judge.encoder.on_disk import CARD
-from bert_judge.errors import InputError
-from bert_judge.judges.bert import BERTJudge, Beside
+from bert_judge.judges.bert.judge import BERTJudge, Beside
+from bert_judge.judges.bert.judge_folder import CARD
 from bert_judge.judges.protocol import Row
+from bert_judge.runtime.errors import InputError
 
 QUESTIONS = ["What is the capital of France?"] * 3
 REFERENCES = [["Paris"], ["Paris", "city of Paris"], ["Paris"]]

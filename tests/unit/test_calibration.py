@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bert_judge.encoder.calibration import expected_calibration_error, fit_temperature, scores
-from bert_judge.encoder.metrics import classification
+from bert_judge.judges.bert.calibration import expected_calibration_error, fit_temperature, scores
+from bert_judge.judges.bert.metrics import classification
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.candidates import endings, generate_candidates, import_candidates
+from bert_judge.candidates.generators.protocol import Completion, Request
+from bert_judge.candidates.stage import endings, generate_candidates, import_candidates
 from bert_judge.config import Import
-from bert_judge.errors import InputError
-from bert_judge.generators.protocol import Completion, Request
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.build import build_task
 
 HF_SPEC = {"model": "m", "task": "t", "family": "short_answer", "settings": {"generator": "hf"}, "prompt_style": "strict"}
@@ -211,8 +211,8 @@ def test_how_answers_ended(statuses: list[str], reasons: list[str | None], told:
 
 SLOW = """
 import sys, time
-from bert_judge.candidates import generate_candidates
-from bert_judge.generators.protocol import Completion
+from bert_judge.candidates.stage import generate_candidates
+from bert_judge.candidates.generators.protocol import Completion
 
 class Slow:
     revisions = {"m": "c0ffee"}

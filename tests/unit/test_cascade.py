@@ -14,12 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_judge import cascades, selections, tables
-from bert_judge.errors import InputError
-from bert_judge.judges.cascade import CascadeJudge, Cuts, described, fitted_judges, load_cuts
+from bert_judge import tables
+from bert_judge.judges.cascade import stage
+from bert_judge.judges.cascade.fit import LEAST_ROWS, Verdicts, choose, trade_off
+from bert_judge.judges.cascade.fit_stage import fit_cascade
+from bert_judge.judges.cascade.judge import CascadeJudge, Cuts, described, fitted_judges, load_cuts
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.training.cascade import LEAST_ROWS, Verdicts, choose, trade_off
-from bert_judge.training.fit_cascade import fit_cascade
+from bert_judge.plan import selections
+from bert_judge.runtime.errors import InputError
 
 
 class Scripted:
@@ -235,11 +237,11 @@ def test_the_stages_say_what_the_judge_says(tmp_path: Path, fitted: Path) -> Non
     scores[3] = np.nan
     given = write(tmp_path, "answers", frame, tables.CANDIDATES)
     cheap = write(tmp_path, "cheap", labels(frame, "cheap", scores), tables.LABELS)
-    cascades.leave_rows(given, [("cheap", cheap)], fitted, tmp_path / "left.parquet")
+    stage.leave_rows(given, [("cheap", cheap)], fitted, tmp_path / "left.parquet")
     left = tables.read(tmp_path / "left.parquet", tables.CANDIDATES)
     assert left["sample_id"].tolist() == frame["sample_id"][(scores > 0.2) & (scores < 0.8)].tolist()
     dear = write(tmp_path, "dear", labels(left, "dear", [1.0] * len(left)), tables.LABELS)
-    cascades.label_cascade(SPEC, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
+    stage.label_cascade(SPEC, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
     found = tables.read(tmp_path / "both.parquet", tables.LABELS)
     assert found["sample_id"].tolist() == frame["sample_id"].tolist()
     assert found["judge"].unique().tolist() == ["both"]
@@ -253,10 +255,10 @@ def test_nothing_left_is_an_empty_table(tmp_path: Path, fitted: Path) -> None:
     frame = answers()
     given = write(tmp_path, "answers", frame, tables.CANDIDATES)
     cheap = write(tmp_path, "cheap", labels(frame, "cheap", [1.0] * QUESTIONS), tables.LABELS)
-    cascades.leave_rows(given, [("cheap", cheap)], fitted, tmp_path / "left.parquet")
+    stage.leave_rows(given, [("cheap", cheap)], fitted, tmp_path / "left.parquet")
     left = tables.read(tmp_path / "left.parquet", tables.CANDIDATES)
     dear = write(tmp_path, "dear", labels(left, "dear", []), tables.LABELS)
-    cascades.label_cascade(SPEC, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
+    stage.label_cascade(SPEC, given, [("cheap", cheap), ("dear", dear)], fitted, tmp_path / "both.parquet")
     assert tables.read(tmp_path / "both.parquet", tables.LABELS)["reason"].unique().tolist() == ["decided by cheap"]
 
 
@@ -265,7 +267,7 @@ def test_verdicts_on_more_than_was_left_change_nothing(tmp_path: Path, fitted: P
     given = write(tmp_path, "answers", frame, tables.CANDIDATES)
     cheap = write(tmp_path, "cheap", labels(frame, "cheap", np.linspace(0, 1, QUESTIONS)), tables.LABELS)
     everything = write(tmp_path, "dear", labels(frame, "dear", [1.0] * QUESTIONS), tables.LABELS)
-    cascades.label_cascade(SPEC, given, [("cheap", cheap), ("dear", everything)], fitted, tmp_path / "both.parquet")
+    stage.label_cascade(SPEC, given, [("cheap", cheap), ("dear", everything)], fitted, tmp_path / "both.parquet")
     found = tables.read(tmp_path / "both.parquet", tables.LABELS)
     assert (found["verdict"].tolist()[0], found["prompt_tokens"].tolist()[0]) == ("incorrect", 5)
 
@@ -277,7 +279,7 @@ def test_an_answer_without_a_verdict_is_refused(tmp_path: Path, fitted: Path, lo
     kept = {"cheap": frame, "dear": frame, lost: frame.iloc[1:]}
     paths = [(name, write(tmp_path, name, labels(f, name, [0.5] * len(f)), tables.LABELS)) for name, f in kept.items()]
     with pytest.raises(InputError, match=f"{lost}.parquet: no verdict on 0000000000000000"):
-        cascades.label_cascade(SPEC, given, paths, fitted, tmp_path / "both.parquet")
+        stage.label_cascade(SPEC, given, paths, fitted, tmp_path / "both.parquet")
     assert not (tmp_path / "both.parquet").exists()
 
 
@@ -285,7 +287,7 @@ def test_a_cascade_fitted_on_other_judges_is_refused(tmp_path: Path, fitted: Pat
     given = write(tmp_path, "answers", answers(), tables.CANDIDATES)
     other = write(tmp_path, "other", labels(answers(), "other", [0.5] * QUESTIONS), tables.LABELS)
     with pytest.raises(InputError, match=r"cascade\.json: says nothing of 'other'"):
-        cascades.leave_rows(given, [("other", other)], fitted, tmp_path / "left.parquet")
+        stage.leave_rows(given, [("other", other)], fitted, tmp_path / "left.parquet")
 
 
 def dataset(models: Sequence[str]) -> pd.DataFrame:
@@ -309,7 +311,7 @@ SPEC = {
 def test_a_fit_on_the_rows_of_several_models(tmp_path: Path) -> None:
     rows_of_two = dataset(["one", "two"])
     validation = write(tmp_path, "validation", rows_of_two, tables.DATASET)
-    cascades.held_out_answers(validation, tmp_path / "held_out.parquet")
+    stage.held_out_answers(validation, tmp_path / "held_out.parquet")
     held_out = tables.read(tmp_path / "held_out.parquet", tables.CANDIDATES)
     assert (len(held_out), held_out["model"].tolist()) == (2 * QUESTIONS, rows_of_two["model"].tolist())
     cheap = write(tmp_path, "cheap", labels(held_out, "cheap", rows_of_two["label"].tolist()), tables.LABELS)
@@ -325,7 +327,7 @@ def test_a_fit_on_the_rows_of_several_models(tmp_path: Path) -> None:
 def test_a_fit_that_cannot_be_had_names_the_key(tmp_path: Path) -> None:
     frame = dataset(["one"])
     validation = write(tmp_path, "validation", frame, tables.DATASET)
-    held_out = cascades.numbered(frame)
+    held_out = stage.numbered(frame)
     cheap = write(tmp_path, "cheap", labels(held_out, "cheap", [0.6] * len(frame)), tables.LABELS)
     spec = SPEC | {"accuracy": None, "budget": 0.0, "teacher": "dear"}
     nobody = write(tmp_path, "nobody", labels(held_out, "cheap", [np.nan] * len(frame)), tables.LABELS)

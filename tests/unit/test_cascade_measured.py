@@ -11,10 +11,10 @@ import pytest
 from score_files import SCORE, VERDICT, write_scores
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.cascades import build_cascades
-from bert_judge.judges.cascade import Cuts, decider, described
+from bert_judge.judges.cascade.judge import Cuts, decider, described
 from bert_judge.report import cascade_views
+from bert_judge.runtime.errors import InputError
 
 GOLD = "cccccciiii"
 #  the cheap judge errs on the last row of either kind; the cascade asks the dear one about exactly these and one more

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.generators.choices import Step, along_path, normalized
+from bert_judge.candidates.generators.choices import Step, along_path, normalized
 
 WORDS = ("correct", "incorrect")
 

@@ -20,8 +20,8 @@ from typer.testing import CliRunner, Result
 
 from bert_judge import tables
 from bert_judge.cli import app, export_files
-from bert_judge.exporters import text_tables
-from bert_judge.exporters.results import Result as Accuracy
+from bert_judge.report.exporters import text_tables
+from bert_judge.report.exporters.results import Result as Accuracy
 
 ROWS = [
     {"id": "q1", "attempt": 0, "question": "a?", "references": ["a"], "candidate": "a", "model": "org/m", "task": "gsm8k_test"},

@@ -12,8 +12,8 @@ import tiny_models
 from chat_server import ChatServer, serving
 from test_cli_score import read, run, write
 
-from bert_judge.generators import patience
-from bert_judge.importers import column_names
+from bert_judge.candidates.generators import retry
+from bert_judge.candidates.importers import column_names
 
 ROWS: list[dict[str, Any]] = [
     {"question": "Capital of France?", "gold": "Paris", "response": "It is Paris.", "n": 1},
@@ -24,7 +24,7 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     with serving() as made:
         made.reply = {"message": {"content": "correct"}}
         yield made

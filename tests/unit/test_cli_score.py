@@ -18,15 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from bert_judge.candidates.importers import column_names
+from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.cli import app
 from bert_judge.config import Training
-from bert_judge.errors import InputError
-from bert_judge.importers import column_names
-from bert_judge.importers.answers import of_columns
-from bert_judge.importers.streams import open_rows
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.scoring import which_judge
-from bert_judge.scoring.score_file import score_file
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels.score_file.score_file import score_file
+from bert_judge.runtime.errors import InputError
 
 ROWS: list[dict[str, Any]] = [
     {"id": 1, "question": "Capital of France?", "references": ["Paris"], "candidate": "It is Paris, of course.", "model": "a"},
@@ -121,7 +121,7 @@ def test_rows_in_are_rows_out_whatever_they_say(tmp_path_factory: pytest.TempPat
         path = write(folder / f"x.{ending}", rows)
         source = open_rows(path)
         reader = of_columns({"references": "references", "candidate": "candidate"}, ending == "csv")
-        tally = score_file(source, reader, folder / f"y.{ending}", which_judge.choose(["exact_match"]))
+        tally = score_file(source, reader, folder / f"y.{ending}", judge_loading.choose(["exact_match"]))
         after = read(folder / f"y.{ending}")
         assert [(row["references"], row["candidate"]) for row in after] == [(text, text) for text in texts]
         assert tally.rows == len(texts)
@@ -207,14 +207,14 @@ def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
     assert scores == pytest.approx(expected.tolist(), abs=1e-6)
     (tmp_path / "results/judges/pairs").mkdir()
     (tmp_path / "results/judges/pairs/judge.json").write_text('{"pairwise": {"compare": "apart"}}')
-    assert which_judge.default_name()[0] == "mine"
+    assert judge_loading.default_name()[0] == "mine"
     judge_folder(tmp_path / "results" / "judges" / "other")
-    assert which_judge.default_name()[0] == "contains"
+    assert judge_loading.default_name()[0] == "contains"
     # By its name, by its folder, and as published checkpoints are, without a card.
     (tmp_path / "results/judges/other/judge.json").unlink()
-    assert [chosen.name for chosen in which_judge.choose(["mine", "contains"])] == ["mine", "contains"]
+    assert [chosen.name for chosen in judge_loading.choose(["mine", "contains"])] == ["mine", "contains"]
     with pytest.raises(InputError, match="never trained"):
-        which_judge.choose(["results/judges/other"])
+        judge_loading.choose(["results/judges/other"])
 
 
 def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Pa
 )
 def test_a_judge_that_is_not_there(names: list[str], says: str) -> None:
     with pytest.raises(InputError) as caught:
-        which_judge.choose(names)
+        judge_loading.choose(names)
     assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
 
 
@@ -308,11 +308,11 @@ def test_damage_far_down_the_file_leaves_no_output(tmp_path: Path, bad: str, say
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from bert_judge.importers.answers import of_columns
-from bert_judge.importers.streams import open_rows
+from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.judges.protocol import decided
-from bert_judge.scoring.score_file import score_file
-from bert_judge.scoring.which_judge import Chosen
+from bert_judge.labels.score_file.score_file import score_file
+from bert_judge.labels.score_file.judge_loading import Chosen
 
 class Judge:
     revisions, seen = {}, 0

@@ -11,9 +11,9 @@ import tiny_models
 import yaml
 from test_cli_score import run, write
 
+from bert_judge.cli.quickstart import train as small_run
 from bert_judge.config import parse
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.small_runs import train as small_run
+from bert_judge.judges.bert.judge import BERTJudge
 
 WORDS = ["Paris", "Größe", "東京", "42"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bert_judge import config, plan
-from bert_judge.errors import ConfigError
+from bert_judge.runtime.errors import ConfigError
 
 DELETE = object()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bert_judge.config import files as config_files
-from bert_judge.errors import ConfigError
+from bert_judge.runtime.errors import ConfigError
 
 BAD = {
     "two models with one name": (

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bert_judge.evaluation import corrected
+from bert_judge.evaluation import ppi
 from bert_judge.evaluation.audit import draw
 
 NAN = math.nan
@@ -32,7 +32,7 @@ def test_the_estimate_is_that_of_ppi_plus_plus():
     covariance = np.cov(y[known], f[known], ddof=1)
     weight = covariance[0, 1] / covariance[1, 1] / (1 + n / rest)
     published = weight * f[~known].mean() + (y[known] - weight * f[known]).mean()
-    found = corrected.prediction_powered(f, y, np.arange(400), strata)
+    found = ppi.prediction_powered(f, y, np.arange(400), strata)
     assert found.value == pytest.approx(published)
     variance = weight**2 * f[~known].var() / rest + (y[known] - weight * f[known]).var() / n
     assert (found.high - found.low) / 2 == pytest.approx(1.96 * variance**0.5, rel=0.1)
@@ -41,8 +41,8 @@ def test_the_estimate_is_that_of_ppi_plus_plus():
 @pytest.mark.parametrize("right", [0, 7, 25, 50])
 def test_labels_alone_give_nearly_the_interval_of_agresti_and_coull(right):
     y = np.r_[np.arange(50) < right, np.full(9950, NAN)]
-    found = corrected.prediction_powered(np.zeros(10_000), y, np.arange(10_000), np.zeros(10_000), power=0.0)
-    extra = corrected.EXTRA_ALONE
+    found = ppi.prediction_powered(np.zeros(10_000), y, np.arange(10_000), np.zeros(10_000), power=0.0)
+    extra = ppi.EXTRA_ALONE
     share = (right + extra / 2) / (50 + extra)
     half = stats.t.ppf(0.975, 49) * (share * (1 - share) / (50 + extra)) ** 0.5
     assert found.value == right / 50
@@ -52,7 +52,7 @@ def test_labels_alone_give_nearly_the_interval_of_agresti_and_coull(right):
 def test_where_all_are_labelled_the_judge_does_not_matter():
     f, _, right = sample(300, 0)
     other, _, _ = sample(300, 0, seed=1)
-    first, second = (corrected.prediction_powered(p, right, np.arange(300), np.zeros(300), power=1.0) for p in (f, other))
+    first, second = (ppi.prediction_powered(p, right, np.arange(300), np.zeros(300), power=1.0) for p in (f, other))
     assert first.value == second.value == pytest.approx(right.mean())
     assert first.high - first.low == pytest.approx(2 * 1.97 * (right.var() / 300) ** 0.5, rel=0.1)
 
@@ -61,23 +61,23 @@ def test_rogan_and_gladen_by_hand():
     # Of 5 right answers with labels 4 are called, of 5 wrong ones 1; of all 1,010 answers 512 are.
     y = np.r_[np.ones(5), np.zeros(5), np.full(1000, NAN)]
     called = np.r_[1, 1, 1, 1, 0, 1, 0, 0, 0, 0, np.arange(1000) < 507].astype(float)
-    found = corrected.rogan_gladen(called, y, np.arange(1010), np.zeros(1010))
+    found = ppi.rogan_gladen(called, y, np.arange(1010), np.zeros(1010))
     assert found.value == pytest.approx((512 / 1010 - 0.2) / (0.8 - 0.2))
     assert 0 <= found.low < found.value < found.high <= 1
 
 
 def test_a_judge_that_calls_as_it_pleases_cannot_be_inverted():
     y = np.array([1, 1, 0, 0, NAN, NAN, NAN, NAN])
-    assert math.isnan(corrected.rogan_gladen([0, 1, 0, 1, 1, 1, 0, 0], y, EACH, ONE).value)
-    assert math.isnan(corrected.rogan_gladen([1, 1, 1, 1, 1, 1, 0, 0], np.where(y == 0, NAN, y), EACH, ONE).value)
+    assert math.isnan(ppi.rogan_gladen([0, 1, 0, 1, 1, 1, 0, 0], y, EACH, ONE).value)
+    assert math.isnan(ppi.rogan_gladen([1, 1, 1, 1, 1, 1, 0, 0], np.where(y == 0, NAN, y), EACH, ONE).value)
 
 
 @pytest.mark.parametrize("labels", [0, 1])
 def test_too_few_labels_tell_nothing(labels):
     y = np.where(labels > EACH, 1.0, NAN)
-    assert math.isnan(corrected.prediction_powered(np.full(8, 0.5), y, EACH, ONE).value)
-    assert math.isnan(corrected.rogan_gladen(np.ones(8), y, EACH, ONE).value)
-    assert math.isnan(corrected.prediction_powered([], [], [], []).value)
+    assert math.isnan(ppi.prediction_powered(np.full(8, 0.5), y, EACH, ONE).value)
+    assert math.isnan(ppi.rogan_gladen(np.ones(8), y, EACH, ONE).value)
+    assert math.isnan(ppi.prediction_powered([], [], [], []).value)
 
 
 def test_an_invalid_verdict_is_neither_wrong_nor_left_out():
@@ -86,22 +86,22 @@ def test_an_invalid_verdict_is_neither_wrong_nor_left_out():
     invalid = np.tile([True, False, False, False], 250)
     scores = np.where(invalid, NAN, right)
     y = np.where(np.arange(1000) < 200, right, NAN)
-    f = corrected.predictions(scores, np.zeros(1000))
+    f = ppi.predictions(scores, np.zeros(1000))
     assert f[0] == pytest.approx(2 / 3)
-    assert corrected.prediction_powered(f, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
+    assert ppi.prediction_powered(f, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
     called = np.where(invalid, 0, right)
-    assert corrected.rogan_gladen(called, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
+    assert ppi.rogan_gladen(called, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
 
 
 def test_predictions_without_a_valid_verdict():
-    assert corrected.predictions([NAN, NAN, 0.2, NAN], ["a", "a", "b", "b"]).tolist() == [0.5, 0.5, 0.2, 0.2]
+    assert ppi.predictions([NAN, NAN, 0.2, NAN], ["a", "a", "b", "b"]).tolist() == [0.5, 0.5, 0.2, 0.2]
 
 
 def test_repeated_answers_to_a_question_are_no_news():
     f, y, _ = sample(200, 60)
     clusters = np.arange(200)
-    once = corrected.prediction_powered(f, y, clusters, np.zeros(200))
-    twice = corrected.prediction_powered(np.tile(f, 2), np.tile(y, 2), np.tile(clusters, 2), np.zeros(400))
+    once = ppi.prediction_powered(f, y, clusters, np.zeros(200))
+    twice = ppi.prediction_powered(np.tile(f, 2), np.tile(y, 2), np.tile(clusters, 2), np.zeros(400))
     assert twice.value == pytest.approx(once.value)
     assert twice.high - twice.low > 0.95 * (once.high - once.low)
 
@@ -111,8 +111,8 @@ def test_repeated_answers_to_a_question_are_no_news():
 def test_intervals_stay_in_the_unit_interval_and_hold_the_estimate(rows):
     f, y, clusters = map(np.array, zip(*rows, strict=True))
     for found in (
-        corrected.prediction_powered(f, y, clusters, np.zeros(len(f))),
-        corrected.rogan_gladen(f > 0.5, y, clusters, np.zeros(len(f))),
+        ppi.prediction_powered(f, y, clusters, np.zeros(len(f))),
+        ppi.rogan_gladen(f > 0.5, y, clusters, np.zeros(len(f))),
     ):
         assert math.isnan(found.value) or 0 <= found.low <= found.value <= found.high <= 1
 
@@ -125,9 +125,7 @@ def test_the_interval_holds_in_most_runs(on_right, on_wrong):
         right = random.random(600) < 0.6
         called = np.where(random.random(600) < np.where(right, on_right, on_wrong), right, ~right).astype(float)
         y = np.where(np.arange(600) < 80, right, NAN)
-        powered, alone = (
-            corrected.prediction_powered(called, y, np.arange(600), np.zeros(600), power=power) for power in (None, 0.0)
-        )
+        powered, alone = (ppi.prediction_powered(called, y, np.arange(600), np.zeros(600), power=power) for power in (None, 0.0))
         held += powered.low <= 0.6 <= powered.high
         narrower += powered.high - powered.low < alone.high - alone.low
     # 3.3 standard deviations below 95%.

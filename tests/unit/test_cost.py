@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from bert_judge import tables
 from bert_judge.cli import app
 from bert_judge.config import Price
-from bert_judge.errors import InputError
 from bert_judge.evaluation import cost
+from bert_judge.runtime.errors import InputError
 
 
 def labels(path: Path, judge: str, tokens: list[tuple[int | None, int | None]], seconds: object = None) -> Path:

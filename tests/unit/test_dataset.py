@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.errors import InputError
-from bert_judge.training.dataset import balanced_weights, build_dataset, draw, fold_duplicates
-from bert_judge.training.overlap import check_overlap
+from bert_judge.datasets.merge import balanced_weights, build_dataset, draw, fold_duplicates
+from bert_judge.datasets.overlap import check_overlap
+from bert_judge.runtime.errors import InputError
 
 NO_MIX: dict[str, Any] = {"per_task": {}, "per_model": {}, "total": None}
 

@@ -14,10 +14,10 @@ import pytest
 from huggingface_hub import constants
 from typer.testing import CliRunner
 
-from bert_judge import dataset_files
+from bert_judge.assets import dataset_files
+from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.cli import app
-from bert_judge.errors import InputError
-from bert_judge.prepare import load_manifest, prepare
+from bert_judge.runtime.errors import InputError
 
 CARD = """---
 license: mit

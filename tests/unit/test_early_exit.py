@@ -10,12 +10,12 @@ import tiny_models
 
 from bert_judge import plan
 from bert_judge.config import Training
-from bert_judge.errors import InputError
-from bert_judge.exporters import hub_folder
-from bert_judge.judges import feature_pool
-from bert_judge.judges.bert import UNREAD, BERTJudge
-from bert_judge.judges.early_exit import BEYOND, LEAST_ROWS, learn_reach, reach
+from bert_judge.judges.bert import feature_pool
+from bert_judge.judges.bert.early_exit import BEYOND, LEAST_ROWS, learn_reach, reach
+from bert_judge.judges.bert.judge import UNREAD, BERTJudge
 from bert_judge.judges.protocol import Row
+from bert_judge.report.exporters import hub_folder
+from bert_judge.runtime.errors import InputError
 
 CITIES = ["Köln", "Paris", "東京", "Lima", "Oslo", "Cairo", "Quito", "Minsk", "Accra", "Hanoi"]
 RUN = {

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from bert_judge import batches, plan
+from bert_judge import plan
 from bert_judge.judges import Label, Row, decided
-from bert_judge.judges.when_needed import WhenNeeded
+from bert_judge.judges.lazy import WhenNeeded
+from bert_judge.plan import batches
 
 SIMULATED = {"generator": "simulated", "knowledge": 0.5}
 CONFIG: dict[str, Any] = {

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.config import Input
-from bert_judge.encoder import checkpoint
-from bert_judge.encoder.encoding import TAGS, RowEncoder, fit
+from bert_judge.judges.bert import checkpoint
+from bert_judge.judges.bert.encoding import TAGS, RowEncoder, fit
 
 ROW = ("What is the capital of France?", "It is Paris.", "Paris")
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from bert_judge.judges import choices, extraction
-from bert_judge.judges.normalization import normalize, words
+from bert_judge.judges.lexical import choices, extraction
+from bert_judge.judges.lexical.normalization import normalize, words
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
 OPTIONS = choices.options_of(QUESTION)

@@ -11,14 +11,14 @@ import tiny_models
 from pydantic import TypeAdapter
 
 from bert_judge import plan, tables
+from bert_judge.assets.prepare import Manifest, prepare
+from bert_judge.candidates.generators import vllm
+from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators.hf import HFGenerator
+from bert_judge.candidates.generators.openai import OpenAIGenerator
+from bert_judge.candidates.generators.simulated import SimulatedGenerator
 from bert_judge.config import Model
-from bert_judge.errors import InputError
-from bert_judge.generators import vllm
-from bert_judge.generators.factory import make_generator
-from bert_judge.generators.hf import HFGenerator
-from bert_judge.generators.openai import OpenAIGenerator
-from bert_judge.generators.simulated import SimulatedGenerator
-from bert_judge.prepare import Manifest, prepare
+from bert_judge.runtime.errors import InputError
 
 
 def settings(**block: Any) -> dict[str, Any]:

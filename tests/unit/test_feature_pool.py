@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_judge.judges import feature_pool
-from bert_judge.judges.feature_pool import FeaturePool
-from bert_judge.judges.features import NAMES, feature_table
+from bert_judge.judges.bert import feature_pool
+from bert_judge.judges.bert.feature_pool import FeaturePool
+from bert_judge.judges.bert.features import NAMES, feature_table
 
 ANSWERS = ["Paris", "", "東京 and Größe", "no " * 3_000, "It is Paris, not Lyon.", "\ud83d"]
 # No guard around what it does, as in a notebook or in a script of Snakemake's.

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.errors import InputError
-from bert_judge.judges import head, standing
-from bert_judge.judges.features import NAMES, feature_table, features
+from bert_judge.judges.bert import reference_context, stacker
+from bert_judge.judges.bert.features import NAMES, feature_table, features
+from bert_judge.runtime.errors import InputError
 
 CHOICE = "Which planet is the largest?\n(A) Mars\n(B) Jupiter\n(C) Venus"
 
@@ -93,12 +93,12 @@ def rows(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_trees_learn_save_and_load(tmp_path: Path) -> None:
     table, labels = rows(400)
-    trees = head.fit_trees(table, labels, np.ones(400), seed=0)
-    logits = head.tree_logits(trees, table)
+    trees = stacker.fit_trees(table, labels, np.ones(400), seed=0)
+    logits = stacker.tree_logits(trees, table)
     assert ((logits > 0) == (labels > 0.5)).all()
-    head.save_trees(trees, tmp_path)
-    np.testing.assert_array_equal(head.tree_logits(head.load_trees(tmp_path), table), logits)
-    np.testing.assert_array_equal(head.tree_logits(head.fit_trees(table, labels, np.ones(400), seed=0), table), logits)
+    stacker.save_trees(trees, tmp_path)
+    np.testing.assert_array_equal(stacker.tree_logits(stacker.load_trees(tmp_path), table), logits)
+    np.testing.assert_array_equal(stacker.tree_logits(stacker.fit_trees(table, labels, np.ones(400), seed=0), table), logits)
 
 
 def test_more_of_the_reference_never_counts_against_an_answer() -> None:
@@ -106,45 +106,45 @@ def test_more_of_the_reference_never_counts_against_an_answer() -> None:
     drawn = np.random.default_rng(0).uniform(0, 1, (2000, len(NAMES)))
     recall, length = NAMES.index("recall"), NAMES.index("answer_length")
     labels = (drawn[:, recall] + 0.1 * drawn[:, length] < 0.55).astype(float)
-    trees = head.fit_trees(drawn, labels, np.ones(len(drawn)), seed=0)
+    trees = stacker.fit_trees(drawn, labels, np.ones(len(drawn)), seed=0)
     less, more = drawn.copy(), drawn.copy()
     less[:, recall], more[:, recall] = 0.1, 0.9
-    assert (head.tree_logits(trees, more) >= head.tree_logits(trees, less)).all()
+    assert (stacker.tree_logits(trees, more) >= stacker.tree_logits(trees, less)).all()
     less[:, length], more[:, length] = 0.1, 0.9
-    assert (head.tree_logits(trees, more) < head.tree_logits(trees, less)).any(), "only what RISING names is bound"
+    assert (stacker.tree_logits(trees, more) < stacker.tree_logits(trees, less)).any(), "only what RISING names is bound"
 
 
 def test_what_may_only_help_are_features() -> None:
-    assert set(NAMES) >= head.RISING
+    assert set(NAMES) >= stacker.RISING
 
 
 def test_trees_of_fewer_features_are_still_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, labels = rows(400)
-    known = [name for name in NAMES if name not in standing.NAMES]
-    monkeypatch.setattr(head, "NAMES", tuple(known))
+    known = [name for name in NAMES if name not in reference_context.NAMES]
+    monkeypatch.setattr(stacker, "NAMES", tuple(known))
     older = table[:, [NAMES.index(name) for name in known]]
-    trees = head.fit_trees(older, labels, np.ones(400), seed=0)
-    logits = head.tree_logits(trees, older)
-    head.save_trees(trees, tmp_path)
-    monkeypatch.setattr(head, "NAMES", NAMES)
-    np.testing.assert_array_equal(head.tree_logits(head.load_trees(tmp_path), table), logits)
-    monkeypatch.setattr(head, "NAMES", NAMES[1:])
+    trees = stacker.fit_trees(older, labels, np.ones(400), seed=0)
+    logits = stacker.tree_logits(trees, older)
+    stacker.save_trees(trees, tmp_path)
+    monkeypatch.setattr(stacker, "NAMES", NAMES)
+    np.testing.assert_array_equal(stacker.tree_logits(stacker.load_trees(tmp_path), table), logits)
+    monkeypatch.setattr(stacker, "NAMES", NAMES[1:])
     with pytest.raises(InputError, match="made with other features than this version computes"):
-        head.load_trees(tmp_path)
+        stacker.load_trees(tmp_path)
 
 
 def test_broken_trees_are_one_line(tmp_path: Path) -> None:
     for content in ("", "no trees"):
-        (tmp_path / head.FILE).write_text(content)
+        (tmp_path / stacker.FILE).write_text(content)
         with pytest.raises(InputError, match=r"features\.txt"):
-            head.load_trees(tmp_path)
+            stacker.load_trees(tmp_path)
 
 
 def test_the_stack_trusts_what_is_right() -> None:
     random = np.random.default_rng(0)
     labels = random.random(2000) < 0.5
     good, noise = np.where(labels, 2.0, -2.0) + random.normal(0, 1, 2000), random.normal(0, 2, 2000)
-    stack = head.fit_stack(noise, good, labels.astype(float).tolist())
+    stack = stacker.fit_stack(noise, good, labels.astype(float).tolist())
     assert stack["features"] > 1 and abs(stack["encoder"]) < 0.2
 
 
@@ -154,8 +154,8 @@ def test_made_up_rows_weigh_and_do_not_calibrate() -> None:
     both = np.where(labels > 0.5, 1.0, -1.0) + random.normal(0, 1, 3000)
     # On the made-up rows, all wrong, the second is blind.
     encoder, trees = np.append(both, np.full(1000, -2.0)), np.append(both, np.full(1000, 2.0))
-    stack = head.fit_stack(encoder, trees, [*labels, *np.zeros(1000)], real=3000)
-    alone = head.fit_stack(both, both, labels.tolist())
+    stack = stacker.fit_stack(encoder, trees, [*labels, *np.zeros(1000)], real=3000)
+    alone = stacker.fit_stack(both, both, labels.tolist())
     assert stack["encoder"] > 2 * abs(stack["features"])
     assert stack["encoder"] + stack["features"] == pytest.approx(alone["encoder"] + alone["features"], rel=0.05)
     assert stack["bias"] == pytest.approx(alone["bias"], abs=0.05)
@@ -165,15 +165,15 @@ def test_weights_count_rows_as_often() -> None:
     random = np.random.default_rng(0)
     encoder, trees, labels = random.normal(0, 2, 300), random.normal(0, 2, 300), random.random(300)
     often = [np.concatenate([part, np.repeat(part[200:], 2)]) for part in (encoder, trees, labels)]
-    weighted = head.fit_stack(encoder, trees, labels.tolist(), weights=[1.0] * 200 + [3.0] * 100)
-    assert weighted == pytest.approx(head.fit_stack(often[0], often[1], often[2].tolist()), abs=1e-3)
+    weighted = stacker.fit_stack(encoder, trees, labels.tolist(), weights=[1.0] * 200 + [3.0] * 100)
+    assert weighted == pytest.approx(stacker.fit_stack(often[0], often[1], often[2].tolist()), abs=1e-3)
 
 
 def test_soft_labels_calibrate_the_stack() -> None:
     z = np.linspace(-4, 4, 4000)
-    stack = head.fit_stack(z, np.zeros(4000), (1 / (1 + np.exp(-z / 2))).tolist())
+    stack = stacker.fit_stack(z, np.zeros(4000), (1 / (1 + np.exp(-z / 2))).tolist())
     assert stack["encoder"] == pytest.approx(0.5, abs=0.02) and stack["bias"] == pytest.approx(0, abs=0.02)
 
 
 def test_one_class_weighs_nothing() -> None:
-    assert head.fit_stack(np.ones(3), np.ones(3), [1.0, 1.0, 1.0]) == {"encoder": 0.5, "features": 0.5, "bias": 0.0}
+    assert stacker.fit_stack(np.ones(3), np.ones(3), [1.0, 1.0, 1.0]) == {"encoder": 0.5, "features": 0.5, "bias": 0.0}

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 from bert_judge.students.filtering import build_filtered
 
 # (question, attempt, candidate, status, score): a score of None is an invalid verdict.

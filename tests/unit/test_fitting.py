@@ -14,37 +14,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.config import Training
-from bert_judge.encoder import checkpoint, fitting, inference
-from bert_judge.encoder.backends.pytorch import TorchBackend
-from bert_judge.encoder.checkpoint import Checkpoint
-from bert_judge.errors import InputError
+from bert_judge.judges.bert import checkpoint, inference, trainer
+from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert.checkpoint import Checkpoint
+from bert_judge.runtime.errors import InputError
 
 SETTINGS = Training(epochs=4, batch_size=4, learning_rate=3e-3)
 
 
-def problem(folder: Path, rows: int = 120) -> tuple[Checkpoint, fitting.Examples]:
+def problem(folder: Path, rows: int = 120) -> tuple[Checkpoint, trainer.Examples]:
     """Is the candidate one of the first three words? A tiny encoder learns that in seconds."""
     loaded = checkpoint.load(folder)
     words = ["Paris", "Mars", "noon", "fox", "seven", "judges"]
     candidates = [words[i % 6] for i in range(rows)]
     encoded = loaded.encoder.encode(["Which?"] * rows, candidates, ["Paris"] * rows)
     labels = [float(candidate in words[:3]) for candidate in candidates]
-    return loaded, fitting.Examples(encoded, labels, [1.0] * rows)
+    return loaded, trainer.Examples(encoded, labels, [1.0] * rows)
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=80), st.integers(1, 7), st.sampled_from([0.5, 1.0, 2.0, 2.5]))
 def test_every_epoch_holds_each_row_once(lengths: list[int], batch_size: int, epochs: float) -> None:
     settings = Training(epochs=epochs, batch_size=batch_size)
-    order = fitting.batch_order(lengths, settings)
+    order = trainer.batch_order(lengths, settings)
     assert len(order) == max(1, round(epochs * len(lengths)))
     counts = [order.count(i) for i in range(len(lengths))]
     assert max(counts) - min(counts) <= 1
-    assert order == fitting.batch_order(lengths, settings)
+    assert order == trainer.batch_order(lengths, settings)
 
 
 def test_batches_are_of_similar_length() -> None:
     lengths = [i % 50 + 1 for i in range(1600)]
-    order = fitting.batch_order(lengths, Training(epochs=1, batch_size=32))
+    order = trainer.batch_order(lengths, Training(epochs=1, batch_size=32))
     spreads = [
         max(batch) - min(batch) for start in range(0, 1600, 32) if (batch := [lengths[i] for i in order[start : start + 32]])
     ]
@@ -53,7 +53,7 @@ def test_batches_are_of_similar_length() -> None:
 
 def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
-    figures = fitting.fit(loaded, examples, SETTINGS, tmp_path / "work")
+    figures = trainer.fit(loaded, examples, SETTINGS, tmp_path / "work")
     assert figures["steps"] == 120
     scores = inference.logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
     assert [float(score > 0) for score in scores] == examples.labels
@@ -63,18 +63,18 @@ def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
 def test_a_training_that_diverges_ends_early_in_one_line(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
     with pytest.raises(InputError, match=r"diverged: at step \d of 120 .* lower its learning_rate, 1e\+30 now$"):
-        fitting.fit(loaded, examples, SETTINGS.model_copy(update={"learning_rate": 1e30}), tmp_path / "work")
+        trainer.fit(loaded, examples, SETTINGS.model_copy(update={"learning_rate": 1e30}), tmp_path / "work")
 
 
 def test_a_step_in_parts_is_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also the last step of all, which has fewer parts. In float32: bfloat16 rounds other sums to other numbers."""
-    monkeypatch.setattr(fitting, "best_dtype", lambda device: torch.float32)
+    monkeypatch.setattr(trainer, "best_dtype", lambda device: torch.float32)
     backbone = tiny_models.encoder(tmp_path / "backbone")
     ends = []
     for rows_at_once in (None, 2):
         loaded, examples = problem(backbone, rows=21)
         settings = SETTINGS.model_copy(update={"epochs": 2, "rows_at_once": rows_at_once})
-        assert fitting.fit(loaded, examples, settings, tmp_path / str(rows_at_once))["steps"] == 11
+        assert trainer.fit(loaded, examples, settings, tmp_path / str(rows_at_once))["steps"] == 11
         ends.append(loaded.model.state_dict())
     for name, tensor in ends[0].items():
         torch.testing.assert_close(ends[1][name], tensor, rtol=0, atol=1e-4, msg=name)
@@ -84,8 +84,8 @@ def test_rows_without_weight_teach_nothing(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"), rows=8)
     loaded.trained = True  # so that its head is kept
     before = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
-    silent = fitting.Examples(examples.rows, examples.labels, [0.0] * 8)
-    fitting.fit(loaded, silent, Training(epochs=1, batch_size=4, weight_decay=0.0), tmp_path / "work")
+    silent = trainer.Examples(examples.rows, examples.labels, [0.0] * 8)
+    trainer.fit(loaded, silent, Training(epochs=1, batch_size=4, weight_decay=0.0), tmp_path / "work")
     assert all(torch.equal(tensor, before[name]) for name, tensor in loaded.model.state_dict().items())
 
 
@@ -95,7 +95,7 @@ def test_a_half_written_checkpoint_is_not_trusted(tmp_path: Path) -> None:
         folder.mkdir()
         if content is not None:
             (folder / "trainer_state.json").write_text(content)
-    assert fitting.last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
+    assert trainer.last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10"]
 
 
@@ -114,7 +114,7 @@ fitting.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))
 def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path, number: signal.Signals, status: int) -> None:
     backbone = tiny_models.encoder(tmp_path / "backbone")
     undisturbed, examples = problem(backbone)
-    fitting.fit(undisturbed, examples, SETTINGS, tmp_path / "undisturbed")
+    trainer.fit(undisturbed, examples, SETTINGS, tmp_path / "undisturbed")
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(backbone), str(tmp_path / "work")], env=environment)
@@ -126,8 +126,8 @@ def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path, num
     assert child.wait(timeout=600) == status
 
     resumed, examples = problem(backbone)
-    assert fitting.last_checkpoint(tmp_path / "work") is not None
-    fitting.fit(resumed, examples, SETTINGS, tmp_path / "work")
+    assert trainer.last_checkpoint(tmp_path / "work") is not None
+    trainer.fit(resumed, examples, SETTINGS, tmp_path / "work")
     for name, tensor in undisturbed.model.state_dict().items():
         torch.testing.assert_close(resumed.model.state_dict()[name], tensor, rtol=0, atol=1e-6, msg=name)
 
@@ -141,5 +141,5 @@ def fitting_began(folder: Path) -> bool:
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS[1:])
 def test_every_backbone_trains(tmp_path: Path, architecture: str) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone", architecture), rows=16)
-    figures = fitting.fit(loaded, examples, Training(epochs=1, batch_size=8), tmp_path / "work")
+    figures = trainer.fit(loaded, examples, Training(epochs=1, batch_size=8), tmp_path / "work")
     assert figures["steps"] == 2 and figures["loss"] > 0

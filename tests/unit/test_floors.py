@@ -141,8 +141,8 @@ def test_every_module_has_a_floor_and_imports_from_no_higher_one(module: str) ->
     ("module", "code", "found"),
     [
         ("bert_judge.tables", "from bert_judge import plan", ["bert_judge.plan"]),
-        ("bert_judge.tables", "def f():\n    from bert_judge.judges.bert import X", ["bert_judge.judges.bert.X"]),
-        ("bert_judge.judges.bert", "from bert_judge import tables\nimport torch", []),
+        ("bert_judge.tables", "def f():\n    from bert_judge.judges.bert.judge import X", ["bert_judge.judges.bert.judge.X"]),
+        ("bert_judge.judges.bert.judge", "from bert_judge import tables\nimport torch", []),
         ("bert_judge.encoder.a", "from bert_judge.encoder import b", []),
     ],
 )
@@ -185,14 +185,14 @@ def test_the_check_sees_what_is_heavy() -> None:
 
 def test_torch_stays_out_of_a_lexical_job() -> None:
     """The same in a real process: also what other packages import counts."""
-    code = "import sys, bert_judge.labels, bert_judge.judges.lexical, bert_judge.plan; print(*sorted(sys.modules))"
+    code = "import sys, bert_judge.labels.stage, bert_judge.judges.lexical.judge, bert_judge.plan; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {name.split(".")[0] for name in done.stdout.split()} & HEAVY == set()
 
 
 @pytest.mark.parametrize(
     "modules",
-    ["evaluation.scores", "candidates, bert_judge.generators.simulated", "labels, bert_judge.judges.simulated"],
+    ["evaluation.scores", "candidates, bert_judge.candidates.generators.simulated", "labels, bert_judge.judges.simulated.judge"],
 )
 def test_jobs_that_read_no_configuration_do_not_load_its_classes(modules: str) -> None:
     code = f"import sys, bert_judge.{modules}; print(*sorted(sys.modules))"

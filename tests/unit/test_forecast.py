@@ -12,8 +12,8 @@ from rich.console import Console
 
 from bert_judge import plan
 from bert_judge.cli import show_plan
-from bert_judge.errors import InputError
 from bert_judge.evaluation.forecast import Rates, Work, forecast
+from bert_judge.runtime.errors import InputError
 
 CONFIG: dict[str, Any] = {
     "models": {

@@ -25,9 +25,9 @@ from framework_files import (
     representation_row,
 )
 
-from bert_judge.errors import InputError
-from bert_judge.importers import frameworks
-from bert_judge.importers.beside import Beside
+from bert_judge.candidates.importers import frameworks
+from bert_judge.candidates.importers.companion_files import Beside
+from bert_judge.runtime.errors import InputError
 
 # --- lm-evaluation-harness ---
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from bert_judge import gpus
-from bert_judge.errors import InputError
+from bert_judge.runtime import gpus
+from bert_judge.runtime.errors import InputError
 
 
 @pytest.mark.parametrize(

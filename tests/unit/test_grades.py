@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_llm_judge import ScriptedGenerator, says
 
-from bert_judge.generators.protocol import Request
-from bert_judge.judges import grades, prompting, verdicts
-from bert_judge.judges.grades import GRADED, NO_GRADES
-from bert_judge.judges.llm import MODEL_FAILED
+from bert_judge.candidates.generators.protocol import Request
+from bert_judge.judges.llm import grades, prompting, verdicts
+from bert_judge.judges.llm.grades import GRADED, NO_GRADES
+from bert_judge.judges.llm.judge import MODEL_FAILED
+from bert_judge.judges.llm.rubric import RubricJudge
 from bert_judge.judges.protocol import Row
-from bert_judge.judges.rubric import RubricJudge
 
 SCALES = {"semantic_consistency": (1, 5), "flüssig": (0, 1)}
 GOOD = '{"semantic_consistency": 4, "flüssig": 1}'

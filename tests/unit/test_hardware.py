@@ -2,7 +2,7 @@
 
 import torch
 
-from bert_judge.encoder.hardware import matmul_rate
+from bert_judge.runtime.hardware import matmul_rate
 
 
 def test_measuring_the_machine_leaves_random_numbers_as_they_were() -> None:

@@ -13,12 +13,12 @@ import tiny_models
 import torch
 from tokenizers.processors import ByteLevel
 
-from bert_judge import stopping
+from bert_judge.assets.prepare import Manifest, load_manifest, prepare
+from bert_judge.candidates.generators.hf import HFGenerator
+from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel
-from bert_judge.errors import InputError
-from bert_judge.generators.hf import HFGenerator
-from bert_judge.generators.protocol import Request
-from bert_judge.prepare import Manifest, load_manifest, prepare
+from bert_judge.runtime import sigterm
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
 
 PROMPTS = [
@@ -368,8 +368,8 @@ def test_sigterm_ends_the_batch_in_hand_and_keeps_those_before(
     finished: list[int] = []
     complete = made._completion
     monkeypatch.setattr(made, "_completion", lambda prompt, row: finished.append(prompt.place) or complete(prompt, row))
-    monkeypatch.setattr(stopping, "asked", lambda: len(finished) >= 2)
-    with pytest.raises(stopping.Stopped) as early:
+    monkeypatch.setattr(sigterm, "asked", lambda: len(finished) >= 2)
+    with pytest.raises(sigterm.Stopped) as early:
         made.generate(requests())
     assert early.value.done == {place: whole[place] for place in finished}
     assert len(finished) == 2

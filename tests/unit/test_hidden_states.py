@@ -12,12 +12,13 @@ import pytest
 import torch
 from tiny_models import causal_lm, encoder
 
-from bert_judge import shards, tables
-from bert_judge.errors import InputError
-from bert_judge.prepare import local_folder
-from bert_judge.probes.extraction import Reader
-from bert_judge.probes.features import FeatureTable, feature_table
-from bert_judge.probes.pooling import pool
+from bert_judge import tables
+from bert_judge.assets.prepare import local_folder
+from bert_judge.judges.probe.extraction import Reader
+from bert_judge.judges.probe.features import FeatureTable, feature_table
+from bert_judge.judges.probe.pooling import pool
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
 
 POOLINGS = ["mean", "last", "min", "max"]
 SPEC: dict[str, Any] = {
@@ -191,7 +192,7 @@ def test_states_of_another_prompt_are_not_taken_from_a_killed_job(tmp_path: Path
     path, work = answers(tmp_path / "c.parquet"), tmp_path / "work"
     reader = Reader(tiny, SPEC)
     states = reader.read(["q"], ["a"]).states[0]
-    shards.save(work / "00000", {"f" * 32: {"states": states.tobytes(), "truncated": False, "tokens": 1}})
+    resume.save(work / "00000", {"f" * 32: {"states": states.tobytes(), "truncated": False, "tokens": 1}})
     spec = {**SPEC, **change}
     feature_table(spec, path, tmp_path / "f.parquet", Reader(tiny, spec), "rev", work)
     other = Reader(tiny, spec).read(QUESTIONS, ANSWERS).states

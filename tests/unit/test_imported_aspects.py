@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from bert_judge import tables
 from bert_judge.config import AspectColumns, Import
-from bert_judge.errors import InputError
-from bert_judge.judges.imported import ImportedJudge
+from bert_judge.datasets.merge import fold_duplicates
+from bert_judge.judges.imported.judge import ImportedJudge
 from bert_judge.judges.protocol import Row
-from bert_judge.training.dataset import fold_duplicates
+from bert_judge.runtime.errors import InputError
 
 ANSWERS = {("Wie spät?", "zwölf"): {"tone": 4.0, "facts": 2.0}, ("why?", "because"): {"tone": 1.0, "facts": None}}
 

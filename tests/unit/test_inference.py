@@ -9,10 +9,10 @@ import tiny_models
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.encoder import checkpoint
-from bert_judge.encoder.backends.pytorch import TorchBackend
-from bert_judge.encoder.batching import by_token_budget
-from bert_judge.encoder.inference import logits
+from bert_judge.judges.bert import checkpoint
+from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert.batching import by_token_budget
+from bert_judge.judges.bert.inference import logits
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200))

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from bert_judge.encoder.calibration import expected_calibration_error
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.intervals import measure_intervals
+from bert_judge.judges.bert.calibration import expected_calibration_error
 
 
 def drawn(n: int, questions: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

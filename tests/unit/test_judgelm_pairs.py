@@ -11,8 +11,8 @@ import pytest
 from framework_files import jsonl, judgelm_row
 from typer.testing import CliRunner, Result
 
+from bert_judge.candidates.importers.judgelm_pairs import COLUMNS, Reader
 from bert_judge.cli import app
-from bert_judge.importers.judgelm_pairs import COLUMNS, Reader
 
 
 @pytest.fixture(autouse=True)

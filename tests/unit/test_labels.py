@@ -13,14 +13,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bert_judge import labels, plan, tables
-from bert_judge.candidates import import_candidates
+from bert_judge import plan, tables
+from bert_judge.candidates.importers import files
+from bert_judge.candidates.stage import import_candidates
 from bert_judge.config import Import
-from bert_judge.errors import ConfigError, InputError
-from bert_judge.importers import files
-from bert_judge.judges.imported import NO_VERDICT, ImportedJudge
+from bert_judge.judges.imported.judge import NO_VERDICT, ImportedJudge
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.labels import label_table
+from bert_judge.labels import stage
+from bert_judge.labels.stage import label_table
+from bert_judge.runtime.errors import ConfigError, InputError
 from bert_judge.tasks.build import build_task
 
 SPEC = {"judge": "j", "model": "m", "task": "t", "settings": {"kind": "lexical"}}
@@ -49,7 +50,7 @@ class Longest:
     @classmethod
     def forgetful(cls) -> "Longest":
         """One that keeps no rows and takes few at a time."""
-        labels.BATCH_ROWS = 500
+        stage.BATCH_ROWS = 500
         judge = cls()
         judge.keeps = False
         return judge
@@ -101,7 +102,7 @@ def test_no_answers_and_only_failed_ones(tmp_path: Path) -> None:
 
 
 def test_large_tables_are_judged_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bert_judge.labels.BATCH_ROWS", 7)
+    monkeypatch.setattr("bert_judge.labels.stage.BATCH_ROWS", 7)
     texts = ["x" * (n % 11) for n in range(50)]
     candidates_table(tmp_path / "c.parquet", texts)
     judge = Longest()
@@ -166,7 +167,7 @@ def test_a_judge_that_breaks_its_promise_writes_nothing(tmp_path: Path, labels: 
 SLOW = """
 import sys, time
 from bert_judge.judges.protocol import decided
-from bert_judge.labels import label_table
+from bert_judge.labels.stage import label_table
 
 class Slow:
     revisions = {}

@@ -17,11 +17,11 @@ from test_pair_sets import CONFIG, changed
 from test_pair_tuning import Pairs
 
 from bert_judge import plan
+from bert_judge.candidates.finetuning import launch
+from bert_judge.candidates.finetuning.trainer import tune
 from bert_judge.config import Tuning
-from bert_judge.errors import ConfigError, InputError
-from bert_judge.training.pair_tuning import tune_pair_judge
-from bert_judge.tuning import launching
-from bert_judge.tuning.fitting import tune
+from bert_judge.judges.pairwise.tune import tune_pair_judge
+from bert_judge.runtime.errors import ConfigError, InputError
 
 ROOT = Path(__file__).parents[2]
 FSDP = ROOT / "configs/accelerate/fsdp.yaml"
@@ -55,31 +55,31 @@ def test_a_stage_runs_here_or_in_as_many_processes_as_the_file_says(
 ) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
-    launching.run(launched_stages.note, {"folder": tmp_path / "here"}, None)
+    launch.run(launched_stages.note, {"folder": tmp_path / "here"}, None)
     with caplog.at_level(logging.INFO, "bert_judge"):
-        launching.run(launched_stages.note, {"folder": tmp_path / "there"}, two)
+        launch.run(launched_stages.note, {"folder": tmp_path / "there"}, two)
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["alone"]
     assert sorted(path.name for path in (tmp_path / "there").iterdir()) == ["0", "1"]
     # What the first says is in the log, and once.
-    assert sum("at work" in record.message for record in caplog.records if record.name == launching.log.name) == 1
+    assert sum("at work" in record.message for record in caplog.records if record.name == launch.log.name) == 1
 
 
 def test_what_all_processes_refuse_is_told_once(two: str) -> None:
     with pytest.raises(InputError) as caught:
-        launching.run(launched_stages.refuse, {"what": "Größe"}, two)
+        launch.run(launched_stages.refuse, {"what": "Größe"}, two)
     assert str(caught.value) == "Größe: refused; give another"
 
 
 def test_processes_that_die_are_told_of(two: str) -> None:
     with pytest.raises(InputError, match=r"two\.yaml: accelerate ended with status \d+; its own words are in the log"):
-        launching.run(launched_stages.die, {}, two)
+        launch.run(launched_stages.die, {}, two)
 
 
 def test_two_processes_learn_what_one_learns(two: str, tmp_path: Path) -> None:
     pairs = Pairs(tmp_path)
     pairs.write([{"question": f"Wie {n}?", "answer_a": f"a{n}", "label": "A"} for n in range(4, 8)])
     expected = load_file(pairs.tune("one", **SMALL) / "model.safetensors")
-    launching.run(tune_pair_judge, pairs.asked("two", **SMALL), two)
+    launch.run(tune_pair_judge, pairs.asked("two", **SMALL), two)
     made, before = load_file(tmp_path / "two/model.safetensors"), load_file(pairs.base / "model.safetensors")
     assert made.keys() == expected.keys()
     changed = sum(float((expected[name] - before[name]).norm()) for name in expected)
@@ -101,7 +101,7 @@ def test_a_step_that_cannot_be_shared_out_is_refused(monkeypatch: pytest.MonkeyP
 def test_accelerate_takes_the_file_for_fsdp() -> None:
     read = load_config_from_file(str(FSDP))
     assert (str(read.distributed_type), read.num_processes) == ("DistributedType.FSDP", 4)
-    parsed = launch_command_parser().parse_args(["--config_file", str(FSDP), "-m", launching.LAUNCHED, "stage.json"])
+    parsed = launch_command_parser().parse_args(["--config_file", str(FSDP), "-m", launch.LAUNCHED, "stage.json"])
     settings, _, _ = _validate_launch_command(parsed)
     assert (settings.use_fsdp, settings.num_processes, settings.main_process_port) == (True, 4, 0)
     assert (settings.fsdp_version, settings.fsdp_state_dict_type) == (2, "FULL_STATE_DICT")

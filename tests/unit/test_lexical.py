@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from bert_judge.judges.lexical import LexicalJudge, rouge_l_f, rouge_l_recall
+from bert_judge.judges.lexical.judge import LexicalJudge, rouge_l_f, rouge_l_recall
 from bert_judge.judges.protocol import Label, Row
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
@@ -183,7 +183,7 @@ def test_a_megabyte_takes_seconds(settings: dict[str, Any]) -> None:
 
 def test_a_lexical_judge_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from bert_judge.judges.lexical import LexicalJudge; "
+        "import sys; from bert_judge.judges.lexical.judge import LexicalJudge; "
         "print([m for m in ('torch', 'transformers', 'sympy', 'math_verify', 'nltk') if m in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

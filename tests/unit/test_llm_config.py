@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bert_judge import plan, tables
-from bert_judge.errors import ConfigError
+from bert_judge.runtime.errors import ConfigError
 
 HF = {"generator": "hf", "model": "owner/judge"}
 SERVED = {"generator": "openai", "model": "judge-70b", "base_url": "http://localhost:8000/v1"}

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from test_labels import candidates_table
 
 from bert_judge import plan, tables
+from bert_judge.assets.prepare import prepare
+from bert_judge.candidates.generators.cache import StoredGenerator
+from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.config import HFModel
-from bert_judge.generators.protocol import Completion, Request
-from bert_judge.generators.stored import StoredGenerator
-from bert_judge.judges import prompting, run_generator, verdicts
-from bert_judge.judges.llm import AGAIN, CLAIMED, MODEL_FAILED, PROBABILITY, LLMJudge
+from bert_judge.judges.llm import prompting, run_generator, verdicts
+from bert_judge.judges.llm.judge import AGAIN, CLAIMED, MODEL_FAILED, PROBABILITY, LLMJudge
 from bert_judge.judges.protocol import Label, Row
-from bert_judge.labels import label_table
-from bert_judge.prepare import prepare
+from bert_judge.labels.stage import label_table
 from bert_judge.tasks import Sample
 
 ROW = Row("s0", 0, "m", "Capital of France?", ("Paris", "City of Paris"), "It is Paris.")

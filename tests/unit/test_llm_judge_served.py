@@ -14,19 +14,19 @@ from test_labels import candidates_table
 from test_llm_judge import ROW, SETTINGS
 
 from bert_judge import tables
+from bert_judge.candidates.generators import retry
+from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.config import OpenAIModel
-from bert_judge.errors import InputError
-from bert_judge.generators import patience
-from bert_judge.generators.openai import OpenAIGenerator
-from bert_judge.judges import prompting
-from bert_judge.judges.llm import MODEL_FAILED, PROBABILITY, LLMJudge
-from bert_judge.judges.verdicts import CUT_OFF, WORD
-from bert_judge.labels import label_table
+from bert_judge.judges.llm import prompting
+from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY, LLMJudge
+from bert_judge.judges.llm.verdicts import CUT_OFF, WORD
+from bert_judge.labels.stage import label_table
+from bert_judge.runtime.errors import InputError
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     with serving() as made:
         yield made
 

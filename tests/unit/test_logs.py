@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_judge.errors import ConfigError, InputError
-from bert_judge.logs import job_log
+from bert_judge.runtime.errors import ConfigError, InputError
+from bert_judge.runtime.logs import job_log
 
 
 @pytest.fixture(autouse=True)
@@ -27,14 +27,14 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lines_carry_time_and_level(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "job.log"
     with job_log(path):
-        logging.getLogger("bert_judge.shards").info("12/20 rows, é 漢")
+        logging.getLogger("bert_judge.runtime.resume").info("12/20 rows, é 漢")
         logging.getLogger("urllib3").info("chatter")
         logging.getLogger("urllib3").warning("trouble")
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("old function", stacklevel=1)
     text = path.read_text("utf-8")
-    assert re.search(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} INFO bert_judge.shards: 12/20 rows, é 漢$", text, re.MULTILINE)
+    assert re.search(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} INFO bert_judge.runtime.resume: 12/20 rows, é 漢$", text, re.MULTILINE)
     assert "trouble" in text and "old function" in text and "chatter" not in text
 
 

@@ -13,10 +13,10 @@ import pytest
 import tiny_models
 
 from bert_judge.config import Training
-from bert_judge.errors import InputError
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.loops import judging, lm_eval_metric
-from bert_judge.loops.reward import JudgeReward
+from bert_judge.integrations import judging, lm_eval_metric
+from bert_judge.integrations.reward import JudgeReward
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.runtime.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 

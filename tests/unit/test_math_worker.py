@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bert_judge.judges.math_worker import MathVerifier, Outcome, delimited
+from bert_judge.judges.lexical.math_worker import MathVerifier, Outcome, delimited
 
 SECONDS = 2.0
 

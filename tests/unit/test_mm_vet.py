@@ -10,10 +10,10 @@ import pytest
 from framework_files import document, jsonl, read
 from typer.testing import CliRunner
 
+from bert_judge.candidates.importers import frameworks, mm_vet
+from bert_judge.candidates.importers.companion_files import Beside
 from bert_judge.cli import app
-from bert_judge.errors import InputError
-from bert_judge.importers import frameworks, mm_vet
-from bert_judge.importers.beside import Beside
+from bert_judge.runtime.errors import InputError
 
 QUESTIONS = {
     "v1_0": {

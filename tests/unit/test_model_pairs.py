@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 
 from bert_judge.evaluation import statistics
-from bert_judge.evaluation.grid import MODEL, TASK, Grid
+from bert_judge.evaluation.matrix import MODEL, TASK, Grid
 from bert_judge.evaluation.model_pairs import model_pairs_table
 
 

@@ -14,12 +14,12 @@ import pytest
 from chat_server import ChatServer, serving
 
 from bert_judge import tables
-from bert_judge.candidates import generate_candidates
+from bert_judge.candidates.generators import retry
+from bert_judge.candidates.generators.openai import OpenAIGenerator
+from bert_judge.candidates.generators.protocol import Completion, Request
+from bert_judge.candidates.stage import generate_candidates
 from bert_judge.config import OpenAIModel
-from bert_judge.errors import InputError
-from bert_judge.generators import patience
-from bert_judge.generators.openai import OpenAIGenerator
-from bert_judge.generators.protocol import Completion, Request
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
 
 KEY = "sk-very-secret-0123456789"
@@ -34,7 +34,7 @@ def server() -> Iterator[ChatServer]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVER_KEY", KEY)
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
 
 
 def block(server: ChatServer, **more: Any) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def test_a_server_that_dies_does_not_hold_up_the_rest(server: ChatServer, caplog
     assert len(server.seen) < 40
     assert "200 of 200 requests failed" in caplog.text
     server.dead = False
-    made.outage.probed -= patience.PROBE_EVERY + 1
+    made.outage.probed -= retry.PROBE_EVERY + 1
     assert [made.generate([request(prompt)])[0].status for prompt in ("Hi", "Ho")] == ["ok", "ok"]
 
 

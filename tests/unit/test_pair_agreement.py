@@ -13,10 +13,10 @@ from pair_files import pair_rows, preference_rows, words, write_set
 from sklearn import metrics
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.pairs import agreement, confusion, draws, panel, rows
+from bert_judge.evaluation.pairs import agreement, bootstrap, confusion, panel, rows
 from bert_judge.evaluation.pairs.rows import PEOPLE
+from bert_judge.runtime.errors import InputError
 
 
 def measured(folder: Path, pairs: pd.DataFrame, **said: pd.DataFrame) -> pd.DataFrame:
@@ -93,7 +93,7 @@ def test_as_another_program_counts(tmp_path: Path) -> None:
 def test_a_class_without_labels_is_no_class() -> None:
     """LLMBar has no ties: a judge that says tie misses, and is not marked down a second time."""
     said, label = confusion.categories(pd.Series(["A", "tie", "B", "B"])), pd.Categorical(list("AABB"), categories=tables.PREFERRED)
-    found = confusion.measured(said, label, draws.over(range(4)))
+    found = confusion.measured(said, label, bootstrap.over(range(4)))
     assert found["macro_recall"].value == pytest.approx((0.5 + 1) / 2)
     assert found["macro_precision"].value == 1.0
 
@@ -148,7 +148,7 @@ PANELS = [
 
 @pytest.mark.parametrize(("verdict", "votes", "judge", "people"), PANELS)
 def test_leave_one_person_out_by_hand(verdict: str, votes: list[str], judge: float, people: float) -> None:
-    found = panel.measured(pd.Series([verdict]), pd.Series([votes]), draws.over(["q"]))
+    found = panel.measured(pd.Series([verdict]), pd.Series([votes]), bootstrap.over(["q"]))
     assert found.judge.value == pytest.approx(judge)
     assert found.people.value == pytest.approx(people)
     assert found.excess.value == pytest.approx(judge - people)
@@ -164,7 +164,7 @@ def test_a_single_vote_says_nothing_of_people() -> None:
 def test_nobody_beats_the_others_majority(votes: list[list[str]]) -> None:
     """A judge that answers each panel's commonest vote agrees at least as far as the people do."""
     best = pd.Series([max(sorted(given), key=given.count) for given in votes])
-    found = panel.measured(best, pd.Series(votes), draws.over(range(len(votes)), resamples=5))
+    found = panel.measured(best, pd.Series(votes), bootstrap.over(range(len(votes)), resamples=5))
     assert found.judge.value >= found.people.value - 1e-9
 
 

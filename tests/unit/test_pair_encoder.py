@@ -13,13 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bert_judge.config import Training
-from bert_judge.encoder import ties
-from bert_judge.encoder.pair_encoding import shares
-from bert_judge.errors import InputError
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.judges.pairwise import Pair, swapped
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.pairwise import Pair, swapped, tie_model
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+from bert_judge.judges.pairwise.encoding import shares
 from bert_judge.judges.pairwise.protocol import MIRRORED
+from bert_judge.runtime.errors import InputError
 
 texts = st.text(max_size=40)
 pairs = st.builds(Pair, texts, texts, texts, st.lists(texts, max_size=2).map(tuple))
@@ -125,17 +124,17 @@ def test_a_backbone_and_a_judge_of_single_answers_are_refused(backbone: Path, tm
 
 @given(st.floats(-1e6, 1e6), st.floats(0.1, 10), st.floats(-6, 6))
 def test_probabilities_are_mirrored_to_the_last_bit(difference: float, temperature: float, log_nu: float) -> None:
-    [one, other] = ties.probabilities([difference, -difference], ties.Ties(temperature, log_nu))
+    [one, other] = tie_model.probabilities([difference, -difference], tie_model.Ties(temperature, log_nu))
     assert one.tolist() == other[::-1].tolist()
     assert one.sum() == pytest.approx(1)
 
 
 def test_the_weight_of_a_tie_is_learnt() -> None:
     draw = np.random.default_rng(0)
-    truth = ties.Ties(2.0, 0.3)
+    truth = tie_model.Ties(2.0, 0.3)
     differences = draw.normal(0, 4, 4000)
-    outcomes = [draw.choice([1, 0.5, 0], p=chances) for chances in ties.probabilities(differences, truth)]
-    found = ties.fit(differences, outcomes)
+    outcomes = [draw.choice([1, 0.5, 0], p=chances) for chances in tie_model.probabilities(differences, truth)]
+    found = tie_model.fit(differences, outcomes)
     assert found.temperature == pytest.approx(2.0, rel=0.15)
     assert found.log_nu == pytest.approx(0.3, abs=0.15)
 
@@ -145,8 +144,8 @@ def test_the_weight_of_a_tie_is_learnt() -> None:
     [([], [], None), ([1.0, -1.0], [1.0, 0.0], "never"), ([1.0, -1.0], [0.5, 0.5], "always")],
 )
 def test_few_pairs_give_sound_numbers(differences: list[float], labels: list[float], said: Any) -> None:
-    found = ties.fit(differences, labels)
+    found = tie_model.fit(differences, labels)
     assert np.isfinite(found).all()
     if said:
-        likely = ties.probabilities(differences, found)
+        likely = tie_model.probabilities(differences, found)
         assert (likely.argmax(axis=1) == 1).all() == (said == "always")

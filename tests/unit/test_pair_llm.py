@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_llm_judge import ScriptedGenerator, says
 
-from bert_judge.generators.protocol import Completion, Request
-from bert_judge.judges.llm import MODEL_FAILED, PROBABILITY
+from bert_judge.candidates.generators.protocol import Completion, Request
+from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY
+from bert_judge.judges.llm.verdicts import CUT_OFF, LINE, NO_VERDICT, REASONING_CUT_OFF, SAYS_NOTHING, WORD
 from bert_judge.judges.pairwise import Pair, Preference, prompting, verdicts
 from bert_judge.judges.pairwise.llm import CLAIMED, PairLLMJudge
-from bert_judge.judges.verdicts import CUT_OFF, LINE, NO_VERDICT, REASONING_CUT_OFF, SAYS_NOTHING, WORD
 
 PAIR = Pair("Name a fruit.", "An apple.", "Granite.", ("pear",))
 SETTINGS = {"kind": "pairwise", "reasoning": True, "scores": False, "seed": 0, "max_answer_chars": 400}

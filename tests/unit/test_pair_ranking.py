@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_pair_training import Longer
 
-from bert_judge.errors import InputError
 from bert_judge.judges.pairwise.ranking import grade, rank
 from bert_judge.judges.pairwise.turns import conversation
+from bert_judge.runtime.errors import InputError
 
 
 @given(st.lists(st.text("ab", max_size=6), min_size=2, max_size=6))

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge import pairs, plan, tables
-from bert_judge.errors import ConfigError, InputError
-from bert_judge.importers.pair_rows import majority, preferred
-from bert_judge.plan import meetings
+from bert_judge import plan, tables
+from bert_judge.candidates.importers.pair_rows import majority, preferred
+from bert_judge.evaluation.pairs import pair_tables
+from bert_judge.plan import matchups
+from bert_judge.runtime.errors import ConfigError, InputError
 
 names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=9)
 
@@ -25,8 +26,8 @@ names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_siz
 
 @given(names, st.integers(1, 4), st.integers(0, 3))
 def test_a_sampled_schedule_is_connected_even_and_grows_at_its_end(models: list[str], opponents: int, seed: int) -> None:
-    found = meetings.sampled(models, opponents, lambda *_: True, seed)
-    assert found <= meetings.between_all(models)
+    found = matchups.sampled(models, opponents, lambda *_: True, seed)
+    assert found <= matchups.between_all(models)
     reached = set(models[:1])
     while more := {model for two in found if set(two) & reached for model in two} - reached:
         reached |= more
@@ -34,16 +35,16 @@ def test_a_sampled_schedule_is_connected_even_and_grows_at_its_end(models: list[
     # Nobody meets more than it must and twice what the others do.
     degrees = [sum(model in two for two in found) for model in models]
     assert max(degrees, default=0) <= max(2 * opponents + 1, 0)
-    assert meetings.sampled([*models, "new"], opponents, lambda *_: True, seed) >= found
+    assert matchups.sampled([*models, "new"], opponents, lambda *_: True, seed) >= found
 
 
 @given(names)
 def test_all_meet_all_and_a_baseline_meets_the_rest(models: list[str]) -> None:
-    every = meetings.between_all(models)
+    every = matchups.between_all(models)
     assert len(every) == len(models) * (len(models) - 1) // 2
-    assert meetings.between_all(list(reversed(models))) == every
+    assert matchups.between_all(list(reversed(models))) == every
     for model in models[:1]:
-        assert meetings.with_baseline(models, model) == {two for two in every if model in two}
+        assert matchups.with_baseline(models, model) == {two for two in every if model in two}
 
 
 # --- what the configuration asks for ---
@@ -188,7 +189,7 @@ SPEC = {"set": "arena", "models": ["a", "b"], "tasks": ["t"], "rows": None, "gol
 def test_two_models_meet_on_each_question_in_drawn_places(tmp_path: Path) -> None:
     one, gold_one = answers(tmp_path, "a", ["ja"] * 40, ["correct"] * 40)
     other, gold_other = answers(tmp_path, "b", ["nein"] * 39 + [""], ["incorrect"] * 38 + ["correct", "invalid"])
-    pairs.build_pairs(SPEC, [[one], [other]], [[gold_one], [gold_other]], tmp_path / "p.parquet")
+    pair_tables.build_pairs(SPEC, [[one], [other]], [[gold_one], [gold_other]], tmp_path / "p.parquet")
     found = tables.read(tmp_path / "p.parquet", tables.PAIRS).set_index("sample_id")
     assert len(found) == 40
     assert {*found["model_a"]} == {"a", "b"}
@@ -205,7 +206,7 @@ def test_a_limit_draws_the_same_questions_and_a_higher_one_keeps_them(tmp_path: 
     files = [[answers(tmp_path, model, [f"{model}{n}" for n in range(30)])[0]] for model in "ab"]
     drawn = []
     for rows in (5, 12, None):
-        pairs.build_pairs({**SPEC, "rows": rows, "gold": None}, files, [], tmp_path / "p.parquet")
+        pair_tables.build_pairs({**SPEC, "rows": rows, "gold": None}, files, [], tmp_path / "p.parquet")
         drawn.append(set(tables.read(tmp_path / "p.parquet", tables.PAIRS)["pair_id"]))
     assert [len(some) for some in drawn] == [5, 12, 30]
     assert drawn[0] < drawn[1] < drawn[2]
@@ -232,7 +233,7 @@ LINE = {"question": "Grüße?", "answer_a": "hallo", "answer_b": " ", "label": "
 def imported(folder: Path, lines: list[dict[str, Any]], **spec: Any) -> pd.DataFrame:
     path = folder / "pairs.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines), "utf-8")
-    pairs.import_pairs({**IMPORTED, **spec}, path, folder / "p.parquet")
+    pair_tables.import_pairs({**IMPORTED, **spec}, path, folder / "p.parquet")
     return tables.read(folder / "p.parquet", tables.PAIRS)
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.judges.pairwise import Opinion, Pair, abstained, both_orders, swapped
 from bert_judge.judges.pairwise.protocol import mirrored
+from bert_judge.runtime.errors import InputError
 
 ROW = {
     "pair_id": "p1",

@@ -22,18 +22,18 @@ from test_students import THOUGHTFUL, encoder_of
 from transformers import Trainer
 
 from bert_judge import tables
+from bert_judge.assets.prepare import prepare
+from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators.tokenize import encode_all
 from bert_judge.config import HFModel, Tuning
-from bert_judge.encoder.checkpoint import load as load_encoder
-from bert_judge.errors import InputError
-from bert_judge.generators.encoded import encode_all
-from bert_judge.generators.factory import make_generator
-from bert_judge.judges.llm import PROBABILITY
+from bert_judge.judges.bert.checkpoint import load as load_encoder
+from bert_judge.judges.llm.judge import PROBABILITY
 from bert_judge.judges.pairwise import Pair, prompting, tuned
+from bert_judge.judges.pairwise.augmentation import Example, swap
 from bert_judge.judges.pairwise.llm import PairLLMJudge
-from bert_judge.prepare import prepare
-from bert_judge.training.pair_augmentation import Example, swap
-from bert_judge.training.pair_texts import encode, scores, target
-from bert_judge.training.pair_tuning import tune_pair_judge
+from bert_judge.judges.pairwise.training_texts import encode, scores, target
+from bert_judge.judges.pairwise.tune import tune_pair_judge
+from bert_judge.runtime.errors import InputError
 
 PAIR = Pair("Was ist größer?", "Die Größe 7.", "</candidate-x> 東京", ("sieben",))
 SETTINGS = {"seed": 0, "max_answer_chars": 400}

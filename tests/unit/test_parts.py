@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bert_judge import config, parts, plan, tables
-from bert_judge.errors import InputError
+from bert_judge import config, plan, tables
 from bert_judge.judges.protocol import Label, Row, decided
-from bert_judge.labels import label_table
+from bert_judge.labels import table_shards
+from bert_judge.labels.stage import label_table
+from bert_judge.runtime.errors import InputError
 
 SPEC = {"judge": "j", "model": "m", "task": "t", "settings": {"kind": "bert"}}
 
@@ -42,9 +43,9 @@ def candidates(path: Path, rows: int) -> Path:
 
 def judged_in(folder: Path, count: int, spec: dict[str, Any] = SPEC) -> list[str]:
     """Write the parts; returns their paths."""
-    paths = parts.listed(folder / "parts", folder / "none.parquet", count)
+    paths = table_shards.listed(folder / "parts", folder / "none.parquet", count)
     for path in paths:
-        parts.label_part(spec, folder / "c.parquet", path, Lengths(), Path(path).stem)
+        table_shards.label_part(spec, folder / "c.parquet", path, Lengths(), Path(path).stem)
     return paths
 
 
@@ -54,10 +55,10 @@ def test_joined_parts_are_the_table_of_one_job(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, rows: int, count: int, batch: int
 ) -> None:
     folder = tmp_path_factory.mktemp("parts")
-    monkeypatch.setattr("bert_judge.labels.BATCH_ROWS", batch)
+    monkeypatch.setattr("bert_judge.labels.stage.BATCH_ROWS", batch)
     answers = candidates(folder / "c.parquet", rows)
     label_table(SPEC, answers, folder / "whole.parquet", Lengths())
-    parts.join(SPEC, answers, judged_in(folder, count), folder / "joined.parquet")
+    table_shards.join(SPEC, answers, judged_in(folder, count), folder / "joined.parquet")
     whole, joined = (tables.read(folder / f"{name}.parquet", tables.LABELS) for name in ("whole", "joined"))
     pd.testing.assert_frame_equal(joined, whole)
     told = [tables.provenance(folder / f"{name}.parquet") for name in ("whole", "joined")]
@@ -67,7 +68,7 @@ def test_joined_parts_are_the_table_of_one_job(
 def test_a_part_judges_its_own_rows_only(tmp_path: Path) -> None:
     answers = candidates(tmp_path / "c.parquet", 10)
     judge = Lengths()
-    parts.label_part(SPEC, answers, tmp_path / "p.parquet", judge, "2-of-3", tmp_path / "work")
+    table_shards.label_part(SPEC, answers, tmp_path / "p.parquet", judge, "2-of-3", tmp_path / "work")
     found = tables.read(tmp_path / "p.parquet", tables.LABELS)
     assert found["sample_id"].tolist() == [f"{n:016x}" for n in (3, 4, 5)]
     # One of them failed to be generated.
@@ -92,14 +93,14 @@ def test_what_is_there_decides_before_what_is_wanted(
     table = tmp_path / "table.parquet"
     for path in [*(tmp_path / f"{name}.parquet" for name in there), *([table] if finished else [])]:
         path.touch()
-    assert [Path(path).stem for path in parts.listed(tmp_path, table, wanted)] == names
+    assert [Path(path).stem for path in table_shards.listed(tmp_path, table, wanted)] == names
 
 
 def test_parts_of_other_settings_are_refused(tmp_path: Path) -> None:
     answers = candidates(tmp_path / "c.parquet", 6)
     made = judged_in(tmp_path, 2, SPEC | {"settings": {"kind": "bert", "threshold": 0.9}})
     with pytest.raises(InputError, match=r"1-of-2\.parquet: made with other settings .* delete it"):
-        parts.join(SPEC, answers, made, tmp_path / "joined.parquet")
+        table_shards.join(SPEC, answers, made, tmp_path / "joined.parquet")
     assert not (tmp_path / "joined.parquet").exists()
 
 
@@ -108,7 +109,7 @@ def test_parts_that_lack_rows_are_refused(tmp_path: Path) -> None:
     made = judged_in(tmp_path, 2)
     more = candidates(tmp_path / "more.parquet", 7)
     with pytest.raises(InputError, match="hold 6 verdicts on the 7 answers"):
-        parts.join(SPEC, more, made, tmp_path / "joined.parquet")
+        table_shards.join(SPEC, more, made, tmp_path / "joined.parquet")
 
 
 def test_the_number_of_parts_is_in_no_spec() -> None:

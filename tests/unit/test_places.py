@@ -10,8 +10,8 @@ from sklearn.metrics import cohen_kappa_score, f1_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 from test_model_pairs import verdicts
 
-from bert_judge.evaluation import places, resampling, statistics
-from bert_judge.evaluation.grid import MODEL
+from bert_judge.evaluation import ranks, resampling, statistics
+from bert_judge.evaluation.matrix import MODEL
 
 
 def two_judges(first: dict[str, str], second: dict[str, str]) -> pd.DataFrame:
@@ -54,34 +54,34 @@ def test_blocks_of_weights_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_all_models_see_the_same_draw() -> None:
     """ada is right wherever bob is and once more: no draw of questions puts her behind him, however wide their intervals are."""
-    found = places.ranks(verdicts(ada="cciii" * 4 + "c", bob="cciii" * 4 + "i"), ["judge"])
+    found = ranks.ranks(verdicts(ada="cciii" * 4 + "c", bob="cciii" * 4 + "i"), ["judge"])
     assert found["judge", "ada"] == {"rank": 1, "rank_low": 1, "rank_high": 1}
     assert found["judge", "bob"] == {"rank": 2, "rank_low": 1, "rank_high": 2}
 
 
 def test_who_has_no_verdict_has_no_place() -> None:
-    found = places.ranks(verdicts(ada="ci", bob="xx"), ["judge"])
+    found = ranks.ranks(verdicts(ada="ci", bob="xx"), ["judge"])
     assert found["judge", "ada"]["rank"] == 1
     assert all(math.isnan(value) for value in found["judge", "bob"].values())
-    assert places.ranks(verdicts(), ["judge"]) == {}
+    assert ranks.ranks(verdicts(), ["judge"]) == {}
 
 
 def test_moves_are_counted_on_what_the_reference_decided() -> None:
     frame = two_judges({"ada": "cccx", "bob": "ccii", "cyd": "ciii"}, {"ada": "xxxc", "bob": "ccii", "cyd": "cccc"})
-    moves = places.moves_table({("all", "all"): frame}, ["gold", "judge"], "gold").set_index("model")
+    moves = ranks.moves_table({("all", "all"): frame}, ["gold", "judge"], "gold").set_index("model")
     assert moves["rank_reference"].to_dict() == {"ada": 1, "bob": 2, "cyd": 3}
     # An undecided verdict counts as wrong: ada falls to the last place.
     assert moves["moved"].to_dict() == {"ada": -2, "bob": 0, "cyd": 2}
     assert moves.loc["ada", "n"] == 3
     assert (moves["low"] <= moves["moved"]).all() and (moves["moved"] <= moves["high"]).all()
-    assert places.moves_table({("all", "all"): frame}, ["gold", "judge"], None).empty
+    assert ranks.moves_table({("all", "all"): frame}, ["gold", "judge"], None).empty
 
 
 def test_two_judges_beside_each_other() -> None:
     random = np.random.default_rng(5)
     texts = [{name: "".join(random.choice(list("cci" if judge else "cciix"), 60)) for name in "abcd"} for judge in (0, 1)]
     frame = two_judges(*texts)
-    found = places.judge_pairs_table({("all", "all"): frame}, ["gold", "judge"], None).iloc[0]
+    found = ranks.judge_pairs_table({("all", "all"): frame}, ["gold", "judge"], None).iloc[0]
     one, two = frame["gold_verdict"], frame["judge_verdict"]
     assert found["n"] == 240 and found["questions"] == 60
     assert found["agreement"] == pytest.approx((one == two).mean())
@@ -96,7 +96,7 @@ def test_two_judges_beside_each_other() -> None:
 
 def test_a_pair_with_gold_is_measured_where_gold_decided() -> None:
     frame = two_judges({"ada": "cxi", "bob": "cci"}, {"ada": "cci", "bob": "cxx"}).assign(third_verdict="correct")
-    found = places.judge_pairs_table({("all", "all"): frame}, ["judge", "gold", "third"], "gold").set_index(["judge", "other"])["n"]
+    found = ranks.judge_pairs_table({("all", "all"): frame}, ["judge", "gold", "third"], "gold").set_index(["judge", "other"])["n"]
     assert found.to_dict() == {("judge", "gold"): 5, ("gold", "third"): 5, ("judge", "third"): 6}
 
 

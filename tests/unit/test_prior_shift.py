@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from bert_judge import tables
-from bert_judge.adaptation import label_adapted
-from bert_judge.errors import InputError
-from bert_judge.judges.prior_shift import moved, share_of_right
+from bert_judge.judges.prior_shift.estimate import moved, share_of_right
+from bert_judge.judges.prior_shift.stage import label_adapted
+from bert_judge.runtime.errors import InputError
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 SHARES = st.floats(0.02, 0.98)
@@ -139,7 +139,7 @@ def test_the_threshold_is_its_own(tmp_path: Path) -> None:
 def test_many_rows_come_in_parts_and_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = labels(tmp_path / "bert.parquet", drawn(0.8, 1000)[1].tolist())
     label_adapted(with_settings(prior=0.5), before, None, tmp_path / "one.parquet")
-    monkeypatch.setattr("bert_judge.adaptation.ROWS_AT_ONCE", 77)
+    monkeypatch.setattr("bert_judge.judges.prior_shift.stage.ROWS_AT_ONCE", 77)
     label_adapted(with_settings(prior=0.5), before, None, tmp_path / "parts.parquet")
     one, parts = (tables.read(tmp_path / name, tables.LABELS) for name in ("one.parquet", "parts.parquet"))
     pd.testing.assert_frame_equal(one, parts)

@@ -12,14 +12,15 @@ import pytest
 import tiny_models
 import torch
 
-from bert_judge import prepare, tables
+from bert_judge import tables
+from bert_judge.assets import prepare
 from bert_judge.config import BaselineTraining, ProbeJudge
-from bert_judge.errors import ConfigError, InputError
+from bert_judge.judges.probe.metrics import measured
+from bert_judge.judges.probe.training import prompted
+from bert_judge.judges.probe.training.aspect_heads import IGNORED, AspectHeads
+from bert_judge.judges.probe.training.predict import tell_test_part
 from bert_judge.plan import make
-from bert_judge.probes.metrics import measured
-from bert_judge.training.probe import prompted
-from bert_judge.training.probe.aspect_heads import IGNORED, AspectHeads
-from bert_judge.training.probe.tell import tell_test_part
+from bert_judge.runtime.errors import ConfigError, InputError
 
 TRAIN, TEST = 96, 32
 ASPECTS = {
@@ -133,7 +134,7 @@ def test_a_training_that_was_stopped_goes_on(encoder: Toy, tmp_path: Path, monke
     whole, first = encoder.tell("fine_tuned", tmp_path / "whole", training=small)
     with monkeypatch.context() as patched:
         # As SIGTERM after the first step: it is saved, and the process ends.
-        patched.setattr("bert_judge.stopping.asked", lambda: True)
+        patched.setattr("bert_judge.runtime.sigterm.asked", lambda: True)
         with pytest.raises(SystemExit):
             encoder.tell("fine_tuned", tmp_path / "again", training=small)
     assert list((tmp_path / "again" / "work").glob("*/checkpoint-1/trainer_state.json"))
@@ -150,8 +151,8 @@ def test_a_language_model_is_asked_about_each_aspect(language_model: Toy, tmp_pa
 
 
 def test_what_could_not_be_asked_is_a_wrong_class(language_model: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bert_judge.generators.hf import HFGenerator
-    from bert_judge.generators.protocol import failed
+    from bert_judge.candidates.generators.hf import HFGenerator
+    from bert_judge.candidates.generators.protocol import failed
 
     monkeypatch.setattr(HFGenerator, "generate", lambda _, asked: [failed("too long") for _ in asked])
     told, note = language_model.tell("prompted", tmp_path)

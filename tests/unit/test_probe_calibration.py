@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
-from bert_judge.probes.calibration import AllClasses, Calibrated
-from bert_judge.probes.folder import TRUSTED
-from bert_judge.probes.heads import OrdinalClassifier
+from bert_judge.judges.probe.calibration import AllClasses, Calibrated
+from bert_judge.judges.probe.folder import TRUSTED
+from bert_judge.judges.probe.heads import OrdinalClassifier
 
 ROWS = 240
 LOGISTIC = LogisticRegression(class_weight="balanced")

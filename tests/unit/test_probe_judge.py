@@ -13,16 +13,16 @@ import pytest
 from tiny_models import causal_lm
 
 from bert_judge import tables
-from bert_judge.errors import InputError
-from bert_judge.judges.probe import EMPTY, Probe, Stored
+from bert_judge.integrations.samples import evaluate_samples
+from bert_judge.judges.probe.extraction import Reader
+from bert_judge.judges.probe.features import feature_table
+from bert_judge.judges.probe.judge import EMPTY, Probe, Stored
+from bert_judge.judges.probe.training.labels import values_of
+from bert_judge.judges.probe.training.measure import measure_probe
+from bert_judge.judges.probe.training.train import CHOICES, TOLD, train_probe
 from bert_judge.judges.protocol import Row
-from bert_judge.labels import label_table
-from bert_judge.loops.samples import evaluate_samples
-from bert_judge.probes.extraction import Reader
-from bert_judge.probes.features import feature_table
-from bert_judge.training.probe.labels import values_of
-from bert_judge.training.probe.measure import measure_probe
-from bert_judge.training.probe.train import CHOICES, TOLD, train_probe
+from bert_judge.labels.stage import label_table
+from bert_judge.runtime.errors import InputError
 
 ROWS, TRAIN = 48, 36
 NOTE = {

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from bert_judge.errors import InputError
-from bert_judge.probes import heads
-from bert_judge.probes.metrics import measured
-from bert_judge.training.probe import fitting
-from bert_judge.training.probe.classifiers import folds
-from bert_judge.training.probe.selection import Kept, grown, part, ranked
+from bert_judge.judges.probe import heads
+from bert_judge.judges.probe.metrics import measured
+from bert_judge.judges.probe.training import fitting
+from bert_judge.judges.probe.training.classifiers import folds
+from bert_judge.judges.probe.training.selection import Kept, grown, part, ranked
+from bert_judge.runtime.errors import InputError
 
 ROWS, WIDTH = 160, 12
 SETTINGS: dict[str, Any] = {"seed": 0, "folds": 3, "components": 8, "concatenate": 2, "classifiers": ["logistic"]}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_judge.errors import InputError
-from bert_judge.probes.metrics import difference, measured
-from bert_judge.report import pages, probe_views, words
+from bert_judge.judges.probe.metrics import difference, measured
+from bert_judge.report import format, probe_views, templates
+from bert_judge.runtime.errors import InputError
 
 
 def figures(tested: bool = True) -> dict[str, Any]:
@@ -40,12 +40,12 @@ def test_each_aspect_has_the_probe_beside_its_baselines(tmp_path: Path, tested: 
     assert [row["who"] for row in aspect.rows] == [probe_views.WHO[who] for who in ("probe", "majority", "lora")]
     assert probe.findings[-1] == "Without the backbone, asked directly: it is an encoder."
     assert (f"is better than: {probe_views.WHO['lora']} in <b>tone</b>" in probe.findings[0]) == tested
-    environment = pages.environment()
+    environment = templates.environment()
     environment.globals |= {
-        "bare_percent": words.bare_percent,
-        "span": words.span,
-        "points": words.points,
-        "points_span": words.points_span,
+        "bare_percent": format.bare_percent,
+        "span": format.span,
+        "points": format.points,
+        "points_span": format.points_span,
     }
     page = environment.get_template("parts/probes.html.jinja").render(probes=[probe])
     assert "&lt;b&gt;tone&lt;/b&gt;" in page and "<b>tone" not in page

@@ -3,7 +3,7 @@ from typing import get_args
 import pytest
 
 from bert_judge.config import Family
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
 from bert_judge.tasks.prompts import instruction, prompt, style_of
 

@@ -12,9 +12,9 @@ from pair_files import pair_rows, preference_rows, write_set
 from score_files import write_scores
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.pairs.build import MADE, build_ranks
 from bert_judge.evaluation.pairs.rows import PEOPLE
+from bert_judge.runtime.errors import InputError
 
 MODELS = ("ann", "bob", "cyd")
 MEETINGS = [("ann", "bob"), ("bob", "cyd"), ("ann", "cyd")]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.generators.reasoning import Split, split, start_marker
+from bert_judge.candidates.generators.reasoning import Split, split, start_marker
 
 CASES = [
     ("plain answer", "Paris.", False, Split(None, "Paris.", True)),

@@ -8,10 +8,10 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import accuracy_score, brier_score_loss, f1_score
 
 from bert_judge import tables
-from bert_judge.encoder.calibration import BINS, THRESHOLDS, bin_of, expected_calibration_error, reliability, threshold_curve
 from bert_judge.evaluation import groups, statistics
 from bert_judge.evaluation.reliability import reliability_table, thresholds_table
 from bert_judge.evaluation.standings import build_standings
+from bert_judge.judges.bert.calibration import BINS, THRESHOLDS, bin_of, expected_calibration_error, reliability, threshold_curve
 
 
 def scored(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

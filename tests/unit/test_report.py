@@ -14,14 +14,14 @@ import pytest
 from score_files import VERDICT, write_scores
 
 from bert_judge import tables
-from bert_judge.errors import InputError
-from bert_judge.evaluation.grid import MODEL, TASK
+from bert_judge.evaluation.matrix import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.evaluation.statistics import Interval
-from bert_judge.report import answer, charts, rows, sections, words
+from bert_judge.report import charts, format, leaderboard, rows, sections
 from bert_judge.report.build import build_report
 from bert_judge.report.plot import save_standings_plot
-from bert_judge.report.texts import room
+from bert_judge.report.truncate import room
+from bert_judge.runtime.errors import InputError
 
 ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=alert(1)></div></main>"
 HEBREW = "בירת צרפת היא פריז"
@@ -140,7 +140,7 @@ def test_a_candidate_is_text_and_never_markup(tmp_path, scores):
 def test_a_name_cannot_leave_the_data_of_the_charts(tmp_path):
     names = ["</script><script>alert(1)</script>", "bob"]
     table = pd.DataFrame({"level": "all", "judge": "strict", "model": names, "rank_reference": [1, 2], "rank": [2, 1]})
-    judges, rows = answer.moves(table.assign(moved=[-1, 1], low=0, high=0), ["strict"])
+    judges, rows = leaderboard.moves(table.assign(moved=[-1, 1], low=0, high=0), ["strict"])
     text = charts.embedded({"places": charts.places(judges, rows, "gold")})
     assert "<" not in text
     assert [trace["name"] for trace in json.loads(text)["places"]["data"]] == names
@@ -288,7 +288,7 @@ def test_who_is_surely_better_is_told_from_the_pairs():
         ]
     ).assign(level="task", task="sums", judge="bert")
     ranked = pd.DataFrame({"level": "task", "task": "sums", "judge": "bert", "model": ["ada", "bob", "cyd"]})
-    found = answer.answers(ranked.assign(rank=[1, 2, None], rank_low=1, rank_high=3), pairs, "bert")
+    found = leaderboard.answers(ranked.assign(rank=[1, 2, None], rank_low=1, rank_high=3), pairs, "bert")
     assert [(place.model, place.worse, place.better) for place in found[0].places] == [
         ("ada", ["bob"], []),
         ("bob", [], ["ada"]),
@@ -296,9 +296,9 @@ def test_who_is_surely_better_is_told_from_the_pairs():
     ]
     assert [place.row["rank"] for place in found[0].places] == [1, 2, None]
     assert found[0].detectable == pytest.approx(0.2)
-    turned = answer.difference(found[0].cells, "bob", "ada")
+    turned = leaderboard.difference(found[0].cells, "bob", "ada")
     assert (turned["difference"], turned["low"], turned["high"]) == (-0.2, -0.3, -0.1)
-    assert answer.difference(found[0].cells, "ada", "ada") is None
+    assert leaderboard.difference(found[0].cells, "ada", "ada") is None
 
 
 def best(*rows: tuple[str, float]) -> pd.DataFrame:
@@ -309,14 +309,14 @@ def best(*rows: tuple[str, float]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("duel", "said"),
     [
-        (words.Duel(Interval(0.05, 0.01, 0.09), 0.01), "The lead is clear: +5.0 points against bob"),
-        (words.Duel(Interval(1.0, 1.0, 1.0), 0.25), "The lead may be chance: +100.0 points against bob on the questions of both"),
-        (words.Duel(Interval(0.05, -0.01, 0.11), 0.1), "The lead may be chance: +5.0 points against bob on the questions of both"),
+        (format.Duel(Interval(0.05, 0.01, 0.09), 0.01), "The lead is clear: +5.0 points against bob"),
+        (format.Duel(Interval(1.0, 1.0, 1.0), 0.25), "The lead may be chance: +100.0 points against bob on the questions of both"),
+        (format.Duel(Interval(0.05, -0.01, 0.11), 0.1), "The lead may be chance: +5.0 points against bob on the questions of both"),
         (None, "bob follows, but the two share no question"),
     ],
 )
 def test_headline_says_how_sure_the_lead_is(duel, said):
-    sentences = words.headline(best(("ada", 0.9), ("bob", 0.85)), "bert", duel)
+    sentences = format.headline(best(("ada", 0.9), ("bob", 0.85)), "bert", duel)
     assert sentences[0] == "ada answers best: 90.0% right (95% interval 88.0–92.0), judged by bert on 1 answer."
     assert sentences[1].startswith(said)
 
@@ -332,7 +332,7 @@ def test_headline_says_how_sure_the_lead_is(duel, said):
 )
 def test_errors_in_words(moved, places, said):
     row = {"judge": "strict", "accuracy_error": 0.31, "moved_model": moved, "moved_places": places}
-    assert words.error_sentence(row) == said
+    assert format.error_sentence(row) == said
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])

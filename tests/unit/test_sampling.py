@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bert_judge.generators.sampling import RowSampling
-from bert_judge.generators.seeds import row_seed
+from bert_judge.candidates.generators.sampling import RowSampling
+from bert_judge.candidates.generators.seeds import row_seed
 
 LOGITS = torch.log(torch.tensor([0.1, 0.5, 0.3, 0.06, 0.04]))
 ROWS = 20_000

@@ -13,19 +13,19 @@ import pytest
 import tiny_models
 from typer.testing import CliRunner
 
-from bert_judge.adaptation import label_adapted
+from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.cli import app
 from bert_judge.config import Training
-from bert_judge.errors import InputError
-from bert_judge.importers.answers import of_columns
-from bert_judge.importers.streams import open_rows
-from bert_judge.judges.bert import BERTJudge
-from bert_judge.judges.prior_shift import moved, share_of_right
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.prior_shift.estimate import moved, share_of_right
+from bert_judge.judges.prior_shift.stage import label_adapted
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.scoring import score_file as scoring
-from bert_judge.scoring.adapting import CAUTION, Adapter
-from bert_judge.scoring.score_file import score_file, work_folder
-from bert_judge.scoring.which_judge import Chosen
+from bert_judge.labels.score_file import score_file as scoring
+from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels.score_file.prior_shift import CAUTION, Adapter
+from bert_judge.labels.score_file.score_file import score_file, work_folder
+from bert_judge.runtime.errors import InputError
 from bert_judge.tables import LABELS, write
 
 PRIOR = 0.6
@@ -106,7 +106,7 @@ def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypa
 
     # All verdicts are there, and no row is written yet.
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("bert_judge.scoring.adapting.share_of_right", killed)
+        patch.setattr("bert_judge.labels.score_file.prior_shift.share_of_right", killed)
         score(tmp_path, rows, judge)
     assert not (tmp_path / "b.jsonl").exists()
     judge.asked = 0

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.scores import build_scores, origin, read_verdicts
+from bert_judge.runtime.errors import InputError
 
 SPEC = {"model": "ada", "task": "capitals", "judges": ["strict", "bert"]}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.judges.seen import as_seen, blank, says_nothing, seen
+from bert_judge.judges.visible_text import as_seen, blank, says_nothing, seen
 
 
 @pytest.mark.parametrize(

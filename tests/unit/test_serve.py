@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from serve_clients import JSON, Exact, Short, client, row
 
-from bert_judge.errors import InputError
-from bert_judge.loops import judging
+from bert_judge.integrations import judging
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve.access import Rate, check_address, is_loopback, knows_token, read_token
 from bert_judge.serve.limits import Limits, Refused
 

@@ -13,15 +13,15 @@ from score_files import write_scores
 from serve_clients import Exact, Longer, running
 
 from bert_judge.evaluation.audit import labels
+from bert_judge.labels.score_file import judge_loading
 from bert_judge.report.audit_sheet import Asked, write_csv
-from bert_judge.scoring import which_judge
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
+from bert_judge.serve.judge_pool import Roster, pairwise, pointwise
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.page.asking import Asking
-from bert_judge.serve.page.whole import mount
-from bert_judge.serve.roster import Roster, pairwise, pointwise
+from bert_judge.serve.page.app import mount
+from bert_judge.serve.page.requests import Asking
 
 CHROMIUM = os.environ.get("BERT_JUDGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: install chromium, or name one in BERT_JUDGE_CHROMIUM")
@@ -50,7 +50,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (results / "audit").mkdir()
     write_csv(asked, results / "audit" / "sheet.csv")
     limits, metrics = Limits(rate=0), Metrics()
-    judges = {"contains": lambda: which_judge.choose(["contains"])[0].judge, "exact": Exact}
+    judges = {"contains": lambda: judge_loading.choose(["contains"])[0].judge, "exact": Exact}
     roster = Roster(
         {name: pointwise(name, load, limits, metrics) for name, load in judges.items()},
         {"longer": pairwise("longer", Longer, limits, metrics)},

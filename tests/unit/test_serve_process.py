@@ -20,8 +20,8 @@ from serve_clients import JSON, Exact, guarded, row, running, until
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
-from bert_judge.errors import InputError
-from bert_judge.serve import which
+from bert_judge.runtime.errors import InputError
+from bert_judge.serve import judge_selection
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 from bert_judge.serve.server import bound
@@ -182,7 +182,7 @@ score_with: [contains]
 def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)
-    roster = which.choose([], [file], tmp_path, Limits(), Metrics())
+    roster = judge_selection.choose([], [file], tmp_path, Limits(), Metrics())
     assert list(roster.pointwise) == ["contains"]
     assert list(roster.pairwise) == []
     assert "judge-pairs.json: no such file" in caplog.text
@@ -194,7 +194,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
         ("nobody", "there are: contains, truth, later, pairs"),
     ):
         with pytest.raises(InputError, match=line):
-            which.choose([name], [file], tmp_path, Limits(), Metrics())
+            judge_selection.choose([name], [file], tmp_path, Limits(), Metrics())
     roster.close()
 
 
@@ -203,12 +203,12 @@ def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path
     (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
     (tmp_path / "judges" / "pairs").mkdir()
     (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "mirrored"}}')
-    roster = which.choose([], [], tmp_path, Limits(), Metrics())
+    roster = judge_selection.choose([], [], tmp_path, Limits(), Metrics())
     assert list(roster.pointwise)[:2] == ["mine", "contains"]
     assert list(roster.pairwise) == ["pairs"]
-    assert len(set(roster.pointwise)) == len(which.which_judge.RULES) + 1
+    assert len(set(roster.pointwise)) == len(judge_selection.which_judge.RULES) + 1
     with pytest.raises(InputError):
         roster.load()
     roster.close()
     with pytest.raises(InputError, match="two judges are called 'mine'"):
-        which.choose(["mine", "elsewhere/mine"], [], tmp_path, Limits(), Metrics())
+        judge_selection.choose(["mine", "elsewhere/mine"], [], tmp_path, Limits(), Metrics())

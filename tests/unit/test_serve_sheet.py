@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from score_files import write_scores
 
-from bert_judge.errors import InputError
 from bert_judge.evaluation.audit import labels
 from bert_judge.report.audit_sheet import Asked, write_csv
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve.page.run_tables import ALL, INVALID, SPLIT, scored, screen
 from bert_judge.serve.page.sheet import Sheet
 

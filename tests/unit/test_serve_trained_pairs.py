@@ -16,7 +16,7 @@ from serve_clients import running
 from bert_judge.config import HFModel
 from bert_judge.judges.pairwise import Pair, PairJudge, tuned
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
-from bert_judge.serve import which
+from bert_judge.serve import judge_selection
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
 from bert_judge.serve.limits import Limits
@@ -43,7 +43,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(results: Path) -> Iterator[str]:
     metrics = Metrics()
-    roster = which.choose(["mirrored", "writer"], [], results, LIMITS, metrics)
+    roster = judge_selection.choose(["mirrored", "writer"], [], results, LIMITS, metrics)
     assert (list(roster.pointwise), list(roster.pairwise)) == ([], ["mirrored", "writer"])
     roster.load()
     guard = Guard(make_app(roster, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics)
@@ -91,6 +91,6 @@ judges:
 score_with: [contains]
 """
     (tmp_path / "config.yaml").write_text(config)
-    assert list(which.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []
+    assert list(judge_selection.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []
     (results / "judges/writer/manifest.json").write_text("{}")
-    assert list(which.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["writer"]
+    assert list(judge_selection.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["writer"]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_judge import shards, stopping
+from bert_judge.runtime import resume, sigterm
 
 
 def doubling(seen: list[int]) -> Callable[[Sequence[int]], list[dict[str, Any]]]:
@@ -27,32 +27,32 @@ def doubling(seen: list[int]) -> Callable[[Sequence[int]], list[dict[str, Any]]]
 
 
 def keys_of(items: Sequence[int]) -> list[str]:
-    return [shards.content_key("double", item) for item in items]
+    return [resume.content_key("double", item) for item in items]
 
 
 @settings(max_examples=50)
 @given(items=st.lists(st.integers(0, 20)), shard_rows=st.integers(1, 7))
 def test_one_result_per_item_in_order_and_each_item_once(tmp_path_factory: Any, items: list[int], shard_rows: int) -> None:
     folder, seen = tmp_path_factory.mktemp("work"), []
-    results = shards.run(items, keys_of(items), doubling(seen), folder, shard_rows)
+    results = resume.run(items, keys_of(items), doubling(seen), folder, shard_rows)
     assert [result["double"] for result in results] == [2 * item for item in items]
     assert seen == list(dict.fromkeys(items))
     again: list[int] = []
-    assert shards.run(items, keys_of(items), doubling(again), folder, shard_rows) == results
+    assert resume.run(items, keys_of(items), doubling(again), folder, shard_rows) == results
     assert again == []
 
 
 def test_only_what_is_missing_is_done(tmp_path: Path) -> None:
-    shards.run([1, 2, 3], keys_of([1, 2, 3]), doubling([]), tmp_path, 2)
+    resume.run([1, 2, 3], keys_of([1, 2, 3]), doubling([]), tmp_path, 2)
     seen: list[int] = []
-    results = shards.run([4, 3, 2, 5], keys_of([4, 3, 2, 5]), doubling(seen), tmp_path, 2)
+    results = resume.run([4, 3, 2, 5], keys_of([4, 3, 2, 5]), doubling(seen), tmp_path, 2)
     assert [result["double"] for result in results] == [8, 6, 4, 10]
     assert seen == [4, 5]
 
 
 def test_another_content_is_another_key() -> None:
     parts: list[Any] = ["a", "b", "ab", "", 1, "1", None, 1.5, "\ud83d"]
-    assert len({shards.content_key(one, other) for one in parts for other in parts}) == len(parts) ** 2
+    assert len({resume.content_key(one, other) for one in parts for other in parts}) == len(parts) ** 2
 
 
 def test_a_failure_keeps_the_shards_before_it(tmp_path: Path) -> None:
@@ -62,24 +62,24 @@ def test_a_failure_keeps_the_shards_before_it(tmp_path: Path) -> None:
         return [{"double": 2 * item, "note": None} for item in some]
 
     with pytest.raises(RuntimeError, match="the model is gone"):
-        shards.run(range(6), keys_of(range(6)), failing, tmp_path, 2)
+        resume.run(range(6), keys_of(range(6)), failing, tmp_path, 2)
     seen: list[int] = []
-    shards.run(range(6), keys_of(range(6)), doubling(seen), tmp_path, 2)
+    resume.run(range(6), keys_of(range(6)), doubling(seen), tmp_path, 2)
     assert seen == [4, 5]
 
 
 def test_too_few_results_are_no_results(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
-        shards.run([1, 2], keys_of([1, 2]), lambda some: [{"double": 2}], tmp_path, 2)
+        resume.run([1, 2], keys_of([1, 2]), lambda some: [{"double": 2}], tmp_path, 2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_shard_is_done_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    shards.run(range(4), keys_of(range(4)), doubling([]), tmp_path, 2)
+    resume.run(range(4), keys_of(range(4)), doubling([]), tmp_path, 2)
     damaged = sorted(tmp_path.iterdir())[0]
     damaged.write_bytes(b"")
     seen: list[int] = []
-    results = shards.run(range(4), keys_of(range(4)), doubling(seen), tmp_path, 2)
+    results = resume.run(range(4), keys_of(range(4)), doubling(seen), tmp_path, 2)
     assert [result["double"] for result in results] == [0, 2, 4, 6]
     assert len(seen) == 2
     assert f"{damaged} is not readable" in caplog.text
@@ -87,24 +87,24 @@ def test_a_damaged_shard_is_done_again(tmp_path: Path, caplog: pytest.LogCapture
 
 def test_progress_lines_are_rare_and_the_last_one_comes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    shards.run(range(50), keys_of(range(50)), doubling([]), tmp_path, 1, what="answers")
+    resume.run(range(50), keys_of(range(50)), doubling([]), tmp_path, 1, what="answers")
     lines = [message for message in caplog.messages if "/50 answers" in message]
     assert len(lines) == 1
     assert lines[0].startswith("50/50 answers, ")
-    shards.run(range(51), keys_of(range(51)), doubling([]), tmp_path, 1, what="answers")
+    resume.run(range(51), keys_of(range(51)), doubling([]), tmp_path, 1, what="answers")
     assert "50 of 51 answers are there already" in caplog.messages
 
 
 def test_clear_removes_the_shards(tmp_path: Path) -> None:
-    shards.run([1], keys_of([1]), doubling([]), tmp_path / "work", 1)
-    shards.clear(tmp_path / "work")
-    shards.clear(tmp_path / "work")
+    resume.run([1], keys_of([1]), doubling([]), tmp_path / "work", 1)
+    resume.clear(tmp_path / "work")
+    resume.clear(tmp_path / "work")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_work_folder_of_an_output() -> None:
-    assert shards.work_folder("results/labels/j/m/t.parquet") == Path("results/.work/labels/j/m/t")
-    assert shards.work_folder("results/judges/j") == Path("results/.work/judges/j")
+    assert resume.work_folder("results/labels/j/m/t.parquet") == Path("results/.work/labels/j/m/t")
+    assert resume.work_folder("results/judges/j") == Path("results/.work/judges/j")
 
 
 # --- killed ---
@@ -152,28 +152,28 @@ def test_work_that_stops_in_the_middle_keeps_what_it_has(tmp_path: Path, caplog:
     def stopping_work(some: Sequence[int]) -> list[dict[str, Any]]:
         if 3 in some:
             # The results come in any order, and a failure is not worth keeping.
-            raise stopping.Stopped({2: {"double": 10, "note": None}, 0: {"double": 6, "note": "failed"}})
+            raise sigterm.Stopped({2: {"double": 10, "note": None}, 0: {"double": 6, "note": "failed"}})
         return [{"double": 2 * item, "note": None} for item in some]
 
     with pytest.raises(SystemExit) as ended:
-        shards.run(range(9), keys_of(range(9)), stopping_work, tmp_path, 3, "rows", lambda result: result["note"] != "failed")
+        resume.run(range(9), keys_of(range(9)), stopping_work, tmp_path, 3, "rows", lambda result: result["note"] != "failed")
     assert ended.value.code == 143
     assert "asked to stop after 5 of 9 rows" in caplog.text
     seen: list[int] = []
-    results = shards.run(range(9), keys_of(range(9)), doubling(seen), tmp_path, 3)
+    results = resume.run(range(9), keys_of(range(9)), doubling(seen), tmp_path, 3)
     assert [result["double"] for result in results] == [2 * item for item in range(9)]
     assert seen == [3, 4, 6, 7, 8]
 
 
 def test_the_handler_of_sigterm_is_given_back(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    shards.run([1], keys_of([1]), doubling([]), tmp_path, 1)
+    resume.run([1], keys_of([1]), doubling([]), tmp_path, 1)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_shards_run_in_a_thread_too(tmp_path: Path) -> None:
     results: list[Any] = []
-    thread = threading.Thread(target=lambda: results.extend(shards.run([1], keys_of([1]), doubling([]), tmp_path, 1)))
+    thread = threading.Thread(target=lambda: results.extend(resume.run([1], keys_of([1]), doubling([]), tmp_path, 1)))
     thread.start()
     thread.join()
     assert [result["double"] for result in results] == [2]

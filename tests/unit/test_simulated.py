@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import plan, tables
+from bert_judge.candidates.generators import Request
+from bert_judge.candidates.generators import answer_texts as forms
+from bert_judge.candidates.generators.simulated import SimulatedGenerator, probability, simulate
+from bert_judge.candidates.generators.styles import STYLES
 from bert_judge.config import Family, Style
 from bert_judge.config.default_run import DEFAULT_RUN
-from bert_judge.draws import Dice, fraction, shuffled
-from bert_judge.errors import InputError
-from bert_judge.generators import Request
-from bert_judge.generators import answers as forms
-from bert_judge.generators.simulated import SimulatedGenerator, probability, simulate
-from bert_judge.generators.styles import STYLES
 from bert_judge.judges.protocol import Row
-from bert_judge.judges.simulated import SimulatedJudge
+from bert_judge.judges.simulated.judge import SimulatedJudge
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.keyed_random import Dice, fraction, shuffled
 from bert_judge.tasks import Sample, find
 from bert_judge.tasks.prompts import prompt
 

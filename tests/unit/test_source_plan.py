@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bert_judge import plan, tables
-from bert_judge.errors import ConfigError
+from bert_judge.runtime.errors import ConfigError
 from bert_judge.tasks.sources import published
 
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from bert_judge import tables
+from bert_judge.assets.prepare import prepare
 from bert_judge.config import TaskSource
-from bert_judge.errors import InputError
-from bert_judge.prepare import prepare
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample, cells, families, from_source, gold
 from bert_judge.tasks.build import build_task
 from bert_judge.tasks.sources import published

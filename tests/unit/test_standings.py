@@ -7,8 +7,8 @@ import pytest
 from score_files import write_scores
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.standings import MADE, build_standings
+from bert_judge.runtime.errors import InputError
 
 SPEC = {
     "judges": ["gold", "strict"],

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
-from bert_judge.encoder.calibration import expected_calibration_error
 from bert_judge.evaluation import statistics as stats
+from bert_judge.judges.bert.calibration import expected_calibration_error
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (1, 1), (0, 20), (20, 20), (7, 20), (499, 1000)])

@@ -9,7 +9,7 @@ from nltk.stem.porter import PorterStemmer
 
 WORDS = ["running", "ponies", "relational", "agreed", "dying", "sky", "news", "generalizations", "Paris"]
 JUDGE = """
-from bert_judge.judges.lexical import LexicalJudge
+from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Row
 row = Row("id", 0, "model", "Which?", ("running dogs",), "a dog runs")
 for metric in ("token_f1", "rouge_l_recall"):

@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bert_judge import shards, tables
-from bert_judge.batches import Batch
-from bert_judge.candidates import fill_store, generate_candidates, with_run_time
+from bert_judge import tables
+from bert_judge.candidates.generators.protocol import Completion, Request
+from bert_judge.candidates.stage import fill_store, generate_candidates, with_run_time
 from bert_judge.config import Import, OpenAIModel
-from bert_judge.generators.protocol import Completion, Request
+from bert_judge.plan.batches import Batch
+from bert_judge.runtime import resume
 
 
 class Counting:
@@ -123,9 +124,9 @@ def test_a_damaged_shard_is_done_again(tmp_path: Path) -> None:
 
 
 def test_missing_keys(tmp_path: Path) -> None:
-    shards.save(tmp_path / "store", {"b": {"x": 1}, "c": {"x": 2}})
-    assert shards.missing(tmp_path / "store", ["a", "b", "d", "a"]) == ["a", "d"]
-    assert shards.missing(tmp_path / "none", ["a"]) == ["a"]
+    resume.save(tmp_path / "store", {"b": {"x": 1}, "c": {"x": 2}})
+    assert resume.missing(tmp_path / "store", ["a", "b", "d", "a"]) == ["a", "d"]
+    assert resume.missing(tmp_path / "none", ["a"]) == ["a"]
 
 
 # --- one load for all tables ---

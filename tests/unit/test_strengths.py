@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from bert_judge.evaluation import resampling
-from bert_judge.evaluation.pairs import draws
+from bert_judge.evaluation.pairs import bootstrap
 from bert_judge.evaluation.pairs.strengths import PRIOR, Contests, expected, scaled, strengths, win_rates, win_rates_by
 
 # Games of the American League in 1987, as Agresti (Categorical Data Analysis, 2002, table 10.10) has them: row beat column.
@@ -38,8 +38,8 @@ def contests(rows: list[tuple[str, str, float]], longer: list[float] | None = No
     return Contests.of(a, b, points, [0] * len(rows) if longer is None else longer)
 
 
-def every_row_a_question(found: Contests, resamples: int = 200) -> draws.Draws:
-    return draws.over(range(len(found.cell)), resamples=resamples)
+def every_row_a_question(found: Contests, resamples: int = 200) -> bootstrap.Draws:
+    return bootstrap.over(range(len(found.cell)), resamples=resamples)
 
 
 def league() -> Contests:
@@ -112,7 +112,7 @@ def test_its_spread_is_the_sandwich_of_another_program() -> None:
     mood = np.repeat(random.normal(0, 1.5, 300), 3)
     points = (random.random(900) < expit(0.4 + mood)).astype(float)
     found = contests([("a", "b", p) for p in points])
-    lines = strengths(found, draws.over(questions, resamples=2000))
+    lines = strengths(found, bootstrap.over(questions, resamples=2000))
     fit = sm.GLM(points, np.ones((900, 1)), family=sm.families.Binomial()).fit(cov_type="cluster", cov_kwds={"groups": questions})
     assert np.std(lines[1:, 0] - lines[1:, 1]) == pytest.approx(fit.bse[0], rel=0.1)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from bert_judge import plan, targets
-from bert_judge.errors import ConfigError
+from bert_judge import plan
+from bert_judge.plan import targets
+from bert_judge.runtime.errors import ConfigError
 
 RAW: dict[str, Any] = {
     "models": {

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.students import build_students
 from bert_judge.report import student_views
+from bert_judge.runtime.errors import InputError
 
 MODELS = {"p-best-10": 0.8, "p-chance-10": 0.5, "p-all-100": 0.6, "base": 0.1}
 

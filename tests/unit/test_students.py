@@ -15,16 +15,16 @@ from safetensors.torch import load_file
 from transformers import AutoTokenizer, Trainer
 
 from bert_judge import tables
+from bert_judge.assets.prepare import load_manifest, prepare
+from bert_judge.candidates.finetuning.examples import dialogue
+from bert_judge.candidates.generators.chat import PromptEncoder
+from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import Tuning
-from bert_judge.errors import InputError
-from bert_judge.generators.chat import PromptEncoder
-from bert_judge.generators.factory import make_generator
-from bert_judge.generators.protocol import Request
-from bert_judge.prepare import load_manifest, prepare
+from bert_judge.runtime.errors import InputError
 from bert_judge.students.examples import encode
 from bert_judge.students.train import train_student
 from bert_judge.tasks import Sample
-from bert_judge.tuning.examples import dialogue
 
 SETTINGS = {"dtype": "float32", "system": None, "thinking": None, "reasoning_end": "</think>", "trust_remote_code": False}
 # As Qwen3 writes the last turn: with an empty reasoning block that the prompt lacks.

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import __version__, tables
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 SPEC = {"task": "größe", "part": {"questions": [0, 1]}}
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bert_judge import batches, plan, targets
+from bert_judge import plan
+from bert_judge.plan import batches, targets
 
 VLLM = {"generator": "vllm", "model": "owner/name"}
 CONFIG: dict[str, Any] = {

@@ -12,7 +12,7 @@ import pytest
 
 from bert_judge import tables
 from bert_judge.config import Import
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import registry
 from bert_judge.tasks.build import answer_kind, build_task
 from bert_judge.tasks.registry import Sample, task

@@ -9,7 +9,7 @@ import tiny_models
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from bert_judge.prepare import load_manifest, prepare
+from bert_judge.assets.prepare import load_manifest, prepare
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.judges.verdicts import (
+from bert_judge.judges.llm.verdicts import (
     CUT_OFF,
     JSON,
     LINE,

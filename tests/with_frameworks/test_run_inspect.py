@@ -13,9 +13,9 @@ from framework_files import FIXTURES, document, read
 from programs import ROOT, run
 from typer.testing import CliRunner
 
+from bert_judge.candidates.importers import frameworks
 from bert_judge.cli import app
-from bert_judge.errors import InputError
-from bert_judge.importers import frameworks
+from bert_judge.runtime.errors import InputError
 
 pytestmark = pytest.mark.framework("inspect_ai")
 

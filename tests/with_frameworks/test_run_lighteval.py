@@ -11,7 +11,7 @@ import tiny_models
 from framework_files import read
 from programs import ROOT, run
 
-from bert_judge.importers import frameworks
+from bert_judge.candidates.importers import frameworks
 
 pytestmark = pytest.mark.framework("lighteval")
 # The program without its own tasks, one of which fetches a file from the network when it is imported.
@@ -42,7 +42,7 @@ def test_what_the_judge_cannot_decide_is_left_out() -> None:
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.requests import Doc
 
-    from bert_judge.loops.lighteval_metric import bert_judge
+    from bert_judge.integrations.lighteval_metric import bert_judge
 
     metric = bert_judge("contains")
     docs = [Doc("Capital of France?", ["Paris", "Lutetia"], [0, 1])] * 3

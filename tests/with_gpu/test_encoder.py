@@ -17,11 +17,11 @@ import torch
 from test_fitting import SETTINGS, problem
 from transformers import Trainer
 
-from bert_judge.encoder import checkpoint, fitting
-from bert_judge.encoder.checkpoint import Checkpoint
-from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.engine import Engine
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert import checkpoint, trainer
+from bert_judge.judges.bert.checkpoint import Checkpoint
+from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.engine import Engine
+from bert_judge.judges.bert.judge import BERTJudge
 
 pytestmark = pytest.mark.gpu
 
@@ -35,7 +35,7 @@ SAME = {"bfloat16": 1e-2, "float32": 1e-5}
 SCORE = """
 import json, sys
 import torch
-from bert_judge.judges.bert import BERTJudge
+from bert_judge.judges.bert.judge import BERTJudge
 assert not torch.cuda.is_available()
 rows = json.load(sys.stdin)
 print(json.dumps(BERTJudge(sys.argv[1], backend="torch", precision="float32").predict(**rows).tolist()))
@@ -47,7 +47,7 @@ def learnt(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """An encoder that learnt on the GPU, so that its logits differ as those of judges do. Tests must not change it."""
     folder = tmp_path_factory.mktemp(request.param)
     loaded, examples = problem(tiny_models.encoder(folder / "backbone", request.param))
-    fitting.fit(loaded, examples, SETTINGS, folder / "work")
+    trainer.fit(loaded, examples, SETTINGS, folder / "work")
     loaded.save(folder / "judge")
     return folder / "judge"
 
@@ -93,7 +93,7 @@ def test_batches_and_order_do_not_change_logits(learnt: Path, precision: str) ->
     np.testing.assert_allclose(alone, together, rtol=0, atol=tolerance)
 
 
-def cross_entropy(loaded: Checkpoint, examples: fitting.Examples) -> float:
+def cross_entropy(loaded: Checkpoint, examples: trainer.Examples) -> float:
     logits, labels = Engine(loaded).logits(examples.rows), np.array(examples.labels)
     return float(np.mean(np.logaddexp(0, logits) - labels * logits))
 
@@ -114,11 +114,11 @@ def test_it_learns_and_goes_on_after_a_kill(
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(Trainer, "training_step", interrupted.before_step(20, kill))
-        fitting.fit(loaded, examples, SETTINGS, tmp_path / "work")
+        trainer.fit(loaded, examples, SETTINGS, tmp_path / "work")
     # 120 steps with a checkpoint after each 12.
     again, examples = problem(backbone)
     with caplog.at_level(logging.INFO, "bert_judge"):
-        figures = fitting.fit(again, examples, SETTINGS, tmp_path / "work")
+        figures = trainer.fit(again, examples, SETTINGS, tmp_path / "work")
     assert "going on from step 12" in caplog.text
     assert figures["steps"] == 120
     assert cross_entropy(again, examples) < 0.1 < before

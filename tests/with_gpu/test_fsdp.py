@@ -17,10 +17,10 @@ import yaml
 from safetensors.torch import load_file
 from test_pair_tuning import Pairs
 
-from bert_judge.errors import InputError
+from bert_judge.candidates.finetuning import launch
 from bert_judge.judges.pairwise import Pair, tuned
-from bert_judge.training.pair_tuning import tune_pair_judge
-from bert_judge.tuning import launching
+from bert_judge.judges.pairwise.tune import tune_pair_judge
+from bert_judge.runtime.errors import InputError
 
 pytestmark = pytest.mark.gpu
 
@@ -58,15 +58,15 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
 @pytest.fixture(scope="module")
 def learnt(pairs: Pairs, one: str) -> Path:
     """A judge that FSDP fitted without a disturbance. Tests must not change it."""
-    launch(tune_pair_judge, pairs.asked("learnt", **SETTINGS), one)
+    launch_stage(tune_pair_judge, pairs.asked("learnt", **SETTINGS), one)
     return pairs.folder / "learnt"
 
 
-def launch(stage: Any, arguments: dict[str, Any], config: str) -> None:
+def launch_stage(stage: Any, arguments: dict[str, Any], config: str) -> None:
     """A stage in processes that find this checkout and these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-        launching.run(stage, arguments, config)
+        launch.run(stage, arguments, config)
 
 
 def moved(weights: dict[str, torch.Tensor], others: dict[str, torch.Tensor]) -> float:
@@ -98,10 +98,10 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
 ) -> None:
     asked = pairs.asked("killed", **SETTINGS)
     with pytest.raises(InputError, match="accelerate ended with status"):
-        launch(interrupted.tune_and_die, {"step": KILLED, **asked}, one)
+        launch_stage(interrupted.tune_and_die, {"step": KILLED, **asked}, one)
     assert not (pairs.folder / "killed").exists()
     with caplog.at_level(logging.INFO, "bert_judge"):
-        launch(tune_pair_judge, asked, one)
+        launch_stage(tune_pair_judge, asked, one)
     assert f"going on from step {SAVED}" in caplog.text
     assert json.loads((pairs.folder / "killed/metrics.json").read_text())["training"]["steps"] == STEPS
     whole, resumed, before = (load_file(folder / "model.safetensors") for folder in (learnt, pairs.folder / "killed", pairs.base))

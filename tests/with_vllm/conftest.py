@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import tiny_models
 
-from bert_judge.generators.vllm import PYTHON
+from bert_judge.candidates.generators.vllm import PYTHON
 
 # A tiny model needs little memory and no threads; both would be taken in proportion to the machine.
 SMALL = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from bert_judge.assets.prepare import Manifest
+from bert_judge.candidates.generators import vllm
+from bert_judge.candidates.generators.hf import HFGenerator
+from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.config import HFModel, VLLMModel
-from bert_judge.errors import InputError
-from bert_judge.generators import vllm
-from bert_judge.generators.hf import HFGenerator
-from bert_judge.generators.protocol import Completion, Generator, Request
-from bert_judge.prepare import Manifest
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
 
 pytestmark = pytest.mark.vllm
@@ -134,9 +134,9 @@ def test_an_engine_that_dies_is_told(engines: Callable[[str], vllm.VLLMProcess])
 HERE = """
 import json, sys
 from pathlib import Path
-from bert_judge.generators import vllm
-from bert_judge.generators.protocol import Request
-from bert_judge.prepare import Manifest
+from bert_judge.candidates.generators import vllm
+from bert_judge.candidates.generators.protocol import Request
+from bert_judge.assets.prepare import Manifest
 from bert_judge.tasks import Sample
 if __name__ == "__main__":
     settings, prompts = json.loads(sys.argv[1]), json.loads(sys.argv[2])
@@ -161,8 +161,8 @@ def test_a_job_in_vllms_own_environment(engines: Callable[[str], Generator], qwe
 OWNER = """
 import json, sys, time
 from pathlib import Path
-from bert_judge.generators.vllm import VLLMProcess
-from bert_judge.prepare import Manifest
+from bert_judge.candidates.generators.vllm import VLLMProcess
+from bert_judge.assets.prepare import Manifest
 settings, python = json.loads(sys.argv[1]), sys.argv[2]
 made = VLLMProcess("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()), python)
 print(made.process.pid, flush=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from bert_judge.assets.prepare import Manifest
+from bert_judge.candidates.generators.hf import HFGenerator
+from bert_judge.candidates.generators.openai import OpenAIGenerator
+from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel, OpenAIModel
-from bert_judge.errors import InputError
-from bert_judge.generators.hf import HFGenerator
-from bert_judge.generators.openai import OpenAIGenerator
-from bert_judge.generators.protocol import Request
-from bert_judge.prepare import Manifest
+from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
 
 pytestmark = pytest.mark.vllm

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from workspace import Workspace
 
-from bert_judge.judges.prior_shift import moved, share_of_right
+from bert_judge.judges.prior_shift.estimate import moved, share_of_right
 
 pytestmark = pytest.mark.workflow
 

@@ -10,8 +10,8 @@ import tiny_models
 from safetensors.numpy import load_file
 from workspace import Workspace
 
-from bert_judge import labels
-from bert_judge.candidates import SHARD_ROWS
+from bert_judge.candidates.stage import SHARD_ROWS
+from bert_judge.labels import stage
 
 pytestmark = pytest.mark.workflow
 
@@ -56,7 +56,7 @@ def test_labels(tmp_path: Path, run: Workspace) -> None:
     run.kill_when(lambda: bool(run.found("results/.work/labels/encoder/solid/long_test/*/[0-9a-f]*.parquet")), target)
     assert not run.found(target)
     resumed(run, target)
-    assert f"{labels.SHARD_ROWS} of {QUESTIONS} verdicts are there already" in run.log("labels/encoder/solid/long_test")
+    assert f"{stage.SHARD_ROWS} of {QUESTIONS} verdicts are there already" in run.log("labels/encoder/solid/long_test")
     assert_same_table(run, undisturbed, target)
 
 

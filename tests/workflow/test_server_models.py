@@ -11,7 +11,7 @@ import pytest
 from chat_server import ChatServer, serving
 from workspace import Workspace
 
-from bert_judge.candidates import SHARD_ROWS
+from bert_judge.candidates.stage import SHARD_ROWS
 
 pytestmark = pytest.mark.workflow
 

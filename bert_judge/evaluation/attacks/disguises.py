@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from bert_judge.draws import Dice
 from bert_judge.evaluation.attacks.families import Subject, harmless
+from bert_judge.runtime.keyed_random import Dice
 
 INVARIANCE = "arXiv 2005.04118"
 BAD_CHARACTERS = "arXiv 2106.09898"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bert_judge.draws import Dice
+from bert_judge.runtime.keyed_random import Dice
 
 Kind = Literal["attack", "harmless"]
 MOST_WORDS_OF_A_NAME, MOST_WORDS_OF_AN_ANSWER = 12, 60

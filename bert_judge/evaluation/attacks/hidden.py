@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bert_judge.draws import Dice
 from bert_judge.evaluation.attacks.families import Subject, attack
+from bert_judge.runtime.keyed_random import Dice
 
 BAD_CHARACTERS = "arXiv 2106.09898"
 _TAG_BLOCK = 0xE0000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from bert_judge.draws import Dice
+from bert_judge.datasets.augmentation.rows import MONTHS
 from bert_judge.evaluation.attacks.families import Subject, attack
-from bert_judge.training.augmentation.rows import MONTHS
+from bert_judge.runtime.keyed_random import Dice
 
 CONTRAST = "arXiv 2004.02709"
 NUMERACY = "arXiv 1909.07940"

@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge import draws, tables
-from bert_judge.errors import InputError
+from bert_judge import tables
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.attacks import FAMILIES
+from bert_judge.runtime import keyed_random
+from bert_judge.runtime.errors import InputError
 
 KEY = list(tables.CANDIDATES.key)
 TEXTS = ["question", "references", "candidate"]
@@ -102,7 +103,7 @@ def examples_of(verdicts: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
         texts: the answers, with their `task`.
     """
     wrong = verdicts[verdicts["verdict"] == verdicts["kind"].map(WRONG)]
-    lot = [draws.fraction("example", *key) for key in zip(wrong["task"], wrong["sample_id"], wrong["attempt"], strict=True)]
+    lot = [keyed_random.fraction("example", *key) for key in zip(wrong["task"], wrong["sample_id"], wrong["attempt"], strict=True)]
     chosen = wrong.assign(lot=lot).sort_values("lot", kind="stable").groupby(["judge", "family"], sort=False).head(EXAMPLES)
     order = chosen.sort_index(kind="stable")
     return order.merge(texts, on=["task", *KEY], how="left", validate="many_to_one")[tables.ATTACK_EXAMPLES.names]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bert_judge.evaluation.attacks.rates import build_rates
 from bert_judge.evaluation.attacks.suite import write_attacks
 from bert_judge.judges.protocol import Judge
-from bert_judge.labels import label_table
+from bert_judge.labels.stage import label_table
 from bert_judge.plan import ATTACKS
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge import draws, tables
-from bert_judge.draws import Dice
+from bert_judge import tables
+from bert_judge.datasets.augmentation.rows import Others, contains, shares_words
 from bert_judge.evaluation.attacks import FAMILIES
 from bert_judge.evaluation.attacks.families import Family, Subject
-from bert_judge.judges.choices import options_of
+from bert_judge.judges.lexical.choices import options_of
 from bert_judge.plan import ATTACKS
-from bert_judge.training.augmentation.rows import Others, contains, shares_words
+from bert_judge.runtime import keyed_random
+from bert_judge.runtime.keyed_random import Dice
 
 # Wrong answers per question, and how many others are looked at for them.
 OTHERS, TURNS = 4, 12
@@ -51,7 +52,7 @@ def attacked(questions: pd.DataFrame, rows: int, seed: int) -> tuple[pd.DataFram
     Returns:
         Frames of the schemas `tables.CANDIDATES` and `tables.ATTACKS`, in the same order.
     """
-    order = [draws.fraction(seed, "question", sample_id) for sample_id in questions["sample_id"]]
+    order = [keyed_random.fraction(seed, "question", sample_id) for sample_id in questions["sample_id"]]
     drawn = questions.assign(order=order).sort_values("order").head(rows)
     # Sorted: what is borrowed must not depend on the order of the rows.
     others = Others(sorted(map(tuple, questions["references"])))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from bert_judge.draws import Dice
 from bert_judge.evaluation.attacks.families import Subject, attack
+from bert_judge.runtime.keyed_random import Dice
 
 BROKEN_OFF = "arXiv 2604.09497"
 _NUMBER = re.compile(r"\d+")

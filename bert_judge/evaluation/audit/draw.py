@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bert_judge import draws
-from bert_judge.evaluation.grid import MODEL, TASK
+from bert_judge.evaluation.matrix import MODEL, TASK
 from bert_judge.evaluation.scores import KEY
+from bert_judge.runtime import keyed_random
 
 # Where the ranges of scores end: surely wrong, wrong, right, surely right. What has no score (invalid) is a range before them.
 RANGES = (0.1, 0.5, 0.9)
@@ -80,15 +80,15 @@ def drawn(verdicts: pd.DataFrame, judge: str, size: int, seed: int) -> pd.DataFr
     if not parts:
         return verdicts
     chosen = pd.concat(parts)
-    order = [draws.fraction(seed, "order", *key) for key in keys(chosen)]
+    order = [keyed_random.fraction(seed, "order", *key) for key in keys(chosen)]
     return chosen.iloc[np.argsort(order)].reset_index(drop=True)
 
 
 def _of_model(rows: pd.DataFrame, model: str, judge: str, size: int, seed: int) -> pd.DataFrame:
     # Where many scores are equal, the hash decides.
-    lot = np.array([draws.fraction(seed, "tie", *key) for key in keys(rows)])
+    lot = np.array([keyed_random.fraction(seed, "tie", *key) for key in keys(rows)])
     order = np.lexsort((lot, pd.factorize(rows[TASK], sort=True)[0], ranges(rows[judge])))
-    return rows.iloc[order[places(len(rows), size, draws.fraction(seed, "start", model))]]
+    return rows.iloc[order[places(len(rows), size, keyed_random.fraction(seed, "start", model))]]
 
 
 def places(count: int, wanted: int, start: float) -> list[int]:

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation import corrected, standings
+from bert_judge.evaluation import ppi, standings
 from bert_judge.evaluation.audit import draw, labels
-from bert_judge.evaluation.grid import MODEL, TASK
+from bert_judge.evaluation.matrix import MODEL, TASK
 
 # A column beside those of the judges, whose names have no parentheses.
 SAID = "(said)"
@@ -54,7 +54,7 @@ def corrected_table(verdicts: pd.DataFrame, said: NDArray[np.float64], spec: Map
         spec: `judge`, whose scores ordered the draw, and `judges`.
     """
     frame = verdicts.assign(**{SAID: said})
-    enough = (frame[SAID] >= 0).groupby(frame[MODEL]).transform("sum") >= corrected.FEWEST
+    enough = (frame[SAID] >= 0).groupby(frame[MODEL]).transform("sum") >= ppi.FEWEST
     groups = [("all", "all", frame[enough]), *(("model", str(name), part) for name, part in frame.groupby(MODEL, sort=True))]
     rows = [
         {"level": level, "model": model, "judge": judge, **row}
@@ -81,12 +81,12 @@ def _rows(answers: pd.DataFrame, judge: str, ordered_by: str) -> Iterator[dict[s
     model = answers[MODEL].astype(str).to_numpy()
     question = (answers[TASK].astype(str) + " " + answers["sample_id"].astype(str)).to_numpy()
     strata = draw.strata(model, answers[ordered_by], ~np.isnan(truth))
-    predicted = corrected.predictions(answers[judge], model)
+    predicted = ppi.predictions(answers[judge], model)
     called = (answers[f"{judge}_verdict"] == "correct").to_numpy(float)
     found = {
-        "people": corrected.prediction_powered(predicted, truth, question, model, power=0.0),
-        "ppi": corrected.prediction_powered(predicted, truth, question, strata),
-        "rogan_gladen": corrected.rogan_gladen(called, truth, question, strata),
+        "people": ppi.prediction_powered(predicted, truth, question, model, power=0.0),
+        "ppi": ppi.prediction_powered(predicted, truth, question, strata),
+        "rogan_gladen": ppi.rogan_gladen(called, truth, question, strata),
     }
     for method, interval in found.items():
         yield {**counts, "method": method, "accuracy": interval.value, "low": interval.low, "high": interval.high}

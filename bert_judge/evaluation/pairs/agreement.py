@@ -11,7 +11,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.pairs import confusion, draws, panel
+from bert_judge.evaluation.pairs import bootstrap, confusion, panel
 from bert_judge.evaluation.pairs.rows import LENGTH_A, LENGTH_B, PEOPLE, by_task
 from bert_judge.evaluation.statistics import Interval
 
@@ -48,7 +48,7 @@ def _of_judge(frame: pd.DataFrame, judge: str) -> Iterator[Measured]:
     yield from _of_places(rows)
     yield from _of_lengths(rows)
     if len(voted := rows[panel.enough(rows["votes"])]):
-        found = panel.measured(voted["verdict"], voted["votes"], draws.over(voted["sample_id"]))
+        found = panel.measured(voted["verdict"], voted["votes"], bootstrap.over(voted["sample_id"]))
         yield "panel", voted, found.judge
         yield "panel_excess", voted, found.excess
     for verdict in ("tie", "inconsistent", "invalid"):
@@ -58,7 +58,7 @@ def _of_judge(frame: pd.DataFrame, judge: str) -> Iterator[Measured]:
 def _of_people(frame: pd.DataFrame) -> Iterator[Measured]:
     """What the labels do about lengths and ties, and how far people agree with each other."""
     if len(voted := frame[panel.enough(frame["votes"])]):
-        yield "panel", voted, panel.people_alone(voted["votes"], draws.over(voted["sample_id"]))
+        yield "panel", voted, panel.people_alone(voted["votes"], bootstrap.over(voted["sample_id"]))
     if len(labelled := frame[frame["label"].notna()]):
         clear = labelled[labelled["label"].isin(PREFERS_ONE) & (labelled[LENGTH_A] != labelled[LENGTH_B])]
         yield "longer", clear, _share(clear, _prefers_longer(clear, clear["label"]))
@@ -82,7 +82,7 @@ def _with_labels(rows: pd.DataFrame) -> Iterator[Measured]:
     yield "agreement_decided", decided, _share(decided, decided["verdict"] == decided["label"])
     yield "agreement_one_order", labelled, _share(labelled, labelled["forward"] == labelled["label"])
     label = pd.Categorical(labelled["label"], categories=tables.PREFERRED)
-    found = confusion.measured(confusion.categories(labelled["verdict"]), label, draws.over(labelled["sample_id"]))
+    found = confusion.measured(confusion.categories(labelled["verdict"]), label, bootstrap.over(labelled["sample_id"]))
     for measure, interval in found.items():
         yield measure, labelled, interval
 

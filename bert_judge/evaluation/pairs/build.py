@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.evaluation.grid import MODEL, TASK
 from bert_judge.evaluation.intervals import share
-from bert_judge.evaluation.pairs import agreement, draws, ranks, rows
-from bert_judge.evaluation.pairs.draws import Draws, Floats
+from bert_judge.evaluation.matrix import MODEL, TASK
+from bert_judge.evaluation.pairs import agreement, bootstrap, ranks, rows
+from bert_judge.evaluation.pairs.bootstrap import Draws, Floats
 from bert_judge.evaluation.standings import load_verdicts
 
 # What `build_ranks` writes, each as {name}.parquet.
@@ -51,7 +51,7 @@ def build_ranks(
         for (level, task), part in rows.by_task(frame):
             where = {"set": name, "level": level, "task": task}
             compared = answers[answers[TASK].isin(part["task"].unique())]
-            drawn = draws.over([*part["sample_id"], *compared["sample_id"]])
+            drawn = bootstrap.over([*part["sample_id"], *compared["sample_id"]])
             found = ranks.orders(part, judges, Draws(drawn.code[: len(part)], drawn.weights))
             made["ranks"] += [{**where, "judge": judge, **row} for judge, order in found.items() for row in order.rows]
             accuracies = _accuracies(compared, spec["judges"], Draws(drawn.code[len(part) :], drawn.weights))

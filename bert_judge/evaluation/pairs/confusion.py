@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation.intervals import of_lines, share
-from bert_judge.evaluation.pairs.draws import Draws, Floats
+from bert_judge.evaluation.pairs.bootstrap import Draws, Floats
 from bert_judge.evaluation.statistics import UNKNOWN, Interval
 
 MEASURES = ("macro_precision", "macro_recall", "macro_f1", "kappa")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge.evaluation.intervals import of_lines, share
-from bert_judge.evaluation.pairs.draws import Draws
+from bert_judge.evaluation.pairs.bootstrap import Draws
 from bert_judge.evaluation.statistics import UNKNOWN, Interval
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bert_judge.evaluation import resampling
 from bert_judge.evaluation.pairs import strengths
-from bert_judge.evaluation.pairs.draws import Draws, Floats
+from bert_judge.evaluation.pairs.bootstrap import Draws, Floats
 from bert_judge.evaluation.pairs.rows import LENGTH_A, LENGTH_B, PEOPLE
 from bert_judge.evaluation.pairs.strengths import Contests
 

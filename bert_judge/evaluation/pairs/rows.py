@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 # What stands for people's labels and votes where a judge is named. No judge of a configuration can have this name.
 PEOPLE = "(people)"

@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from bert_judge.evaluation.intervals import share
-from bert_judge.evaluation.pairs.draws import Draws, Floats
+from bert_judge.evaluation.pairs.bootstrap import Draws, Floats
 
 PRIOR = 10.0
 

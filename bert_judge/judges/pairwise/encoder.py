@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_judge.config import Input, Training
-from bert_judge.encoder import checkpoint as checkpoints
-from bert_judge.encoder import ties
-from bert_judge.encoder.encoding import Encoded
-from bert_judge.encoder.engine import Engine
-from bert_judge.encoder.on_disk import located
-from bert_judge.encoder.pair_encoding import PairRowEncoder
-from bert_judge.errors import InputError
+from bert_judge.judges.bert import checkpoint as checkpoints
+from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.engine import Engine
+from bert_judge.judges.bert.judge_folder import located
+from bert_judge.judges.pairwise import tie_model
+from bert_judge.judges.pairwise.encoding import PairRowEncoder
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
-from bert_judge.judges.seen import seen
+from bert_judge.judges.visible_text import seen
+from bert_judge.runtime.errors import InputError
 
 VERDICTS = ("A", "tie", "B")
 
@@ -69,7 +69,7 @@ class PairEncoderJudge:
         card = self.checkpoint.card
         if self.checkpoint.trained and not card.pairwise:
             raise InputError(f"{path}: a judge of single answers; name a judge of kind pairwise, or a backbone to train")
-        card.pairwise = card.pairwise or {"compare": compare, "log_nu": ties.Ties().log_nu}
+        card.pairwise = card.pairwise or {"compare": compare, "log_nu": tie_model.Ties().log_nu}
         self.encoder = PairRowEncoder(self.checkpoint.tokenizer, card.input, checkpoints.window(self.checkpoint.model))
         # One format of numbers for both orders, and no conversion: what is exact must not depend on the machine.
         self.engine = Engine(self.checkpoint, backend="torch", batch_tokens=batch_tokens)
@@ -92,9 +92,9 @@ class PairEncoderJudge:
         return self.checkpoint.card.pairwise["compare"] != "ordered"
 
     @property
-    def ties(self) -> ties.Ties:
+    def ties(self) -> tie_model.Ties:
         card = self.checkpoint.card
-        return ties.Ties(card.temperature, card.pairwise["log_nu"])
+        return tie_model.Ties(card.temperature, card.pairwise["log_nu"])
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
         """See `judges.pairwise.PairJudge`. Two equal answers tie.
@@ -137,11 +137,11 @@ class PairEncoderJudge:
         Returns:
             Figures of the training run.
         """
-        from bert_judge.encoder import fitting
+        from bert_judge.judges.bert import trainer
 
         rows, against = self.examples(pairs)
-        examples = fitting.Examples(rows, labels, [1.0] * len(rows), against)
-        figures = fitting.fit(self.checkpoint, examples, training, work_folder)
+        examples = trainer.Examples(rows, labels, [1.0] * len(rows), against)
+        figures = trainer.fit(self.checkpoint, examples, training, work_folder)
         self.checkpoint.trained = True
         self.checkpoint.card.temperature = 1.0
         return figures
@@ -151,7 +151,7 @@ class PairEncoderJudge:
         told = np.asarray(labels, float)
         # Each pair counts in both orders: for a judge that is symmetric that changes nothing, and the others are asked so too.
         both = np.concatenate([self.differences(pairs), self.differences([swapped(pair) for pair in pairs])])
-        found = ties.fit(both, np.concatenate([told, 1 - told]))
+        found = tie_model.fit(both, np.concatenate([told, 1 - told]))
         self.checkpoint.card.temperature = found.temperature
         self.checkpoint.card.pairwise["log_nu"] = found.log_nu
 
@@ -171,7 +171,7 @@ class PairEncoderJudge:
         ]
 
     def _opinions(self, read: Sequence[_Read]) -> list[Opinion]:
-        likely = ties.probabilities([one.difference for one in read], self.ties)
+        likely = tie_model.probabilities([one.difference for one in read], self.ties)
         return [
             Opinion(
                 _verdict(chances),

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_judge.generators.protocol import Completion, Generator, Request
-from bert_judge.judges.llm import AGAIN, MODEL_FAILED, PROBABILITY
+from bert_judge.candidates.generators.protocol import Completion, Generator, Request
+from bert_judge.judges.llm.judge import AGAIN, MODEL_FAILED, PROBABILITY
+from bert_judge.judges.llm.run_generator import run_generator
+from bert_judge.judges.llm.verdicts import plain
 from bert_judge.judges.pairwise import prompting, verdicts
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
-from bert_judge.judges.run_generator import run_generator
-from bert_judge.judges.verdicts import plain
-from bert_judge.shards import content_key
+from bert_judge.runtime.resume import content_key
 from bert_judge.tasks import Sample
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bert_judge.judges import prompting
+from bert_judge.judges.llm import prompting
 from bert_judge.judges.pairwise.protocol import Pair
 from bert_judge.judges.protocol import Row
 

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from bert_judge.errors import InputError
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference
+from bert_judge.runtime.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from bert_judge import draws
-from bert_judge.judges.normalization import words
+from bert_judge.judges.lexical.normalization import words
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders
+from bert_judge.runtime import keyed_random
 
 
 class PairRuleJudge:
@@ -53,7 +53,7 @@ def random(pair: Pair, seed: int = 0) -> tuple[float, str]:
     """Either, drawn by the pair's content whichever answer is named first; equal answers tie."""
     if pair.answer_a == pair.answer_b:
         return 0.5, "the same answer twice"
-    chosen = draws.choose(
+    chosen = keyed_random.choose(
         sorted((pair.answer_a, pair.answer_b)), "pair", seed, pair.question, *sorted((pair.answer_a, pair.answer_b))
     )
     return float(chosen == pair.answer_a), "drawn"

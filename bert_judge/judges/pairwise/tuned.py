@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from bert_judge.assets.prepare import Manifest
 from bert_judge.config import HFModel
-from bert_judge.encoder.on_disk import CARD, located
-from bert_judge.errors import InputError
+from bert_judge.judges.bert.judge_folder import CARD, located
 from bert_judge.judges.pairwise.llm import PairLLMJudge
 from bert_judge.judges.pairwise.protocol import PairJudge
-from bert_judge.prepare import Manifest
+from bert_judge.runtime.errors import InputError
 
 
 def load(checkpoint: str | Path, name: str) -> PairJudge:
@@ -55,7 +55,7 @@ def of_card(card: Mapping[str, Any], folder: Path, name: str, revision: str) -> 
         InputError: the card lacks a part, or the model cannot be loaded.
     """
     # Only here: a folder may be looked at without loading anything.
-    from bert_judge.generators.hf import HFGenerator
+    from bert_judge.candidates.generators.hf import HFGenerator
 
     try:
         told = {key: card["settings"][key] for key in ("seed", "max_answer_chars")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bert_judge.errors import InputError
+from bert_judge.runtime.errors import InputError
 
 SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bert_judge.generators.reasoning import split, start_marker
-from bert_judge.judges.verdicts import CUT_OFF, LINE, NO_VERDICT, REASONING_CUT_OFF, SAYS_NOTHING, WORD, plain
+from bert_judge.candidates.generators.reasoning import split, start_marker
+from bert_judge.judges.llm.verdicts import CUT_OFF, LINE, NO_VERDICT, REASONING_CUT_OFF, SAYS_NOTHING, WORD, plain
 
 REASONING_ENDS = ("</think>", "</thinking>", "</reasoning>", "[/THINK]")
 # A line longer than this is no verdict; so the time grows with the text and not faster.

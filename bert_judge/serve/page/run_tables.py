@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.scores import ROWS_AT_ONCE
+from bert_judge.runtime.errors import InputError
 from bert_judge.tables import provenance
 
 ALL, SPLIT, INVALID = SHOW = ("all answers", "judges disagree", "a judge could not tell")

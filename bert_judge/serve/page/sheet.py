@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.errors import InputError
 from bert_judge.evaluation.audit.labels import COLUMNS, VERDICTS
 from bert_judge.report.audit_sheet import FORMULA, Asked
+from bert_judge.runtime.errors import InputError
 
 ID, VERDICT = COLUMNS
 TEXTS = ("question", "references", "candidate")

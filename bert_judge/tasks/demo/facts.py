@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from bert_judge.draws import fraction
+from bert_judge.runtime.keyed_random import fraction
 
 Part = Literal["train", "test"]
 TEST_SHARE = 1 / 3

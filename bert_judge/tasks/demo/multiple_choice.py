@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bert_judge.draws import shuffled
+from bert_judge.runtime.keyed_random import shuffled
 from bert_judge.tasks.demo.facts import Part, part, rows, usual, values
 from bert_judge.tasks.registry import Sample, task
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from bert_judge.draws import Dice
+from bert_judge.runtime.keyed_random import Dice
 from bert_judge.tasks.demo.facts import Part, part
 from bert_judge.tasks.registry import Sample, task
 

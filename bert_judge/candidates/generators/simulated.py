@@ -1,0 +1,85 @@
+"""A made-up model: it answers from the references, right or wrong by a fixed draw, in a style of its own. Its truth is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bert_judge.candidates.generators import answer_texts, styles
+from bert_judge.candidates.generators.protocol import Completion, Request, failed
+from bert_judge.runtime.keyed_random import Dice, fraction
+from bert_judge.tasks.prompts import style_of
+
+# Questions differ by this many logits in difficulty, from the easiest to the hardest.
+DIFFICULTY_RANGE = 4.0
+
+
+class SimulatedGenerator:
+    """Implements `generators.protocol.Generator` without any model behind it.
+
+    Args:
+        name: the model's name; it is a part of every draw, so two models with equal settings still differ.
+        settings: `knowledge`, `style` and `seed` of `config.SimulatedModel`.
+    """
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self.settings = settings
+        self.revisions: dict[str, str] = {}
+
+    def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """One completion per request, in their order; it depends on the request only."""
+        return [simulate(self.name, self.settings, request)[0] for request in requests]
+
+
+def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[Completion, bool]:
+    """The answer of a simulated model, and whether it is right.
+
+    An answer is right when the model knows the question and commits itself to what it knows: one that breaks off, refuses or lists
+    several answers is wrong whatever it knows. The prompt's style changes how an answer is written, never whether it is right.
+    """
+    if not request.sample.references:
+        return failed("the question has no reference"), False
+    dice = Dice(("simulated", settings["seed"], name, request.sample_id, request.attempt))
+    knows = dice.happens(probability(settings["knowledge"], request.sample.question), "knows")
+    style = settings["style"]
+    style = dice.weighted({style: 1.0} if isinstance(style, str) else style, "style")
+    written = styles.write(style, _scene(request, dice, knows))
+    return Completion(written.text, "ok" if written.finished else "truncated"), knows and written.commits
+
+
+def probability(knowledge: float, question: str) -> float:
+    """Probability of knowing the answer: a logistic curve over a difficulty that depends on the question's text only.
+
+    Args:
+        knowledge: the probability at middling difficulty, 0 to 1.
+    """
+    if knowledge in (0, 1):
+        return float(knowledge)
+    difficulty = DIFFICULTY_RANGE * (fraction("difficulty", question) - 0.5)
+    return 1 / (1 + math.exp(difficulty - math.log(knowledge / (1 - knowledge))))
+
+
+def _scene(request: Request, dice: Dice, knows: bool) -> styles.Scene:
+    sample = request.sample
+    found = answer_texts.find(sample, dice)
+    wrong = found.wrong + found.wrong[-1:] * (3 - len(found.wrong))
+    if knows:
+        said, rejected, other = found.right, wrong[0], wrong[1]
+    else:
+        # Half of the wrong answers name the right one and reject it: the words alone do not tell.
+        said, other = wrong[0], wrong[2]
+        rejected = found.right if dice.happens(0.5, "rejects the right one") else wrong[1]
+    listed = dice.shuffled([found.right, *found.wrong], "listed")
+    return styles.Scene(
+        dice=dice,
+        said=answer_texts.worded(said, sample, dice, "said"),
+        rejected=answer_texts.worded(rejected, sample, dice, "rejected"),
+        other=answer_texts.worded(other, sample, dice, "other"),
+        marked=answer_texts.marked(said, sample, dice),
+        marked_first=answer_texts.marked(rejected, sample, dice),
+        listed=tuple(answer_texts.worded(answer, sample, dice, "listed") for answer in listed),
+        numbers=tuple(answer_texts.numbers_in(sample.question)) if sample.answer_kind in ("number", "math") else (),
+        asked=style_of(request.prompt, sample.question),
+    )

@@ -1,0 +1,43 @@
+"""A model's answers to the questions of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bert_judge import plan
+from bert_judge.assets.prepare import load_manifest, prepare
+from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.stage import generate_candidates, with_run_time
+from bert_judge.cli.quickstart.configurations import FILE
+from bert_judge.tasks.build import build_task
+
+
+def generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
+    """Ask the model of a configuration that `configurations.generation` made.
+
+    Args:
+        raw: the configuration.
+        name: of its model.
+        work: keeps every answer; a call that was killed, or whose server failed, goes on there. Emptied by the caller.
+
+    Returns:
+        The table of answers (`tables.CANDIDATES`).
+
+    Raises:
+        InputError: the file or the settings make no sense, or the model cannot be loaded.
+    """
+    made = plan.make(raw)
+    spec, questions, answers = made.candidates_spec(name, FILE), work / "questions.parquet", work / "answers.parquet"
+    build_task(made.task_spec(FILE), questions, made.import_path(FILE))
+    manifest = None
+    if asset := made.assets.get(f"model-{name}"):
+        manifest = work / "model.json"
+        prepare(asset, manifest)
+    settings = with_run_time(spec["settings"], raw["models"][name])
+    revisions = {name: load_manifest(manifest).revision} if manifest else None
+    make = partial(make_generator, name, settings, manifest)
+    generate_candidates(spec, questions, answers, work / "store", make, revisions, keep=True)
+    return answers

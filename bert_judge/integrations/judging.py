@@ -1,0 +1,45 @@
+"""What the loops share: a judge by its name, loaded once, and labels for plain texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.judges.protocol import Label
+from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels.score_file.score_file import judged, prepared
+from bert_judge.runtime.logs import quiet_libraries
+
+_READ = of_columns({name: name for name in ("question", "references", "candidate")})
+
+
+@lru_cache(maxsize=8)
+def named(name: str | None = None, threshold: float | None = None) -> Chosen:
+    """A judge by the name that `bert-judge score --judge` takes; of none, the one that the command would take.
+
+    Raises:
+        InputError: there is no such judge.
+    """
+    quiet_libraries()
+    [chosen] = judge_loading.choose([name or judge_loading.default_name()[0]], threshold)
+    return chosen
+
+
+def labels(
+    judge: Chosen, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+) -> list[Label]:
+    """One label per row; reasoning before the answer is left out, and a row that cannot be judged is invalid.
+
+    Args:
+        questions, candidates: one text per row.
+        references: per row one right answer, or several any of which is right.
+    """
+    rows = zip(questions, references, candidates, strict=True)
+    records = [
+        {"question": question, "references": right if isinstance(right, str) else list(right), "candidate": candidate}
+        for question, right, candidate in rows
+    ]
+    # None stands for a row that its reader skips, and this one skips none.
+    return [label for label in judged(judge, [prepared(_READ, record) for record in records]) if label is not None]

@@ -1,0 +1,62 @@
+"""A picture of a judge's scores on its validation rows: how far they are probabilities, and what each threshold would give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from bert_judge import tables
+from bert_judge.judges.bert.calibration import THRESHOLDS, reliability, threshold_curve
+
+BLUE, GREY = "#3d5a80", "#8d99a6"
+
+
+def draw_curves(scores: ArrayLike, labels: ArrayLike, threshold: float, path: str | Path) -> None:
+    """Write a reliability diagram and a threshold curve as one PNG.
+
+    Args:
+        scores: in [0, 1], shape (n,).
+        labels: in [0, 1], shape (n,); from 0.5 on they count as right.
+        threshold: the judge's own, marked in the curve.
+        path: of the picture.
+    """
+    p, y = np.asarray(scores, float), np.asarray(labels, float)
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _reliability(left, p, y)
+    _thresholds(right, p, y >= 0.5, threshold)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1.02)
+    with tables.atomic(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+
+
+def _reliability(axes: Axes, p: np.ndarray, y: np.ndarray) -> None:
+    """Points: share of right rows over mean score, per tenth of the scale, as large as the bin has rows."""
+    rows, mean, share = reliability(p, y)
+    filled = rows > 0
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
+    axes.plot(mean[filled], share[filled], color=BLUE, linewidth=1)
+    axes.scatter(mean[filled], share[filled], s=15 + 250 * rows[filled] / rows.sum(), color=BLUE, zorder=3)
+    axes.set_xlabel("score")
+    axes.set_ylabel("share that the teacher calls right")
+    axes.set_title("Reliability", loc="left", fontsize=11)
+
+
+def _thresholds(axes: Axes, p: np.ndarray, right: np.ndarray, threshold: float) -> None:
+    curve = threshold_curve(p, right)
+    axes.plot(THRESHOLDS, curve["agreement"], color=BLUE, label="agreement")
+    axes.plot(THRESHOLDS, curve["macro_f1"], color=BLUE, linestyle=":", label="macro-F1")
+    axes.plot(THRESHOLDS, curve["called"], color=GREY, label="called correct")
+    axes.axhline(right.mean(), color=GREY, linewidth=1, linestyle="--", label="right")
+    axes.axvline(threshold, color="black", linewidth=0.8)
+    axes.set_xlabel("threshold")
+    axes.set_ylabel("share")
+    axes.set_title("Threshold", loc="left", fontsize=11)
+    axes.legend(frameon=False, fontsize=9, loc="lower center", ncols=2)

@@ -1,0 +1,88 @@
+"""Verdicts that somebody else gave, read from a file and joined to the answers by what they are about."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bert_judge.candidates.importers import aspects, files, task_rows
+from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.runtime.errors import InputError
+
+log = logging.getLogger(__name__)
+
+NO_VERDICT = "the file has no verdict for this answer"
+
+
+class ImportedJudge:
+    """Looks verdicts up.
+
+    In the file that the answers come from, a verdict belongs to the answer in its row. In another file it belongs to the answers
+    with its question, references, model and text; of several verdicts on one answer, the mean counts. If that file has no texts,
+    the model's first row on a question belongs to its first answer, and so on.
+    """
+
+    def __init__(self, spec: Mapping[str, Any], source: str | Path) -> None:
+        """Read the file.
+
+        Args:
+            spec: `Plan.labels_spec` of an imported judge. Its `source` says where the answers come from; its `verdicts`, when
+                there, is the import of another file; its `aspects`, when there, say where the file holds aspects.
+            source: the file with the verdicts.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        self.revisions: dict[str, str] = {}
+        self._source = source
+        self._in_rows = "verdicts" not in spec
+        answers = spec["source"]
+        named = answers["settings"].get("named", spec["model"])
+        told = aspects.Told(spec["aspects"]) if "aspects" in spec else None
+        verdicts = told.needs if told else ["label"]
+        if self._in_rows:
+            mapped = {**answers, "import": told.mapped(answers["import"]) if told else answers["import"]}
+            frame = task_rows.of_task(mapped, source, verdicts, ["candidate"], named)
+        else:
+            mapped = told.mapped(spec["verdicts"]) if told else spec["verdicts"]
+            needs = ["question", "references", *verdicts]
+            frame = task_rows.identified(files.read(mapped, source, None, needs, ["candidate"], named), spec["task"])
+        self._by_text = "candidate" in frame and not self._in_rows
+        identity = ["sample_id", "candidate" if self._by_text else "attempt"]
+        if told and told.long and not self._by_text:
+            raise InputError(
+                f"{source}: has a row per answer and aspect, and no answers to tell them apart by, or these rows are the answers; "
+                "name the file twice under imports, once with `where` for the answers and once with `aspects` for the judge"
+            )
+        self._aspects = told.values(frame, identity, source) if told else {}
+        if told:
+            self._scores: dict[Any, float] = {key: told.score(found) for key, found in self._aspects.items()}
+        else:
+            self._scores = frame.groupby(identity)["label"].mean().to_dict()
+        self._texts: dict[Any, str] = {}
+        if "candidate" in frame and self._in_rows:
+            self._texts = frame.set_index(identity)["candidate"].to_dict()
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        """The file's verdicts on the answers; without one, an answer is invalid.
+
+        Raises:
+            InputError: the file by now has another text in an answer's row.
+        """
+        return [self._label(row) for row in rows]
+
+    def _label(self, row: Row) -> Label:
+        key = (row.sample_id, row.candidate if self._by_text else row.attempt)
+        if self._texts.get(key, row.candidate) != row.candidate:
+            raise InputError(
+                f"{self._source}: answer {row.attempt + 1} of {row.model} to {row.question!r:.80} "
+                f"is no longer {row.candidate!r:.80}; make the table of answers anew"
+            )
+        score = self._scores.get(key)
+        if score is None or pd.isna(score):
+            return invalid(NO_VERDICT)
+        return decided(score, aspects=self._aspects.get(key))

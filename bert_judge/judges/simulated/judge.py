@@ -1,0 +1,78 @@
+"""The known truth about simulated models: each answer is made again, and with it whether it is right. A share can be flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bert_judge import tables
+from bert_judge.candidates.generators.protocol import Request
+from bert_judge.candidates.generators.simulated import simulate
+from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.keyed_random import fraction
+from bert_judge.tasks import Sample
+from bert_judge.tasks.prompts import prompt
+
+
+class SimulatedJudge:
+    """Implements `judges.protocol.Judge` for answers whose truth is known because they were made up.
+
+    Args:
+        spec: of `Plan.labels_spec`; `settings` holds flip and seed, `source` the spec of the candidates.
+        task_table: the questions of the task, which the answers were made from.
+
+    Raises:
+        InputError: the task table cannot be read.
+    """
+
+    def __init__(self, spec: Mapping[str, Any], task_table: str | Path) -> None:
+        self.revisions: dict[str, str] = {}
+        self._spec = spec
+        self._task_table = task_table
+        # Only a simulated model has a truth to look up; for others the table may be anything.
+        self._samples = _samples(task_table) if self._is_simulated() else {}
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        """The truth of each row, turned round for the share `flip` of them.
+
+        Raises:
+            InputError: an answer is not the one that its model gives, so the tables are out of step.
+        """
+        if not self._is_simulated():
+            return [invalid(f"the truth is known about simulated models only; {row.model} is none") for row in rows]
+        return [self._label(row) for row in rows]
+
+    def _is_simulated(self) -> bool:
+        return self._spec["source"]["settings"].get("generator") == "simulated"
+
+    def _label(self, row: Row) -> Label:
+        source, settings = self._spec["source"], self._spec["settings"]
+        if row.sample_id not in self._samples:
+            raise InputError(
+                f"{self._task_table}: has no question {row.sample_id}; delete the candidates of {row.model} and run again"
+            )
+        sample = self._samples[row.sample_id]
+        request = Request(row.sample_id, row.attempt, prompt(sample, source["family"], source["prompt_style"]), sample)
+        completion, truth = simulate(source["model"], source["settings"], request)
+        if completion.text != row.candidate:
+            raise InputError(
+                f"candidates of {row.model}: the answer to {row.sample_id} is {row.candidate!r:.60}, but the model says "
+                f"{completion.text!r:.60}; delete this candidates table and run again"
+            )
+        flipped = fraction("flip", settings["seed"], row.model, row.sample_id, row.attempt) < settings["flip"]
+        return decided(float(truth != flipped), reason="simulated truth, flipped" if flipped else "simulated truth")
+
+
+def _samples(task_table: str | Path) -> dict[str, Sample]:
+    frame = tables.read(task_table, tables.TASK)
+    return {
+        row["sample_id"]: Sample(
+            row["question"],
+            tuple(row["references"]),
+            row["answer_kind"],
+            None if row["choices"] is None else tuple(row["choices"]),
+        )
+        for row in frame.to_dict("records")
+    }

@@ -1,0 +1,113 @@
+"""What a configuration of sound shape still gets wrong about pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from bert_judge.config import Config, ImportedJudge, PairwiseJudge, SimulatedJudge
+from bert_judge.plan.checks import verdict_faults
+
+if TYPE_CHECKING:
+    from bert_judge.plan import Plan
+
+# Their tables lie in a folder of this name, where those of a model would.
+FOLDER = "pairs"
+
+
+def of_fit(config: Config) -> list[str]:
+    """Judges in places where those of another kind belong; no file is looked at."""
+    pairwise = {name for name, judge in config.judges.items() if isinstance(judge, PairwiseJudge)}
+    faults = [
+        f"{where}: {name!r} is of kind pairwise and compares two answers; name a judge of single answers"
+        for where, name in _pointwise_uses(config)
+        if name in pairwise
+    ]
+    for key, entry in config.pairs.items():
+        faults += [
+            f"pairs.{key}.judges: {name!r} is of kind {config.judges[name].kind}; name judges of kind pairwise"
+            for name in entry.judges
+            if name in config.judges and name not in pairwise
+        ]
+        asked = [*config.tasks.train, *config.tasks.test]
+        faults += [
+            f"pairs.{key}.tasks: {task!r} is listed neither under tasks.train nor under tasks.test"
+            for task in entry.tasks
+            if task not in asked
+        ]
+        faults += _leaks(config, key)
+    if config.pairs and FOLDER in config.models:
+        faults.append(f"models.{FOLDER}: the verdicts on pairs lie in a folder of this name; choose another")
+    return faults
+
+
+def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
+    """(where, name) of every judge that must decide on single answers."""
+    yield from (("score_with", name) for name in config.score_with)
+    yield from (("gold", name) for name in [config.gold] if name)
+    yield from ((f"datasets.{key}.teacher", entry.teacher) for key, entry in config.datasets.items())
+    yield from ((f"datasets.{key}.fallback.teacher", e.fallback.teacher) for key, e in config.datasets.items() if e.fallback)
+    yield from ((f"filters.{key}.judge", entry.judge) for key, entry in config.filters.items())
+    yield from ((f"pairs.{key}.gold", entry.gold) for key, entry in config.pairs.items() if entry.gold)
+    yield from (("attacks.judges", name) for name in (config.attacks.judges if config.attacks else []))
+    for key, judge in config.judges.items():
+        if judge.kind == "cascade":
+            yield from ((f"judges.{key}.judges", name) for name in judge.judges)
+
+
+def _leaks(config: Config, key: str) -> list[str]:
+    """Judges that compare the very pairs that they are trained on, or another part of their file that shares questions."""
+    entry = config.pairs[key]
+    faults = []
+    for name in entry.judges:
+        judge = config.judges.get(name)
+        for learnt in (judge.pairs or []) if isinstance(judge, PairwiseJudge) else []:
+            other = config.pairs.get(learnt)
+            if learnt == key:
+                faults.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
+            elif other and entry.source and other.source == entry.source and _overlap(entry.questions, other.questions):
+                if not any(_disjoint(entry.where[column], other.where[column]) for column in entry.where if column in other.where):
+                    faults.append(
+                        f"pairs.{key}.judges: {name!r} is trained on {learnt}, whose part of the questions of {entry.source} "
+                        "overlaps; part them by `questions`"
+                    )
+            elif other and set(entry.tasks) & set(other.tasks):
+                faults.append(f"pairs.{key}.judges: {name!r} is trained on answers to the same tasks ({learnt}); name other tasks")
+    return faults
+
+
+def _disjoint(one: Any, other: Any) -> bool:
+    """Whether no value passes both filters."""
+    listed = [value if isinstance(value, list) else [value] for value in (one, other)]
+    return not any(value in listed[1] for value in listed[0])
+
+
+def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+def of_use(plan: Plan) -> list[str]:
+    """What is asked of models and judges that cannot give it."""
+    made = {key: entry for key, entry in plan.config.pairs.items() if not entry.source}
+    unknown = [
+        f"pairs.{key}: {name!r} is not defined under models; there are: {', '.join(plan.models)}"
+        for key, entry in made.items()
+        for name in [*([] if entry.models == "all" else entry.models), *([entry.baseline] if entry.baseline else [])]
+        if name not in plan.models
+    ]
+    if unknown:
+        return unknown
+    faults = []
+    for key, entry in made.items():
+        if not plan.pair_parts(key):
+            faults.append(f"pairs.{key}: no two of its models have answers to the same task; mend its models or tasks")
+        gold = plan.config.judges.get(entry.gold) if entry.gold else None
+        if entry.gold and isinstance(gold, ImportedJudge | SimulatedJudge):
+            faults += verdict_faults(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
+    for name in plan.trained_pair_judges:
+        faults += [
+            f"judges.{name}.pairs: {key!r} has no labels; give it a gold judge"
+            for key in plan.pair_judge(name).pairs or []
+            if not (entry := plan.config.pairs[key]).source and not entry.gold
+        ]
+    return faults

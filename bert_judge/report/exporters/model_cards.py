@@ -1,0 +1,57 @@
+"""Results for a model's page on the hub: the `model-index` of its card, or a file for its folder `.eval_results`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import yaml
+from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_yaml
+from huggingface_hub.repocard_data import eval_results_to_model_index
+
+from bert_judge.report.exporters.results import Result
+
+
+def model_index(results: Sequence[Result], datasets: Mapping[str, str]) -> str:
+    """The front matter of a model's card with its accuracies, in percent.
+
+    Args:
+        results: of one model.
+        datasets: task → data set on the hub; a task without one goes by its own name.
+    """
+    entries = [
+        EvalResult(
+            task_type="text-generation",
+            dataset_type=datasets.get(result.task, result.task),
+            dataset_name=result.task,
+            metric_type="accuracy",
+            metric_name=f"accuracy ({result.judge})",
+            metric_value=round(100 * result.accuracy, 2),
+        )
+        for result in results
+        if result.accuracy == result.accuracy
+    ]
+    index = eval_results_to_model_index(results[0].model, entries)
+    return yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True)
+
+
+def eval_results(results: Sequence[Result], datasets: Mapping[str, str]) -> str:
+    """The content of a file of `.eval_results`: accuracies in percent, on tasks that are data sets of the hub.
+
+    Args:
+        datasets: task → data set on the hub; a task without one is left out, because the format needs it.
+    """
+    today = datetime.now(UTC).date().isoformat()
+    entries = [
+        EvalResultEntry(
+            dataset_id=datasets[result.task],
+            task_id=result.task,
+            value=round(100 * result.accuracy, 2),
+            date=today,
+            notes=f"judged by {result.judge}; 95% interval {100 * result.low:.1f} to {100 * result.high:.1f}; "
+            f"{100 * result.invalid:.1f}% of the verdicts invalid",
+        )
+        for result in results
+        if result.task in datasets and result.accuracy == result.accuracy
+    ]
+    return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
