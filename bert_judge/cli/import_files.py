@@ -20,8 +20,8 @@ from bert_judge.candidates.importers import column_names, frameworks
 from bert_judge.candidates.importers.answers import Answer, of_columns
 from bert_judge.candidates.importers.companion_files import Beside
 from bert_judge.candidates.importers.frameworks import NAMES, Found
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.streams import open_rows
 
 ROWS = "rows"
 CHUNK_ROWS = 1024

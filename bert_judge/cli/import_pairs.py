@@ -12,9 +12,10 @@ import pyarrow as pa
 import typer
 
 from bert_judge import tables
-from bert_judge.candidates.importers import companion_files, frameworks, judgelm_pairs, values
+from bert_judge.candidates.importers import companion_files, frameworks, judgelm_pairs
 from bert_judge.cli.import_files import CHUNK_ROWS, Request, check, writer
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
 
 SCHEMA = pa.schema([(name, pa.list_(pa.string()) if name == "reference" else pa.string()) for name in judgelm_pairs.COLUMNS])
 

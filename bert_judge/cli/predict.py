@@ -11,13 +11,14 @@ from typing import Any
 
 import typer
 
-from bert_judge.candidates.importers import column_names, formats
+from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import of_columns
 from bert_judge.cli.score import load_judges
 from bert_judge.judges.protocol import Label
 from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.labels.score_file.score_file import judged, new_columns, prepared
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats
 
 # Lines that are judged together: enough for a full batch, few enough to see the first ones soon.
 LINES = 64

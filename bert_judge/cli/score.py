@@ -18,7 +18,6 @@ from rich.table import Table
 
 from bert_judge.candidates.importers import column_names, frameworks
 from bert_judge.candidates.importers.answers import Reader, of_columns
-from bert_judge.candidates.importers.streams import RowFile, open_rows
 from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
 from bert_judge.evaluation.statistics import proportion
@@ -28,6 +27,7 @@ from bert_judge.labels.score_file.tally import INVALID, RIGHT, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import quiet_libraries
+from bert_judge.tables.readers.streams import RowFile, open_rows
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter

@@ -11,9 +11,9 @@ import typer
 import yaml
 
 from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
+from bert_judge.tables.readers.streams import open_rows
 
 NEEDED = ("question", "references", "candidate", "label")
 

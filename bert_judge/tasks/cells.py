@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
 
 Row = Mapping[str, Any]
 

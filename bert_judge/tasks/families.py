@@ -11,9 +11,9 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bert_judge.candidates.importers.values import number_in
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import shuffled
+from bert_judge.tables.readers.values import number_in
 from bert_judge.tasks import cells, gold
 from bert_judge.tasks.cells import Row, Unusable
 from bert_judge.tasks.registry import Sample

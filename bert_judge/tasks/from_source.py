@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
 from bert_judge.tasks import cells, families, source_rows
 from bert_judge.tasks.registry import Sample
 

@@ -10,8 +10,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bert_judge.candidates.importers import formats
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats
 
 BATCH_ROWS = 1000
 # `.json` files of the hub hold one object per line, too.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bert_judge.candidates.importers import values
+from bert_judge.tables.readers import values
 
 Record = Mapping[str, Any]
 

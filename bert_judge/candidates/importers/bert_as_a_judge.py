@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Record
-from bert_judge.candidates.importers.json_items import items
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.json_items import items
 
 LIST = "item"
 

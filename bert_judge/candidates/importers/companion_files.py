@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import column_names, values
+from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import Record, part
-from bert_judge.candidates.importers.disk_map import OnDisk
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.disk_map import OnDisk
+from bert_judge.tables.readers.streams import open_rows
 
 IDS = ("custom_id", "question_id", "sample_id", "id")
 CHUNK_ROWS = 1024

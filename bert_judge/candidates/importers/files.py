@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bert_judge.candidates.importers import formats, values
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats, values
 
 if TYPE_CHECKING:
     # Imported models are listed whenever a workflow is read, which must not wait for pandas.

@@ -11,22 +11,20 @@ from pathlib import Path
 from bert_judge.candidates.importers import (
     bert_as_a_judge,
     companion_files,
-    formats,
     helm,
     inspect_logs,
-    json_items,
     judgelm,
     lighteval,
     lm_eval,
     mm_vet,
     openai_batch,
     representation_judge,
-    values,
 )
 from bert_judge.candidates.importers.answers import Answer, Reader, Record, Skipped, of_columns
 from bert_judge.candidates.importers.companion_files import Beside
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats, json_items, values
+from bert_judge.tables.readers.streams import open_rows
 
 log = logging.getLogger(__name__)
 

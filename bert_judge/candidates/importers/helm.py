@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Record, Skipped, part, repeated
+from bert_judge.tables.readers import values
 
 LIST = "request_states.item"
 KEYS = frozenset({"adapter_spec", "request_states"})

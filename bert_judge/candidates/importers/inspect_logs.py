@@ -8,9 +8,9 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Record, Skipped, lettered
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
 
 ENDINGS = frozenset({".eval"})
 KEYS = frozenset({"eval", "plan", "samples"})

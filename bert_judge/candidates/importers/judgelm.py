@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Record, part
+from bert_judge.tables.readers import values
 
 KEYS = frozenset({"question_body", "answer1_body"})
 

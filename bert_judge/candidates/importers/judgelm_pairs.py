@@ -11,8 +11,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import judgelm, values
+from bert_judge.candidates.importers import judgelm
 from bert_judge.candidates.importers.answers import Record
+from bert_judge.tables.readers import values
 
 JUDGEMENTS = ("text", "pred_text")
 COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "model_b", "label", "reason", "task", "id")

@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Record, Skipped, lettered, part, repeated
+from bert_judge.tables.readers import values
 
 NESTED, FLAT = frozenset({"doc", "model_response"}), frozenset({"predictions", "full_prompt"})
 _NAME = re.compile(r"details_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+$")

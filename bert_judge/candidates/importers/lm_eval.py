@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Record, Skipped, lettered, part, repeated
+from bert_judge.tables.readers import values
 
 KEYS = frozenset({"doc", "target", "arguments", "resps", "filtered_resps"})
 QUESTIONS = ("question", "problem", "query", "input")

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import formats, values
 from bert_judge.candidates.importers.answers import Answer, Record
-from bert_judge.candidates.importers.disk_map import OnDisk
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats, values
+from bert_judge.tables.readers.disk_map import OnDisk
+from bert_judge.tables.readers.streams import open_rows
 
 SAMPLE_KEYS = frozenset({"imagename", "question", "answer", "answer1_body"})
 TASK = "mm_vet"

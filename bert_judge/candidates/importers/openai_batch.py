@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Record, part, repeated
-from bert_judge.candidates.importers.disk_map import OnDisk
-from bert_judge.candidates.importers.streams import open_rows
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.disk_map import OnDisk
+from bert_judge.tables.readers.streams import open_rows
 
 KEYS = frozenset({"custom_id", "response"})
 CHUNK_ROWS = 1024

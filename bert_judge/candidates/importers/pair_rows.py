@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bert_judge import tables
-from bert_judge.candidates.importers import files, values
+from bert_judge.candidates.importers import files
+from bert_judge.tables.readers import values
 
 if TYPE_CHECKING:
     import pandas as pd

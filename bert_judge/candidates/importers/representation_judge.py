@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Record, lettered, repeated
+from bert_judge.tables.readers import values
 
 LIST = "item"
 KEYS = frozenset({"question", "prediction"})

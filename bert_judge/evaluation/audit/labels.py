@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.candidates.importers import formats
 from bert_judge.evaluation import scores as score_tables
 from bert_judge.evaluation.audit import draw
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats
 
 CORRECT, INCORRECT, CANNOT_TELL = VERDICTS = ("correct", "incorrect", "cannot tell")
 TRUTH = {CORRECT: 1.0, INCORRECT: 0.0, CANNOT_TELL: math.nan}

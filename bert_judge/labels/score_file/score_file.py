@@ -12,9 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bert_judge.candidates.importers import values
 from bert_judge.candidates.importers.answers import Answer, Reader, Skipped
-from bert_judge.candidates.importers.streams import Chunk, RowFile
 from bert_judge.judges.lexical import extraction
 from bert_judge.judges.protocol import Label, Row, invalid, restored
 from bert_judge.labels.score_file.judge_loading import Chosen
@@ -22,6 +20,8 @@ from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new, writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.streams import Chunk, RowFile
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter

@@ -12,8 +12,8 @@ from typing import Any, Protocol, Self, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bert_judge.candidates.importers.streams import Chunk, RowFile
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.streams import Chunk, RowFile
 
 # New column → a value per row: texts, or numbers where the name ends in `score`; None is null.
 New = Mapping[str, Sequence[Any]]

@@ -15,10 +15,10 @@ import numpy as np
 
 from bert_judge import tables
 from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.evaluation.statistics import proportion
 from bert_judge.labels.score_file.tally import hashed
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.streams import open_rows
 
 VERDICTS = ("correct", "incorrect", "invalid")
 ALL_ROWS = "answers"

@@ -13,27 +13,19 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = "bert_judge"
 
-# From the ground up. A module may import from its own floor and from those below, also inside functions.
-FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "latex", "config", "logs", "stopping", "gpus"),
-    ("tables", "draws", "shards", "model_files", "dataset_files", "hub", "hub_datasets", "prepare"),
-    ("importers", "tasks"),
-    ("plan", "model_keys", "selections", "targets", "batches", "generators"),
-    ("candidates", "pairs"),
-    ("encoder",),
-    ("probes",),
-    ("judges",),
-    ("labels", "cascades", "adaptation", "scoring", "preferences"),
-    ("loops",),
-    ("parts", "tuning"),
-    ("training", "students"),
+# From the bottom up. A module may import from its own layer and from those below, also inside functions.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("tables", "config", "runtime"),
+    ("assets", "tasks"),
+    # A trained judge augments its training rows itself, so `datasets` stands beside `judges`.
+    ("candidates", "datasets", "judges"),
+    ("plan",),
+    ("labels", "students"),
     ("evaluation",),
-    ("small_runs",),
-    ("report", "exporters"),
-    ("serve",),
-    ("cli",),
+    ("report",),
+    ("serve", "integrations", "cli"),
 )
-FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
+LAYER = {name: height for height, names in enumerate(LAYERS) for name in names}
 HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft", "gradio"}
 # Whose jobs must start at once: the scripts of the light rules, and the program.
 LIGHT_SCRIPTS = (
@@ -73,7 +65,7 @@ LIGHT_SCRIPTS = (
 LIGHT_MODULES = (
     "plan",
     "config.files",
-    "logs",
+    "runtime.logs",
     "cli",
     "cli.show_file",
     "cli.show_standings",
@@ -128,12 +120,12 @@ def part_of(name: str) -> str | None:
 def ups(module: str, tree: ast.AST) -> list[str]:
     """Imports of a module that go up."""
     own = part_of(module)
-    return [name for name in imports(tree, whole=True) if own and (part := part_of(name)) in FLOOR and FLOOR[part] > FLOOR[own]]
+    return [name for name in imports(tree, whole=True) if own and (part := part_of(name)) in LAYER and LAYER[part] > LAYER[own]]
 
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if name != PACKAGE])
-def test_every_module_has_a_floor_and_imports_from_no_higher_one(module: str) -> None:
-    assert part_of(module) in FLOOR, f"{module}: give it a floor in FLOORS"
+def test_every_module_has_a_layer_and_imports_from_no_higher_one(module: str) -> None:
+    assert part_of(module) in LAYER, f"{module}: add its folder to LAYERS"
     assert ups(module, parsed(SOURCES[module])) == []
 
 
@@ -143,7 +135,7 @@ def test_every_module_has_a_floor_and_imports_from_no_higher_one(module: str) ->
         ("bert_judge.tables", "from bert_judge import plan", ["bert_judge.plan"]),
         ("bert_judge.tables", "def f():\n    from bert_judge.judges.bert.judge import X", ["bert_judge.judges.bert.judge.X"]),
         ("bert_judge.judges.bert.judge", "from bert_judge import tables\nimport torch", []),
-        ("bert_judge.encoder.a", "from bert_judge.encoder import b", []),
+        ("bert_judge.tasks.a", "from bert_judge.tasks import b", []),
     ],
 )
 def test_the_check_sees_an_import_that_goes_up(module: str, code: str, found: list[str]) -> None:
@@ -180,7 +172,7 @@ def test_a_light_module_imports_nothing_heavy(module: str) -> None:
 
 
 def test_the_check_sees_what_is_heavy() -> None:
-    assert "torch" in loaded([f"{PACKAGE}.judges.bert"])
+    assert "torch" in loaded([f"{PACKAGE}.judges.bert.judge"])
 
 
 def test_torch_stays_out_of_a_lexical_job() -> None:
@@ -192,7 +184,11 @@ def test_torch_stays_out_of_a_lexical_job() -> None:
 
 @pytest.mark.parametrize(
     "modules",
-    ["evaluation.scores", "candidates, bert_judge.candidates.generators.simulated", "labels, bert_judge.judges.simulated.judge"],
+    [
+        "evaluation.scores",
+        "candidates.stage, bert_judge.candidates.generators.simulated",
+        "labels.stage, bert_judge.judges.simulated.judge",
+    ],
 )
 def test_jobs_that_read_no_configuration_do_not_load_its_classes(modules: str) -> None:
     code = f"import sys, bert_judge.{modules}; print(*sorted(sys.modules))"

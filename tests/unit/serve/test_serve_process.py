@@ -26,7 +26,7 @@ from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 from bert_judge.serve.server import bound
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 FIVE = json.dumps({"rows": [row()] * 5}).encode()
 
 
@@ -206,7 +206,7 @@ def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path
     roster = judge_selection.choose([], [], tmp_path, Limits(), Metrics())
     assert list(roster.pointwise)[:2] == ["mine", "contains"]
     assert list(roster.pairwise) == ["pairs"]
-    assert len(set(roster.pointwise)) == len(judge_selection.which_judge.RULES) + 1
+    assert len(set(roster.pointwise)) == len(judge_selection.judge_loading.RULES) + 1
     with pytest.raises(InputError):
         roster.load()
     roster.close()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.candidates.importers.disk_map import OnDisk
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.disk_map import OnDisk
 
 PATH = Path("gold.jsonl")
 

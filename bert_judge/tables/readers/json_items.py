@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers import formats
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats
 
 # What stands in place of a key: the document is a list, its first member a text.
 LIST, TEXT = "[]", "''"

@@ -18,7 +18,7 @@ from bert_judge.integrations.reward import JudgeReward
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime.errors import InputError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from bert_judge.candidates.importers import formats
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import formats
 
 # Of a column of a parquet file that are fetched at once.
 BUFFER_BYTES = 1 << 20

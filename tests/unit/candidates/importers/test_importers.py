@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.candidates.importers import files, task_rows, values
+from bert_judge.candidates.importers import files, task_rows
 from bert_judge.config import Import
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
 
 ROWS = [
     {

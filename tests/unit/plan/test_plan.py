@@ -251,7 +251,7 @@ def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: 
 
 @pytest.mark.real_data
 @pytest.mark.skipif("BERT_JUDGE_DATA" not in os.environ, reason="BERT_JUDGE_DATA names no folder")
-@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "configs").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "configs").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_configurations_have_no_fault(path: Path) -> None:
     made = plan.make(config_files.load([path]))
     assert made.scored

@@ -15,7 +15,7 @@ from bert_judge.config import docs as config_docs
 from bert_judge.config.default_run import DEFAULT_RUN
 from bert_judge.runtime.errors import InputError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEFAULTS: dict[str, Any] = {
     "models": {"*": {"generator": "imported", "from": ["one", "two"]}, "sim": {"generator": "simulated", "knowledge": 0.5}},
     "imports": {"one": {"path": "Zoë's.csv", "where": {"split": ["a", None], "n": 3}}},

@@ -11,7 +11,7 @@ import yaml
 from bert_judge import config
 from bert_judge.config import schema_text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "judges.md").read_text("utf-8")
 
 
 def examples() -> dict[str, Any]:

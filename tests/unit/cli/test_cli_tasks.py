@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from bert_judge.cli import app
 from bert_judge.tasks.sources import published
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "sources"
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 
 
 def run(*arguments: str) -> tuple[int, list[str]]:

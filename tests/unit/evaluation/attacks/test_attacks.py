@@ -51,7 +51,7 @@ def test_every_family_fits_some_question_and_draws_the_same_again(family: str) -
 
 
 def test_the_documentation_lists_every_family() -> None:
-    lines = Path(__file__).parents[2].joinpath("docs", "attacks.md").read_text("utf-8").splitlines()
+    lines = Path(__file__).parents[4].joinpath("docs", "attacks.md").read_text("utf-8").splitlines()
     listed = [line for line in lines if line.startswith("| ") and " | `" in line]
     assert set(listed) == {f"| {f.theme} | `{f.name}` | {f.says} | {f.source} |" for f in FAMILIES.values()}
     assert len(listed) == len(FAMILIES)

@@ -23,7 +23,7 @@ from bert_judge.config import Tuning
 from bert_judge.judges.pairwise.tune import tune_pair_judge
 from bert_judge.runtime.errors import ConfigError, InputError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 FSDP = ROOT / "configs/accelerate/fsdp.yaml"
 # Where there is no GPU, the processes compute on the CPU and talk over gloo.
 TWO = {
@@ -43,7 +43,7 @@ SMALL: dict[str, Any] = {"lora": {"rank": 4, "dropout": 0.0}, "epochs": 1, "batc
 @pytest.fixture
 def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A configuration of accelerate for two processes, which find this checkout and these tests."""
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{Path(__file__).parent}")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{Path(__file__).parents[2]}")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     (tmp_path / "two.yaml").write_text(yaml.safe_dump(TWO))

@@ -20,13 +20,13 @@ from typer.testing import CliRunner, Result
 
 from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import of_columns
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.labels.score_file import judge_loading
 from bert_judge.labels.score_file.score_file import score_file
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.streams import open_rows
 
 ROWS: list[dict[str, Any]] = [
     {"id": 1, "question": "Capital of France?", "references": ["Paris"], "candidate": "It is Paris, of course.", "model": "a"},
@@ -309,7 +309,7 @@ PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 from bert_judge.candidates.importers.answers import of_columns
-from bert_judge.candidates.importers.streams import open_rows
+from bert_judge.tables.readers.streams import open_rows
 from bert_judge.judges.protocol import decided
 from bert_judge.labels.score_file.score_file import score_file
 from bert_judge.labels.score_file.judge_loading import Chosen

@@ -14,7 +14,6 @@ import tiny_models
 from typer.testing import CliRunner
 
 from bert_judge.candidates.importers.answers import of_columns
-from bert_judge.candidates.importers.streams import open_rows
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
@@ -27,6 +26,7 @@ from bert_judge.labels.score_file.prior_shift import CAUTION, Adapter
 from bert_judge.labels.score_file.score_file import score_file, work_folder
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import LABELS, write
+from bert_judge.tables.readers.streams import open_rows
 
 PRIOR = 0.6
 

@@ -18,7 +18,7 @@ from bert_judge.tasks import Sample, cells, families, from_source, gold
 from bert_judge.tasks.build import build_task
 from bert_judge.tasks.sources import published
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "sources"
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 TRAIN = {"arc_challenge_train", "arc_easy_train", "gsm8k_train", "hotpotqa_train", "math_train", "mmlu_train", "squad_v2_train"}
 TEST = {f"{name}_test" for name in ("arc_easy", "arc_challenge", "mmlu", "mmlu_pro", "gpqa", "truthfulqa")}
 TEST |= {f"{name}_test" for name in ("squad_v2", "hotpotqa", "coqa", "drop", "gsm8k", "math", "asdiv", "aime24", "aime25")}
