@@ -6,7 +6,7 @@ from pathlib import Path
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators.factory import make_generator
 from bert_judge.candidates.stage import fill_store, with_run_time
-from bert_judge.plan.batches import Batch
+from bert_judge.runtime.batch_manifest import Batch
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import store_folder
 

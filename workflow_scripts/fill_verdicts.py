@@ -4,7 +4,7 @@ import json
 
 from bert_judge.judges.llm.rubric import prompted_judge
 from bert_judge.labels.stage import fill_store
-from bert_judge.plan.batches import Batch
+from bert_judge.runtime.batch_manifest import Batch
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import store_folder
 

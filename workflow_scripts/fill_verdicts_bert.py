@@ -3,8 +3,8 @@
 import json
 
 from bert_judge.labels.stage import fill_store
-from bert_judge.plan.batches import Batch
 from bert_judge.runtime import gpus
+from bert_judge.runtime.batch_manifest import Batch
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder
 

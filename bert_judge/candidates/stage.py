@@ -20,7 +20,7 @@ from bert_judge.tasks.build import build_task
 from bert_judge.tasks.prompts import prompt
 
 if TYPE_CHECKING:
-    from bert_judge.plan.batches import Batch
+    from bert_judge.runtime.batch_manifest import Batch
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def fill_store(
         folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
     """
     # It brings the configuration's classes: a third of a second that light jobs need not pay.
-    from bert_judge.plan import batches
+    from bert_judge.runtime import batch_manifest
 
     requests: list[Request] = []
     keys: list[str] = []
@@ -117,7 +117,7 @@ def fill_store(
             requests += more.requests
             keys += more.keys
     resume.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers")
-    batches.note(batch, output)
+    batch_manifest.write_manifest(batch, output)
 
 
 class Asked(NamedTuple):

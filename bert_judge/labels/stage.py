@@ -17,7 +17,7 @@ from bert_judge.judges.protocol import Judge, Label, Row, invalid, restored
 from bert_judge.runtime import resume
 
 if TYPE_CHECKING:
-    from bert_judge.plan.batches import Batch
+    from bert_judge.runtime.batch_manifest import Batch
 
 log = logging.getLogger(__name__)
 
@@ -88,13 +88,13 @@ def fill_store(batch: Batch, output: str | Path, judge: Judge, folder: Callable[
         folder: task → the work folder in which the verdicts wait; None for a judge that keeps what it says itself.
     """
     # It brings the configuration's classes: a third of a second that light jobs need not pay.
-    from bert_judge.plan import batches
+    from bert_judge.runtime import batch_manifest
 
     with tempfile.TemporaryDirectory() as scratch:
         for task, part in batch.parts.items():
             answers, table = batch.inputs[f"answers {task}"], Path(scratch, f"{task}.parquet")
             label_table(part["verdicts"], answers, table, judge, folder(task) if folder else None, keep=True)
-    batches.note(batch, output)
+    batch_manifest.write_manifest(batch, output)
 
 
 def _labelled(spec: Mapping[str, Any], batch: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int) -> pd.DataFrame:

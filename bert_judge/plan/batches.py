@@ -5,34 +5,15 @@ Such a job leaves a note that says what it did; each table is then written by a 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_judge import tables
 from bert_judge.plan import Plan, selections
-from bert_judge.runtime import resume
+from bert_judge.runtime.batch_manifest import Batch, read_manifests
 
 Pairs = Set[tuple[str, str]]
-
-
-class Batch(NamedTuple):
-    """Tables of one model whose answers one job generates, or on which one job gives a judge's verdicts.
-
-    Attributes:
-        parts: task → the specs of its answers and of its questions, and of the verdicts.
-        inputs: what the questions are made of: `source {task}` and `manifest {task}` → path; for verdicts, `answers {task}`.
-    """
-
-    parts: Mapping[str, Mapping[str, Any]]
-    inputs: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """16 hex digits that depend on the parts only."""
-        return resume.content_key(tables.canonical(self.parts))[:16]
 
 
 class Batches(NamedTuple):
@@ -88,7 +69,7 @@ def of_encoder(
         task: {"verdicts": plan.labels_spec(judge, model, task), **made, **_part(plan, model, task)}
         for task in _answered(plan, model)
     }
-    together = {task for batch in _notes(folder).values() for task in batch.parts}
+    together = {task for batch in read_manifests(folder).values() for task in batch.parts}
     wanted = {task for task in current if (judge, model, task) in needed and (task in together or not alone(task))}
     return _batches(current, wanted, folder, _answers(model), least=2)
 
@@ -114,7 +95,7 @@ def _batches(
         inputs: of a batch of these tasks.
         least: tables of a new batch; fewer are in none. With 1, a table that is not needed has one of its own, too.
     """
-    written = _notes(folder)
+    written = read_manifests(folder)
     of_task = {task: name for name, batch in written.items() for task, part in batch.parts.items() if current.get(task) == part}
     new = [task for task in current if task in needed and task not in of_task]
     groups = ([[task] for task in current] if least == 1 else []) + ([new] if len(new) >= least else [])
@@ -122,25 +103,6 @@ def _batches(
     # The last one wins: the batch of all that is needed.
     of_task = {task: batch.name for batch in made for task in batch.parts} | of_task
     return Batches({batch.name: batch for batch in made} | written, of_task, frozenset(written))
-
-
-def _notes(folder: str | Path) -> dict[str, Batch]:
-    """The batches that left a note in a folder, by name."""
-    return {path.stem: found for path in sorted(Path(folder).glob("*.json")) if (found := _read(path))}
-
-
-def note(batch: Batch, path: str | Path) -> None:
-    """Write down what was done."""
-    with tables.atomic(path) as temporary:
-        temporary.write_text(json.dumps(batch._asdict(), indent=1, ensure_ascii=False), "utf-8")
-
-
-def _read(path: Path) -> Batch | None:
-    """The batch of a note; None when the file is no note."""
-    try:
-        return Batch(**json.loads(path.read_text("utf-8")))
-    except (ValueError, TypeError):
-        return None
 
 
 def _answered(plan: Plan, model: str) -> list[str]:

@@ -16,9 +16,9 @@ PACKAGE = "bert_judge"
 # From the bottom up. A module may import from its own layer and from those below, also inside functions.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("tables", "config", "runtime"),
-    ("assets", "tasks"),
-    # A trained judge augments its training rows itself, so `datasets` stands beside `judges`.
-    ("candidates", "datasets", "judges"),
+    ("assets",),
+    # A task may be read from an imported file of answers, and a trained judge augments its training rows itself.
+    ("tasks", "candidates", "datasets", "judges"),
     ("plan",),
     ("labels", "students"),
     ("evaluation",),

@@ -12,6 +12,7 @@ from bert_judge import plan
 from bert_judge.judges import Label, Row, decided
 from bert_judge.judges.lazy import WhenNeeded
 from bert_judge.plan import batches
+from bert_judge.runtime import batch_manifest
 
 SIMULATED = {"generator": "simulated", "knowledge": 0.5}
 CONFIG: dict[str, Any] = {
@@ -31,11 +32,11 @@ def planned() -> plan.Plan:
 
 def found(
     planned: plan.Plan, folder: Path, alone: set[str] | None = None, needed: set[tuple[str, str, str]] = NEEDED
-) -> batches.Batches:
+) -> batch_manifest.Batches:
     return batches.of_encoder(planned, "first", "a", needed, folder, (alone or set()).__contains__)
 
 
-def together(made: batches.Batches) -> list[list[str]]:
+def together(made: batch_manifest.Batches) -> list[list[str]]:
     """The tasks of each batch that is not done."""
     return [sorted(batch.parts) for name, batch in made.by_name.items() if name not in made.done]
 
@@ -65,7 +66,7 @@ def test_only_what_is_needed_and_its_own_answers(planned: plan.Plan, tmp_path: P
 
 def test_a_table_stays_in_its_batch_and_leaves_it_with_the_training(planned: plan.Plan, tmp_path: Path) -> None:
     [(name, batch)] = found(planned, tmp_path).by_name.items()
-    batches.note(batch, tmp_path / f"{name}.json")
+    batch_manifest.write_manifest(batch, tmp_path / f"{name}.json")
     everything = set(CONFIG["tasks"]["test"])
     again = found(planned, tmp_path, everything)
     assert set(again.of_task.values()) == {name} == again.done

@@ -9,6 +9,7 @@ import pytest
 
 from bert_judge import plan
 from bert_judge.plan import batches, targets
+from bert_judge.runtime import batch_manifest
 
 VLLM = {"generator": "vllm", "model": "owner/name"}
 CONFIG: dict[str, Any] = {
@@ -83,15 +84,15 @@ def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pyt
     assert targets.of_run(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
 
 
-def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
+def made(planned: plan.Plan, folder: Path, *tasks: str) -> batch_manifest.Batches:
     return batches.of_answers(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
 
 
-def answer(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batch:
+def answer(planned: plan.Plan, folder: Path, *tasks: str) -> batch_manifest.Batch:
     """Write the note of the batch that a run with these needs makes."""
     found = made(planned, folder, *tasks)
     batch = found.by_name[found.of_task[tasks[0]]]
-    batches.note(batch, folder / f"{batch.name}.json")
+    batch_manifest.write_manifest(batch, folder / f"{batch.name}.json")
     return batch
 
 
@@ -152,7 +153,7 @@ def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], exp
 
 
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
-    def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> batches.Batches:
+    def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> batch_manifest.Batches:
         return batches.of_verdicts(plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path)
 
     first = found()
@@ -164,7 +165,7 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     }
     # Another judge's needs are no part of it, nor are its batches the same.
     assert found(planned, "first").of_task["sums"] not in first.by_name
-    batches.note(first.by_name[name], tmp_path / f"{name}.json")
+    batch_manifest.write_manifest(first.by_name[name], tmp_path / f"{name}.json")
     later = found(planned, "strict", ("strict", "a", "sums_train"))
     assert later.done == {name}
     assert later.of_task["sums"] == later.of_task["capitals"] == name

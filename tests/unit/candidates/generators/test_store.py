@@ -14,8 +14,8 @@ from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.candidates.stage import fill_store, generate_candidates, with_run_time
 from bert_judge.config import Import, OpenAIModel
-from bert_judge.plan.batches import Batch
 from bert_judge.runtime import resume
+from bert_judge.runtime.batch_manifest import Batch
 
 
 class Counting:
