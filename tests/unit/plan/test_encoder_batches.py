@@ -32,11 +32,11 @@ def planned() -> plan.Plan:
 
 def found(
     planned: plan.Plan, folder: Path, alone: set[str] | None = None, needed: set[tuple[str, str, str]] = NEEDED
-) -> batch_manifest.Batches:
+) -> batches.Batches:
     return batches.of_encoder(planned, "first", "a", needed, folder, (alone or set()).__contains__)
 
 
-def together(made: batch_manifest.Batches) -> list[list[str]]:
+def together(made: batches.Batches) -> list[list[str]]:
     """The tasks of each batch that is not done."""
     return [sorted(batch.parts) for name, batch in made.by_name.items() if name not in made.done]
 

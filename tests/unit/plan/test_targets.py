@@ -84,7 +84,7 @@ def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pyt
     assert targets.of_run(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
 
 
-def made(planned: plan.Plan, folder: Path, *tasks: str) -> batch_manifest.Batches:
+def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
     return batches.of_answers(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
 
 
@@ -153,7 +153,7 @@ def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], exp
 
 
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
-    def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> batch_manifest.Batches:
+    def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> batches.Batches:
         return batches.of_verdicts(plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path)
 
     first = found()
