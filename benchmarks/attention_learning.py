@@ -2,8 +2,8 @@
 
     python benchmarks/attention_learning.py [--rows 16] [--heads 12] [--width 32] [--rounds 5]
 
-What `bert_judge.judges.bert.attention` rests on. Random numbers, no padding; queries, keys and values come in bfloat16 and gradients
-leave in it, so that the way in float32 pays for its conversions. The ways take turns; each one's best round counts.
+The measurement behind `bert_judge.judges.bert.attention`. Random numbers, no padding; inputs and gradients are bfloat16, so float32
+attention pays for its conversions. Variants are interleaved; the best round of each counts.
 
 `ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16` in front of it keeps a CPU with AMX from using it.
 """

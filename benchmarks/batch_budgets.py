@@ -2,7 +2,7 @@
 
     BERT_JUDGE_DATA=… python benchmarks/batch_budgets.py --judge results/judges/bert [--rows 1500] [--large-rows 240] [--rounds 3]
 
-Needs the extra `bench`. What back ends run with when nothing is asked for (`budget` in `bert_judge.judges.bert.backends`) rests on it.
+Needs the extra `bench`. The measurement behind the default batch sizes (`budget` in `bert_judge.judges.bert.backends`).
 Tokens a second of encoded rows of mixed lengths, the model's padding left out, by the automatic choice of back end and format: a
 judge's encoder, and one of EuroBERT-210m's shape with random weights. Budgets take turns; each one's best round counts.
 """

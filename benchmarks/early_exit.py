@@ -20,8 +20,8 @@ import timing
 
 from bert_judge.config import files as config_files
 from bert_judge.evaluation.statistics import paired_difference
-from bert_judge.judges.bert import metrics
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.runtime.metrics import classification_metrics
 
 HEADER = ("file", "answers", "read", "verdicts flipped", "all read: agrees", "early exit: agrees", "difference", "AUROC", "ECE")
 
@@ -50,7 +50,7 @@ def compared(rows: pd.DataFrame, whole: BERTJudge, early: BERTJudge) -> list[str
     found = [judge.explain(*human_agreement.columns(rows)) for judge in (whole, early)]
     said = [made.scores >= whole.threshold for made in found]
     agrees = [verdicts == right for verdicts in said]
-    figures = [metrics.classification(right, made.scores, whole.threshold) for made in found]
+    figures = [classification_metrics(right, made.scores, whole.threshold) for made in found]
     lead = paired_difference(agrees[1], agrees[0], rows["sample_id"].to_numpy())
     return [
         str(len(rows)),

@@ -13,7 +13,7 @@ from bert_judge import tables
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.matrix import MODEL
 from bert_judge.evaluation.model_pairs import Groups
-from bert_judge.judges.bert.calibration import expected_calibration_error
+from bert_judge.runtime.metrics import expected_calibration_error
 
 # The judge that gives every answer the commoner gold verdict: what agreement is worth nothing.
 MAJORITY = "(majority class)"
@@ -103,7 +103,7 @@ def _on_scores(scores: np.ndarray | None, truth: pd.Categorical) -> dict[str, fl
     known = ~np.isnan(scores)
     score, right = scores[known], (truth == "correct")[known]
     return {
-        "ece": expected_calibration_error(score, right),
+        "ece": expected_calibration_error(right, score),
         "brier": statistics.brier(score, right),
         "auroc": statistics.auroc(score, right),
     }

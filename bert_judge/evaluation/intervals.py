@@ -13,7 +13,7 @@ from scipy import sparse
 
 from bert_judge import tables
 from bert_judge.evaluation.statistics import CONFIDENCE, Interval, Verdicts
-from bert_judge.judges.bert.calibration import BINS, bin_of
+from bert_judge.runtime.metrics import BINS, bin_index
 
 RESAMPLES = 1000
 Sums = NDArray[np.float64]
@@ -84,7 +84,7 @@ def _kappa(cells: Sums) -> Sums:
 def _ece(scores: Sums, truth: NDArray[np.bool_], code: NDArray[np.intp], weights: Sums) -> Sums:
     """Naeini et al. 2015, with equally wide bins."""
     gaps = np.zeros((weights.shape[1], BINS))
-    np.add.at(gaps, (code, bin_of(scores)), scores - truth)
+    np.add.at(gaps, (code, bin_index(scores)), scores - truth)
     rows = np.bincount(code, minlength=weights.shape[1])
     return share(np.abs(weights @ gaps).sum(axis=1), weights @ rows)
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation import statistics
-from bert_judge.judges.bert.calibration import THRESHOLDS, bin_of, reliability, threshold_curve
+from bert_judge.runtime.metrics import THRESHOLDS, bin_index, reliability_bins, threshold_curve
 
 
 def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> pd.DataFrame:
@@ -22,8 +22,8 @@ def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> 
     """
     rows: list[dict[str, Any]] = []
     for judge, scores, right, questions in _scored(frame, judges, gold):
-        code = bin_of(scores)
-        count, mean, _ = reliability(scores, right)
+        code = bin_index(scores)
+        count, mean, _ = reliability_bins(right, scores)
         for bin_ in np.flatnonzero(count):
             inside = code == bin_
             share = statistics.proportion(right[inside], questions[inside])
@@ -36,7 +36,7 @@ def thresholds_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> p
     """One row per judge and threshold, in the schema `tables.THRESHOLDS`. Arguments as for `reliability_table`."""
     parts = []
     for judge, scores, right, _ in _scored(frame, judges, gold):
-        curve = threshold_curve(scores, right)
+        curve = threshold_curve(right, scores)
         parts.append(pd.DataFrame({"judge": judge, "threshold": THRESHOLDS.round(3), "n": len(scores), **curve}))
     return pd.concat(parts, ignore_index=True) if parts else tables.empty(tables.THRESHOLDS)
 

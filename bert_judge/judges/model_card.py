@@ -1,31 +1,76 @@
-"""What the cards of all trained judges share: front matter, version, spec, and the file."""
+"""The model card, `README.md`, in the form that model hubs read: front matter, title, introduction, sections, specification."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import yaml
 
 from bert_judge import __version__, tables
 
 
+def write_model_card(
+    folder: str | Path,
+    *,
+    title: str,
+    introduction: str,
+    sections: Mapping[str, str],
+    base_model: str | None = None,
+    pipeline_tag: str | None = None,
+    tags: Sequence[str] = (),
+    spec: Mapping[str, Any] | None = None,
+) -> None:
+    """Write `README.md` into the folder of a model.
+
+    Args:
+        introduction: Markdown below the title.
+        sections: heading → Markdown; empty ones are left out.
+        base_model, pipeline_tag: of the front matter, left out if None.
+        tags: of the front matter, after `bert-judge`.
+        spec: everything the model depends on, shown as JSON in the last section.
+    """
+    front_matter = {
+        "library_name": "transformers",
+        "pipeline_tag": pipeline_tag,
+        "base_model": base_model,
+        "tags": ["bert-judge", *tags],
+    }
+    given = {key: value for key, value in front_matter.items() if value is not None}
+    blocks = [f"---\n{yaml.safe_dump(given, sort_keys=False)}---", f"# {title}", introduction]
+    if spec is not None:
+        sections = {**sections, "Full specification": code_block(json.dumps(spec, indent=2, ensure_ascii=False), "json")}
+    for heading, text in sections.items():
+        if text:
+            blocks += [f"## {heading}", text]
+    with tables.atomic(Path(folder) / "README.md") as temporary:
+        temporary.write_text("\n\n".join(block.strip("\n") for block in blocks) + "\n", encoding="utf-8")
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Render a Markdown table, one line per row; the caller formats numbers."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in lines)
+
+
+def metrics_table(metrics: Mapping[str, float], exclude: Sequence[str] = ("n",)) -> str:
+    """Render metric → value as a Markdown table, four significant digits."""
+    return markdown_table(("metric", "value"), [(name, f"{value:.4g}") for name, value in metrics.items() if name not in exclude])
+
+
+def code_block(code: str, language: str = "python") -> str:
+    """Fence code for Markdown."""
+    return f"```{language}\n{code.strip()}\n```"
+
+
 def write_readme(
     folder: str | Path, template: str, base_model: str, task: str, purpose: str, spec: Mapping[str, Any], **values: Any
 ) -> None:
-    """Write `README.md` in the form that model hubs read.
+    """Write a card from a Jinja template; superseded by `write_model_card`."""
+    import jinja2
 
-    Args:
-        folder: of the judge.
-        template: of Jinja; it may name `front_matter`, `version`, `spec` and all of `values`, and nothing else.
-        base_model: what the judge was trained from.
-        task: `pipeline_tag` of the hub.
-        purpose: the last tag of the front matter.
-        spec: all that the judge depends on.
-    """
     front_matter = {
         "library_name": "transformers",
         "pipeline_tag": task,

@@ -166,7 +166,8 @@ def _environment() -> Environment:
     environment = templates.environment()
     tools = (
         format.percent, format.bare_percent, format.span, format.points, format.points_span, format.decimal, format.p_value,
-        format.places_span, format.count, format.error_sentence, format.axis, format.known, leaderboard.difference, leaderboard.sure,
+        format.places_span, format.count, format.error_sentence, format.axis, format.known,
+        leaderboard.difference, leaderboard.sure,
     )  # fmt: skip
     environment.globals |= {tool.__name__: tool for tool in tools}
     return environment

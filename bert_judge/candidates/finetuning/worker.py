@@ -1,4 +1,4 @@
-"""One of the processes that `launching.run` starts: `python -m bert_judge.candidates.finetuning.worker FILE` calls the stage of the file."""
+"""Worker process of `launching.run`: `python -m bert_judge.candidates.finetuning.worker FILE` calls the stage named in the file."""
 
 from __future__ import annotations
 

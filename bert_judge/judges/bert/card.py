@@ -1,4 +1,4 @@
-"""The README.md beside a judge's weights: what it is, how good it is, how to use it."""
+"""The model card of a trained judge: training data, validation metrics, usage."""
 
 from __future__ import annotations
 
@@ -6,96 +6,102 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bert_judge import __version__
 from bert_judge.judges.bert.checkpoint import Card
-from bert_judge.judges.model_card import write_readme
+from bert_judge.judges.model_card import code_block, markdown_table, metrics_table, write_model_card
 
 CURVES = "calibration.png"
-_CARD = """\
----
-{{ front_matter }}---
+_INTRODUCTION = """\
+A judge of answers of language models: given a question, the reference answers and a candidate, it returns a score between 0 and 1
+for how correct the candidate is. Trained by bert-judge {version} from `{backbone}` ({revision}) on the labels of the teacher
+`{teacher}`."""
+_METRICS = """\
+On {n:.0f} validation rows, from questions that are not in the training set, against the same teacher ({base_rate:.1%} of the
+candidates correct):
 
-# {{ name }}
+{table}
 
-A judge of language models' answers: given a question, the right answers and a candidate, it says how right the candidate is,
-as a score between 0 and 1. Trained by bert-judge {{ version }} from `{{ card.backbone }}` ({{ card.backbone_revision }}) on the
-labels of the teacher `{{ dataset.teacher }}`.
+The teacher's errors are included: the metrics measure how well the judge imitates its teacher, not how often both are right.
 
-## How good it is
+![Reliability diagram and threshold curve on the validation rows]({curves})
 
-On {{ metrics.n | int }} validation rows, of questions that it was not trained on, against the same teacher
-({{ "%.1f" | format(100 * metrics.share_right) }}% of them right):
-
-| metric | value |
-|---|---|
-{% for key, value in metrics.items() if key not in ("n", "share_right") -%}
-| {{ key }} | {{ "%.4g" | format(value) }} |
-{% endfor %}
-A teacher's mistakes are in these numbers: they say how well the judge imitates it, not how often both are right.
-
-![Reliability diagram and threshold curve on the validation rows]({{ curves }})
-
-Left: on the dashed line a score is the probability of being right; a point is as large as it has rows. Right: what another
-`threshold` would give; where the grey line crosses the dashed one, as many answers are called correct as are right.
-
-## What it was trained on
-
-{{ summary.train.rows }} rows with {{ summary.train.questions }} questions; {{ summary.invalid_dropped }} answers without a
-valid label were dropped and {{ summary.duplicates_folded }} duplicates folded.
-{%- if summary.fallback %} Of the dropped ones {{ summary.fallback }} were trained on with the score of
-`{{ dataset.fallback.teacher }}` as their label.
-{%- endif %}
-{%- if summary.synthetic %}
-
-Beside them stand rows made up from these:
-{%- for kind, rows in summary.synthetic.items() %} {{ rows }} {{ kind }}{{ "." if loop.last else "," }}{% endfor %}
-{%- endif %}
-
-| task | rows |
-|---|---|
-{% for task, rows in summary.train.per_task.items() -%}
-| {{ task }} | {{ rows }} |
-{% endfor %}
-## How to use it
-
-```python
+Left: on the dashed line, a score is the probability of a correct answer; the size of a point is the number of rows. Right: metrics
+at other values of `threshold`; where the grey line crosses the dashed one, the predicted positive rate equals the base rate."""
+_EXAMPLE = """
 from bert_judge.judges.bert.judge import BERTJudge
 
 judge = BERTJudge("path/to/this/folder")
 judge.predict(["What is the capital of France?"], [["Paris"]], ["It is Paris."])
-```
-
-Input format: `{{ card.input.format }}`{{ "" if card.input.question else ", without the question" }}, at most
-{{ card.input.max_length }} tokens. With z = logit₁ − logit₀ of the encoder, the score is
-{% if card.stack -%}
-sigmoid({{ "%.3f" | format(card.stack.encoder) }} z + {{ "%.3f" | format(card.stack.features) }} t +
-{{ "%.3f" | format(card.stack.bias) }}), where t is the log-odds that the trees in `features.txt` give to lexical features;
-{%- if card.reach %} where no z in its usual range beside t (`reach` in `judge.json`) would turn the verdict, the encoder does not
-read and its mean there stands for z;{% endif %}
-{%- else -%}
-sigmoid(z / {{ "%.3f" | format(card.temperature) }});
-{%- endif %}
-correct from the configured threshold on (0.5 unless set). `AutoModelForSequenceClassification` loads the encoder alone.
-
-## Full specification
-
-```json
-{{ spec }}
-```
 """
+_USAGE = """\
+{example}
+
+Input format: `{format}`{without_question}, at most {max_length} tokens. With z = logit₁ − logit₀ of the encoder, the score is
+{formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the encoder
+alone."""
+_EARLY_EXIT = """\
+; where no z between `low` and `high` (`reach` in `judge.json`) changes the verdict, the encoder is skipped and z is the mean"""
 
 
-def write_model_card(
+def write_judge_card(
     folder: str | Path, name: str, card: Card, metrics: Mapping[str, float], dataset: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> None:
-    """Write `README.md` in the form that model hubs read.
+    """Write `README.md` into the folder of a judge.
 
     Args:
-        folder: of the judge.
         name: of the judge in the configuration.
         card: content of its judge.json.
         metrics: on the validation rows.
         dataset: spec of the dataset.
         summary: the dataset's summary.json.
     """
-    shown = {"name": name, "curves": CURVES, "card": card, "metrics": metrics, "dataset": dataset, "summary": summary}
-    write_readme(folder, _CARD, card.backbone, "text-classification", "answer-equivalence", card.spec, **shown)
+    write_model_card(
+        folder,
+        title=name,
+        introduction=_INTRODUCTION.format(
+            version=__version__, backbone=card.backbone, revision=card.backbone_revision, teacher=dataset["teacher"]
+        ),
+        sections={
+            "Evaluation": _METRICS.format(
+                n=metrics["n"],
+                base_rate=metrics["share_right"],
+                table=metrics_table(metrics, exclude=("n", "share_right")),
+                curves=CURVES,
+            ),
+            "Training data": _training_data(dataset, summary),
+            "Usage": _USAGE.format(
+                example=code_block(_EXAMPLE),
+                format=card.input.format,
+                without_question="" if card.input.question else ", without the question",
+                max_length=card.input.max_length,
+                formula=_formula(card),
+            ),
+        },
+        base_model=card.backbone,
+        pipeline_tag="text-classification",
+        tags=("evaluation", "answer-equivalence"),
+        spec=card.spec,
+    )
+
+
+def _training_data(dataset: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    train = summary["train"]
+    sentences = [
+        f"{train['rows']} rows with {train['questions']} questions; {summary['invalid_dropped']} answers without a valid label "
+        f"were dropped and {summary['duplicates_folded']} duplicates merged."
+    ]
+    if summary["fallback"]:
+        teacher = dataset["fallback"]["teacher"]
+        sentences.append(f"{summary['fallback']} of the dropped answers were labelled with the score of `{teacher}` instead.")
+    if summary["synthetic"]:
+        counts = ", ".join(f"{rows} {kind}" for kind, rows in summary["synthetic"].items())
+        sentences.append(f"Augmented rows: {counts}.")
+    return "\n".join([*sentences, "", markdown_table(("task", "rows"), train["per_task"].items())])
+
+
+def _formula(card: Card) -> str:
+    if not card.stack:
+        return f"sigmoid(z / {card.temperature:.3f})"
+    weights = f"{card.stack['encoder']:.3f} z + {card.stack['features']:.3f} t + {card.stack['bias']:.3f}"
+    trees = "where t is the log-odds of the gradient-boosted trees on lexical features in `features.txt`"
+    return f"sigmoid({weights}), {trees}{_EARLY_EXIT if card.reach else ''}"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from bert_judge import tables
-from bert_judge.judges.bert.calibration import THRESHOLDS, reliability, threshold_curve
+from bert_judge.runtime.metrics import THRESHOLDS, reliability_bins, threshold_curve
 
 BLUE, GREY = "#3d5a80", "#8d99a6"
 
@@ -39,7 +39,7 @@ def draw_curves(scores: ArrayLike, labels: ArrayLike, threshold: float, path: st
 
 def _reliability(axes: Axes, p: np.ndarray, y: np.ndarray) -> None:
     """Points: share of right rows over mean score, per tenth of the scale, as large as the bin has rows."""
-    rows, mean, share = reliability(p, y)
+    rows, mean, share = reliability_bins(y, p)
     filled = rows > 0
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
     axes.plot(mean[filled], share[filled], color=BLUE, linewidth=1)
@@ -50,7 +50,7 @@ def _reliability(axes: Axes, p: np.ndarray, y: np.ndarray) -> None:
 
 
 def _thresholds(axes: Axes, p: np.ndarray, right: np.ndarray, threshold: float) -> None:
-    curve = threshold_curve(p, right)
+    curve = threshold_curve(right, p)
     axes.plot(THRESHOLDS, curve["agreement"], color=BLUE, label="agreement")
     axes.plot(THRESHOLDS, curve["macro_f1"], color=BLUE, linestyle=":", label="macro-F1")
     axes.plot(THRESHOLDS, curve["called"], color=GREY, label="called correct")

@@ -26,6 +26,7 @@ from bert_judge.judges.metric import AsMetric
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.visible_text import as_seen, says_nothing, seen
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.metrics import classification_metrics
 
 log = logging.getLogger(__name__)
 # Which of several the encoder reads.
@@ -260,21 +261,19 @@ class BERTJudge(AsMetric):
             that an early exit leaves to the encoder (`share_read`). And the scores, calibrated, of an encoder that reads all, shape
             (n,).
         """
-        from bert_judge.judges.bert import metrics
-
         listed, candidates = as_seen(questions, references, candidates)
         logits = self.engine.read(questions, listed, candidates, exact=True).logits
         card = self.checkpoint.card
         card.temperature, card.stack, card.reach = calibration.fit_temperature(logits, labels), {}, {}
-        encoder = metrics.classification(labels, calibration.scores(logits))
+        encoder = classification_metrics(labels, calibration.scores(logits))
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
         trees = self._tree_logits(questions, listed, candidates)
         if trees is not None:
             card.stack = self._weighed(logits, trees, labels, weak or Beside(), made_up or Beside())
-            parts["accuracy_features"] = metrics.classification(labels, calibration.scores(trees))["accuracy"]
+            parts["accuracy_features"] = classification_metrics(labels, calibration.scores(trees))["accuracy"]
             parts["share_read"] = len(self._left_to_read(trees, len(trees))[1]) / len(trees)
         scores = calibration.scores(self._whole(logits, trees))
-        return {**metrics.classification(labels, scores, self.threshold), **parts}, scores
+        return {**classification_metrics(labels, scores, self.threshold), **parts}, scores
 
     def _weighed(
         self, logits: np.ndarray, trees: np.ndarray, labels: Sequence[float], weak: Beside, made_up: Beside

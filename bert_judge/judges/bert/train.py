@@ -14,7 +14,7 @@ from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Input, Training
 from bert_judge.datasets.augmentation import augment
-from bert_judge.judges.bert.card import CURVES, write_model_card
+from bert_judge.judges.bert.card import CURVES, write_judge_card
 from bert_judge.judges.bert.curves import draw_curves
 from bert_judge.judges.bert.judge import BERTJudge, Beside
 from bert_judge.judges.bert.judge_folder import CARD, METRICS
@@ -72,7 +72,7 @@ def train_judge(
     learnt = {"rows": len(rows), "rows_labelled_by_fallback": counts["fallback"]}
     _write_json(folder / METRICS, {"validation": metrics, "training": {**learnt, **figures}})
     draw_curves(scores, held_out["label"], judge.threshold, folder / CURVES)
-    write_model_card(folder, spec["judge"], card, metrics, dataset, counts)
+    write_judge_card(folder, spec["judge"], card, metrics, dataset, counts)
     judge.save(folder)
     resume.clear(work_folder)
 

@@ -1,4 +1,4 @@
-"""Scores of a file, moved to the share of right answers that they tell of each model; see `bert_judge.judges.prior_shift.estimate`."""
+"""Prior-shift correction of the scores of a file, per model; see `bert_judge.judges.prior_shift.estimate`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.intervals import measure_intervals
-from bert_judge.judges.bert.calibration import expected_calibration_error
+from bert_judge.runtime.metrics import expected_calibration_error
 
 
 def drawn(n: int, questions: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ def test_the_values_are_those_of_the_plain_functions() -> None:
         "accuracy": np.mean(verdicts == truth),
         "macro_f1": statistics.macro_f1(verdicts, truth),
         "kappa": statistics.kappa(verdicts, truth),
-        "ece": expected_calibration_error(scores[known], right[known]),
+        "ece": expected_calibration_error(right[known], scores[known]),
         "auroc": statistics.auroc(scores[known], right[known]),
     }
     assert {name: interval.value for name, interval in made.items()} == pytest.approx(expected)

@@ -11,7 +11,14 @@ from bert_judge import tables
 from bert_judge.evaluation import groups, statistics
 from bert_judge.evaluation.reliability import reliability_table, thresholds_table
 from bert_judge.evaluation.standings import build_standings
-from bert_judge.judges.bert.calibration import BINS, THRESHOLDS, bin_of, expected_calibration_error, reliability, threshold_curve
+from bert_judge.runtime.metrics import (
+    BINS,
+    THRESHOLDS,
+    bin_index,
+    expected_calibration_error,
+    reliability_bins,
+    threshold_curve,
+)
 
 
 def scored(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -22,21 +29,21 @@ def scored(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_diagram_is_that_of_scikit_learn() -> None:
     scores, right = scored(500)
-    rows, mean, share = reliability(scores, right)
+    rows, mean, share = reliability_bins(right, scores)
     expected_share, expected_mean = calibration_curve(right, scores, n_bins=BINS)
     assert rows.sum() == 500
     assert mean[rows > 0] == pytest.approx(expected_mean) and share[rows > 0] == pytest.approx(expected_share)
-    assert expected_calibration_error(scores, right) == pytest.approx((rows * np.abs(mean - share))[rows > 0].sum() / 500)
+    assert expected_calibration_error(right, scores) == pytest.approx((rows * np.abs(mean - share))[rows > 0].sum() / 500)
 
 
 @pytest.mark.parametrize(("score", "expected"), [(0, 0), (0.0999, 0), (0.1, 1), (0.55, 5), (0.999, 9), (1, 9)])
 def test_a_border_belongs_to_the_bin_above(score: float, expected: int) -> None:
-    assert bin_of([score]).tolist() == [expected]
+    assert bin_index([score]).tolist() == [expected]
 
 
 def test_thresholds_are_those_of_scikit_learn() -> None:
     scores, right = scored(300)
-    curve = threshold_curve(scores.round(2), right)
+    curve = threshold_curve(right, scores.round(2))
     for at, threshold in enumerate(THRESHOLDS):
         said = scores.round(2) >= threshold
         assert curve["agreement"][at] == pytest.approx(accuracy_score(right, said))

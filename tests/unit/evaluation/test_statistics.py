@@ -11,7 +11,6 @@ from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 from bert_judge.evaluation import statistics as stats
-from bert_judge.judges.bert.calibration import expected_calibration_error
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (1, 1), (0, 20), (20, 20), (7, 20), (499, 1000)])
@@ -117,21 +116,3 @@ def test_auroc_is_the_share_of_ordered_pairs():
 def test_rank_correlation_counts_pairs():
     # Of the three pairs two agree and one does not.
     assert stats.rank_correlation([1, 2, 3], [1, 3, 2]) == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("p", "y", "expected"),
-    [
-        ([0.0, 1.0], [0, 1], 0.0),
-        ([1.0, 1.0], [0, 1], 0.5),
-        ([0.85, 0.85, 0.15], [1, 0, 0], (0.7 + 0.15) / 3),
-        ([0.05, 0.15], [0.05, 0.15], 0.0),
-        ([0.5], [0.25], 0.25),
-    ],
-)
-def test_expected_calibration_error(p, y, expected):
-    assert expected_calibration_error(p, y) == pytest.approx(expected)
-
-
-def test_calibration_of_nothing_is_unknown():
-    assert math.isnan(expected_calibration_error([], []))

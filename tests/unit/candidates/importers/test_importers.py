@@ -284,7 +284,8 @@ def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path) -> None:
 def test_the_workflow_can_list_models_without_the_heavy_libraries(tmp_path: Path) -> None:
     path = write(tmp_path / "answers.parquet", ROWS)
     code = (
-        "import sys; from bert_judge.candidates.importers import files; from bert_judge.config import Import; from pathlib import Path\n"
+        "import sys; from bert_judge.candidates.importers import files\n"
+        "from bert_judge.config import Import; from pathlib import Path\n"
         f"assert files.distinct_models(Import(path='x'), Path({str(path)!r})) == ['a', 'b']\n"
         "print([name for name in ('pandas', 'torch', 'transformers') if name in sys.modules])"
     )

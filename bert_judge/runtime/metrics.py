@@ -1,0 +1,141 @@
+"""Classification and calibration metrics: the one implementation that judges and the evaluation share.
+
+The order of arguments is scikit-learn's: truth first, then predictions or scores. scikit-learn is imported on first use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+BINS = 10
+THRESHOLDS = np.linspace(0.05, 0.95, 37)
+
+
+def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Share of predictions that equal the truth, shape (n,); NaN for no rows."""
+    from sklearn.metrics import accuracy_score
+
+    return float(accuracy_score(y_true, y_pred, sample_weight=sample_weight)) if np.size(y_true) else math.nan
+
+
+def macro_f1(
+    y_true: ArrayLike, y_pred: ArrayLike, labels: Sequence[object] | None = None, sample_weight: ArrayLike | None = None
+) -> float:
+    """Mean of the F1 of the classes, 0 for an undefined one; NaN for no rows.
+
+    Args:
+        y_true, y_pred: classes, shape (n,).
+        labels: classes to average over; those that occur when left out.
+        sample_weight: shape (n,).
+    """
+    from sklearn.metrics import f1_score
+
+    if not np.size(y_true):
+        return math.nan
+    return float(f1_score(y_true, y_pred, labels=labels, average="macro", zero_division=0, sample_weight=sample_weight))
+
+
+def cohen_kappa(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Cohen's kappa of two lists of classes, shape (n,); NaN if only one class occurs."""
+    from sklearn.metrics import cohen_kappa_score
+
+    if len(np.unique(np.concatenate([np.asarray(y_true), np.asarray(y_pred)]))) < 2:
+        return math.nan
+    return float(cohen_kappa_score(y_true, y_pred, sample_weight=sample_weight))
+
+
+def auroc(y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Area under the ROC curve of booleans and scores, shape (n,); NaN if only one class occurs."""
+    from sklearn.metrics import roc_auc_score
+
+    truth = np.asarray(y_true, bool)
+    if truth.all() or not truth.any():
+        return math.nan
+    return float(roc_auc_score(truth, np.asarray(scores, float)))
+
+
+def expected_calibration_error(y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Mean absolute gap between score and share of positives, over `BINS` bins of equal width weighted by their rows.
+
+    Args:
+        y_true: 0/1 or soft labels in [0, 1], shape (n,).
+        scores: in [0, 1], shape (n,).
+
+    Returns:
+        A number in [0, 1]; NaN for no rows. Source: Naeini et al. 2015; Guo et al. 2017, eq. 3.
+    """
+    y, p = np.asarray(y_true, float), np.asarray(scores, float)
+    if not len(p):
+        return math.nan
+    gaps = np.bincount(bin_index(p), p - y, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(p))
+
+
+def classification_metrics(y_true: ArrayLike, scores: ArrayLike, threshold: float = 0.5) -> dict[str, float]:
+    """Compute the agreement of scores with binary or soft labels.
+
+    Args:
+        y_true: 0/1 or soft labels, shape (n,); positive from 0.5 on.
+        scores: in [0, 1], shape (n,).
+        threshold: lowest score of a positive prediction.
+
+    Returns:
+        n, share_right (base rate), accuracy, macro_f1, ece, and, if both classes occur, kappa and auroc.
+    """
+    y, p = np.asarray(y_true, float), np.asarray(scores, float)
+    positive, predicted = y >= 0.5, p >= threshold
+    metrics = {
+        "n": float(len(y)),
+        "share_right": float(positive.mean()),
+        "accuracy": accuracy(positive, predicted),
+        "macro_f1": macro_f1(positive, predicted),
+        "ece": expected_calibration_error(y, p),
+    }
+    if len(np.unique(positive)) == 2:
+        metrics |= {"kappa": cohen_kappa(positive, predicted), "auroc": auroc(positive, p)}
+    return metrics
+
+
+def bin_index(scores: ArrayLike) -> NDArray[np.intp]:
+    """Bin index, of `BINS` bins of equal width, for scores in [0, 1]; an edge belongs to the upper bin, 1 to the last."""
+    return np.minimum((np.asarray(scores, float) * BINS).astype(np.intp), BINS - 1)
+
+
+def reliability_bins(y_true: ArrayLike, scores: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Compute rows, mean score and share of positives per bin, each of shape (BINS,), NaN in empty bins.
+
+    Args:
+        y_true: 0/1 or soft labels in [0, 1], shape (n,).
+        scores: in [0, 1], shape (n,).
+    """
+    y, p = np.asarray(y_true, float), np.asarray(scores, float)
+    index = bin_index(p)
+    rows = np.bincount(index, minlength=BINS).astype(float)
+    mean_score, positive_rate = (
+        np.divide(np.bincount(index, values, BINS), rows, out=np.full(BINS, np.nan), where=rows > 0) for values in (p, y)
+    )
+    return rows, mean_score, positive_rate
+
+
+def threshold_curve(y_true: ArrayLike, scores: ArrayLike) -> dict[str, Floats]:
+    """Compute agreement, macro_f1 and called (the share predicted positive) at each of `THRESHOLDS`.
+
+    Args:
+        y_true: booleans, shape (n,), n > 0.
+        scores: in [0, 1], shape (n,).
+    """
+    y, p = np.asarray(y_true, bool), np.asarray(scores, float)
+    true_positives, false_positives = (len(part) - np.searchsorted(np.sort(part), THRESHOLDS) for part in (p[y], p[~y]))
+    false_negatives, true_negatives = y.sum() - true_positives, (~y).sum() - false_positives
+    # A class that neither occurs nor is predicted has F1 0.
+    f1 = [2 * hits / np.maximum(2 * hits + false_negatives + false_positives, 1) for hits in (true_positives, true_negatives)]
+    return {
+        "agreement": (true_positives + true_negatives) / len(p),
+        "macro_f1": (f1[0] + f1[1]) / 2,
+        "called": (true_positives + false_positives) / len(p),
+    }
