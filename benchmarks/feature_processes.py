@@ -17,7 +17,7 @@ import torch
 
 from bert_judge.judges.bert.feature_pool import FeaturePool
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.visible_text import as_seen
+from bert_judge.judges.visible_text import normalize_inputs
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     if torch.get_num_threads() == 1:
         parser.error("this process has one thread, so there is nothing to compare; set OMP_NUM_THREADS")
     rows = timing.mixed(options.rows)
-    columns = rows.questions, *as_seen(rows.questions, rows.references, rows.candidates)
+    columns = rows.questions, *normalize_inputs(rows.questions, rows.references, rows.candidates)
     ways = {}
     for count in (1, torch.get_num_threads()):
         judge, pool = BERTJudge(options.judge), FeaturePool(count)

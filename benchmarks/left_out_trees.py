@@ -29,7 +29,7 @@ from bert_judge.config import files as config_files
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.feature_pool import FeaturePool
 from bert_judge.judges.prior_shift.estimate import moved, share_of_right
-from bert_judge.judges.visible_text import as_seen
+from bert_judge.judges.visible_text import normalize_inputs
 
 RULE = "rouge_l_recall_lenient"
 CAUTION = AdaptedJudge.model_fields["caution"].default
@@ -73,7 +73,7 @@ def main() -> int:
 def features(rows: pd.DataFrame, pool: FeaturePool) -> np.ndarray:
     """Those of rows with questions, references and candidates: shape (rows, features)."""
     questions = rows["question"].tolist()
-    return pool.table(questions, *as_seen(questions, rows["references"].tolist(), rows["candidate"].tolist()))
+    return pool.table(questions, *normalize_inputs(questions, rows["references"].tolist(), rows["candidate"].tolist()))
 
 
 def answers(run: Mapping[str, Any], source: str, most: int, seed: int) -> pd.DataFrame:

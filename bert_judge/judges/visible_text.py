@@ -1,7 +1,4 @@
-"""What a person sees of a text: a judge that reads more, or other letters, can be led astray by what nobody sees.
-
-A text of ordinary letters is left as it is, but for spaces that markup took.
-"""
+"""Normalise texts to what a reader sees, so that hidden characters and look-alike letters cannot influence a judge."""
 
 from __future__ import annotations
 
@@ -11,87 +8,92 @@ from collections.abc import Iterable, Sequence
 
 from bert_judge.runtime.errors import InputError
 
-# Zero-width and direction marks, soft hyphens, fillers, variation selectors and the tags that repeat ASCII unseen.
+# Zero-width and direction marks, soft hyphens, fillers, variation selectors and tag characters. Joiners are separate.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-# Joiners shape letters of many scripts; beside a Latin letter or a digit they do nothing.
-_JOINER = re.compile(r"[\u200c\u200d]+(?=[ -~\u00c0-\u024f]|$)|(?<=[ -~\u00c0-\u024f])[\u200c\u200d]+")
+# Joiners shape the letters of many scripts; next to a Latin letter or a digit they have no effect.
+_JOINERS = "\u200c\u200d"
+_IDLE_JOINER = re.compile(r"[\u200c\u200d]+(?=[ -~\u00c0-\u024f]|$)|(?<=[ -~\u00c0-\u024f])[\u200c\u200d]+")
 _LINE_COMMENT = re.compile(r"^\[[^\]\n]*\]:[ \t]*(?:#|<>)[ \t]*\([^\n]*\)[ \t]*$", re.MULTILINE)
 _MARKUP_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2800: 0x20}
-# Cyrillic and Greek letters with a Latin twin, after Unicode's list of confusables (UTS 39).
-_TWINS = dict(
+_FULL_WIDTH_TO_ASCII = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2800: 0x20}
+# Cyrillic and Greek letters that look like Latin ones (Unicode confusables, UTS 39).
+_HOMOGLYPHS = dict(
     zip(
         "аеорсухіјѕԁһԛԝӏАВЕКМНОРСТУХІЈЅԌԚԜο\u03bdιΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ",
         "aeopcyxijsdhqwlABEKMHOPCTYXIJSGQWovιABEZHIKMNOPTYXCj",
         strict=True,
     )
 )
-_TWIN_WORD = re.compile(rf"(?<!\w)(?:[A-Za-z{''.join(_TWINS)}]|(?<=\w)['’-](?=\w))+(?!\w)")
-_TWIN_LETTERS = str.maketrans(_TWINS)
-_CONTENT = frozenset("LNS")
-# Where a link or bold letters were taken out, the space beside them is often gone too: "byMichael Buffer", "of27 episodes".
-_AFTER_SMALL_WORD = re.compile(
+_HOMOGLYPH_WORD = re.compile(rf"(?<!\w)(?:[A-Za-z{''.join(_HOMOGLYPHS)}]|(?<=\w)['’-](?=\w))+(?!\w)")
+_HOMOGLYPHS_TO_LATIN = str.maketrans(_HOMOGLYPHS)
+_CONTENT_CATEGORIES = frozenset("LNS")
+# Markup removal often drops the space around a link or bold text ("byMichael Buffer", "of27 episodes") …
+_MISSING_SPACE_AFTER_WORD = re.compile(
     r"(?<![^\W_])(as|at|and|are|by|called|for|from|in|is|named|of|on|or|the|to|was|were|with)(?=[A-Z][a-z]|[0-9])"
 )
-# … and where footnotes were: "born in Munich1."
-_BEFORE_FOOTNOTE = re.compile(r"(?<=[a-z]{3})(?=[1-9][0-9]?(?:[.,;)]?\s|[.,;)]?$))")
+# … and the space before a footnote mark ("born in Munich1.").
+_MISSING_SPACE_BEFORE_FOOTNOTE = re.compile(r"(?<=[a-z]{3})(?=[1-9][0-9]?(?:[.,;)]?\s|[.,;)]?$))")
 
 
-def seen(text: str) -> str:
-    """The text without invisible characters and comments, its backspaces applied, full-width letters as ASCII; Cyrillic and
-    Greek letters as their Latin twins in words that hold no other letters of those scripts; and a space where markup took one."""
+def normalize_text(text: str) -> str:
+    """Reduce a text to what a reader sees; ordinary text stays as it is.
+
+    Removes invisible characters and comments, applies backspaces, maps full-width letters to ASCII, maps Cyrillic and Greek
+    homoglyphs to Latin in words without other letters of those scripts, and restores spaces lost with markup.
+    """
     if "\b" in text:
-        text = _with_backspaces(text)
+        text = _apply_backspaces(text)
     if "<!--" in text or "]:" in text:
         text = _LINE_COMMENT.sub("", _MARKUP_COMMENT.sub("", text))
-    text = _BEFORE_FOOTNOTE.sub(" ", _AFTER_SMALL_WORD.sub(r"\1 ", text))
+    text = _MISSING_SPACE_BEFORE_FOOTNOTE.sub(" ", _MISSING_SPACE_AFTER_WORD.sub(r"\1 ", text))
     if text.isascii():
         return text
-    text = _JOINER.sub("", _INVISIBLE.sub("", text)).translate(_FULL_WIDTH)
-    return _TWIN_WORD.sub(lambda word: word[0].translate(_TWIN_LETTERS), text)
+    text = _IDLE_JOINER.sub("", _INVISIBLE.sub("", text)).translate(_FULL_WIDTH_TO_ASCII)
+    return _HOMOGLYPH_WORD.sub(lambda word: word[0].translate(_HOMOGLYPHS_TO_LATIN), text)
 
 
-def blank(text: str) -> bool:
-    """Is there no letter, digit or symbol in a text: nothing, or only space, punctuation and control characters?"""
-    return not any(unicodedata.category(character)[0] in _CONTENT for character in text)
+def strip_invisible(text: str) -> str:
+    """Remove all invisible characters, including joiners that shape letters."""
+    return _INVISIBLE.sub("", text).translate(dict.fromkeys(map(ord, _JOINERS)))
 
 
-def says_nothing(candidate: str, references: Iterable[str]) -> bool:
-    """Is a candidate blank where an answer cannot be? Where a reference is blank itself, such as "?", it may be right."""
-    return blank(candidate) and not any(reference.strip() and blank(reference) for reference in references)
+def is_blank(text: str) -> bool:
+    """Return whether a text has no letter, digit or symbol: only white space, punctuation and control characters."""
+    return not any(unicodedata.category(character)[0] in _CONTENT_CATEGORIES for character in text)
 
 
-def as_seen(
+def is_blank_answer(candidate: str, references: Iterable[str]) -> bool:
+    """Return whether a candidate is blank and cannot be correct; it can be if a reference is punctuation, such as "?"."""
+    return is_blank(candidate) and not any(reference.strip() and is_blank(reference) for reference in references)
+
+
+def normalize_inputs(
     questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
 ) -> tuple[list[list[str]], list[str]]:
-    """References, as lists, and candidates as a person sees them.
+    """Return the references, as one list per row, and the candidates, both with normalised text.
 
     Raises:
         InputError: the lists differ in length, or a row has no reference.
     """
     if not len(questions) == len(references) == len(candidates):
         raise InputError(
-            f"predict needs lists of one length; got {len(questions)} questions, {len(references)} references, "
+            f"predict needs lists of equal length; got {len(questions)} questions, {len(references)} references, "
             f"{len(candidates)} candidates"
         )
-    listed = [_listed(r) for r in references]
-    if empty := [i for i, r in enumerate(listed) if not r]:
-        raise InputError(f"row {empty[0]} has no reference; a judge without references is another kind")
-    return [[seen(text) for text in texts] for texts in listed], [seen(text) for text in candidates]
+    reference_lists = [[texts] if isinstance(texts, str) else list(texts) for texts in references]
+    if missing := [row for row, texts in enumerate(reference_lists) if not texts]:
+        raise InputError(f"row {missing[0]} has no reference; this judge needs at least one per row")
+    return [[normalize_text(text) for text in texts] for texts in reference_lists], [normalize_text(text) for text in candidates]
 
 
-def _listed(references: str | Sequence[str]) -> Sequence[str]:
-    return [references] if isinstance(references, str) else list(references)
-
-
-def _with_backspaces(text: str) -> str:
-    kept: list[str] = []
+def _apply_backspaces(text: str) -> str:
+    characters: list[str] = []
     for character in text:
         if character != "\b":
-            kept.append(character)
-        elif kept:
-            kept.pop()
-    return "".join(kept)
+            characters.append(character)
+        elif characters:
+            characters.pop()
+    return "".join(characters)

@@ -24,7 +24,7 @@ from bert_judge.judges.bert.references import closest
 from bert_judge.judges.bert.stacker import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.metric import AsMetric
 from bert_judge.judges.protocol import Label, Row, decided
-from bert_judge.judges.visible_text import as_seen, says_nothing, seen
+from bert_judge.judges.visible_text import is_blank_answer, normalize_inputs, normalize_text
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.metrics import classification_metrics
 
@@ -164,7 +164,7 @@ class BERTJudge(AsMetric):
     def explain(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> Prediction:
         """Like `predict`, with raw scores, truncation and token counts."""
         self.check_trained()
-        listed, candidates = as_seen(questions, references, candidates)
+        listed, candidates = normalize_inputs(questions, references, candidates)
         shown = listed if self.references == "all" else [[text] for text in _closest(candidates, listed)]
         trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
         logits, left = self._left_to_read(trees, len(candidates))
@@ -174,7 +174,7 @@ class BERTJudge(AsMetric):
         read = self.engine.read(*rows)
         beside = None if trees is None else trees[left]
         logits[left] = self._made_sure(read.logits, beside, *rows) if self.engine.error else read.logits
-        empty = np.array([says_nothing(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
+        empty = np.array([is_blank_answer(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
         scores = np.where(empty, 0.0, self._scores(logits, trees))
         raw, tokens = np.full(len(logits), np.nan), np.zeros(len(logits), int)
         raw[left], tokens[left] = calibration.scores(logits[left]), read.tokens
@@ -191,7 +191,7 @@ class BERTJudge(AsMetric):
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. A candidate in which nobody sees an answer is incorrect without a look by the encoder."""
-        empty = [says_nothing(seen(row.candidate), row.references) for row in rows]
+        empty = [is_blank_answer(normalize_text(row.candidate), row.references) for row in rows]
         shown = [row for row, nothing in zip(rows, empty, strict=True) if not nothing]
         found = self.explain([r.question for r in shown], [r.references for r in shown], [r.candidate for r in shown])
         columns = zip(found.scores.tolist(), found.raw.tolist(), found.truncated.tolist(), found.tokens.tolist(), strict=True)
@@ -227,7 +227,7 @@ class BERTJudge(AsMetric):
         from bert_judge.judges.bert import trainer
 
         training = training or Training()
-        listed, candidates = as_seen(questions, references, candidates)
+        listed, candidates = normalize_inputs(questions, references, candidates)
         rows = self.checkpoint.encoder.encode(questions, candidates, _closest(candidates, listed))
         examples = trainer.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
         figures = trainer.fit(self.checkpoint, examples, training, work_folder)
@@ -261,7 +261,7 @@ class BERTJudge(AsMetric):
             that an early exit leaves to the encoder (`share_read`). And the scores, calibrated, of an encoder that reads all, shape
             (n,).
         """
-        listed, candidates = as_seen(questions, references, candidates)
+        listed, candidates = normalize_inputs(questions, references, candidates)
         logits = self.engine.read(questions, listed, candidates, exact=True).logits
         card = self.checkpoint.card
         card.temperature, card.stack, card.reach = calibration.fit_temperature(logits, labels), {}, {}
@@ -283,7 +283,7 @@ class BERTJudge(AsMetric):
         for rows in (weak, made_up):
             if not rows.labels:
                 continue
-            listed, candidates = as_seen(rows.questions, rows.references, rows.candidates)
+            listed, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
             encoder.append(self.engine.read(rows.questions, listed, candidates, exact=True).logits)
             more = self._tree_logits(rows.questions, listed, candidates)
             assert more is not None

@@ -18,7 +18,7 @@ from bert_judge.judges.bert.judge_folder import located
 from bert_judge.judges.pairwise import tie_model
 from bert_judge.judges.pairwise.encoding import PairRowEncoder
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
-from bert_judge.judges.visible_text import seen
+from bert_judge.judges.visible_text import normalize_text
 from bert_judge.runtime.errors import InputError
 
 VERDICTS = ("A", "tie", "B")
@@ -187,8 +187,8 @@ class PairEncoderJudge:
 
 def _shown(pair: Pair) -> Pair:
     """The pair as a person sees it."""
-    references = tuple(seen(text) for text in pair.references)
-    return Pair(pair.question, seen(pair.answer_a), seen(pair.answer_b), references)
+    references = tuple(normalize_text(text) for text in pair.references)
+    return Pair(pair.question, normalize_text(pair.answer_a), normalize_text(pair.answer_b), references)
 
 
 def _verdict(chances: np.ndarray) -> str:

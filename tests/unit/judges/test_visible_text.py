@@ -1,4 +1,4 @@
-"""What a person sees of a text, and that a judge sees no more."""
+"""Normalisation of texts to what a reader sees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.judges.visible_text import as_seen, blank, says_nothing, seen
+from bert_judge.judges.visible_text import is_blank, is_blank_answer, normalize_inputs, normalize_text, strip_invisible
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from bert_judge.judges.visible_text import as_seen, blank, says_nothing, seen
         ("Rome <!-- Paris -->", "Rome "),
         ("Rome\n[//]: # (Paris)", "Rome\n"),
         ("[comment]: <> (Paris)\nRome", "\nRome"),
-        # What looks like one of these and is none stays.
+        # Unchanged: similar, but legitimate.
         ("Москва", "Москва"),
         ("Сорок", "Сорок"),
         ("x² + ½", "x² + ½"),
@@ -42,22 +42,22 @@ from bert_judge.judges.visible_text import as_seen, blank, says_nothing, seen
         ("", ""),
     ],
 )
-def test_what_is_seen(text: str, expected: str) -> None:
-    assert seen(text) == expected
+def test_normalize_text(text: str, expected: str) -> None:
+    assert normalize_text(text) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("", True), (" \n\t", True), ("…", True), ("?!", True), ("—", True), ("a", False), ("7", False), ("√", False), ("東", False)],
 )
-def test_blank(text: str, expected: bool) -> None:
-    assert blank(text) is expected
+def test_is_blank(text: str, expected: bool) -> None:
+    assert is_blank(text) is expected
 
 
-def test_a_mark_may_be_an_answer_where_a_mark_is_asked_for() -> None:
-    assert says_nothing("?", ["a question mark"])
-    assert not says_nothing("?", ["?", "a question mark"])
-    assert says_nothing("?", ["", "a question mark"])
+def test_punctuation_can_answer_a_question_about_punctuation() -> None:
+    assert is_blank_answer("?", ["a question mark"])
+    assert not is_blank_answer("?", ["?", "a question mark"])
+    assert is_blank_answer("?", ["", "a question mark"])
 
 
 def without_spaces(text: str) -> str:
@@ -65,18 +65,22 @@ def without_spaces(text: str) -> str:
 
 
 @given(st.text(alphabet=st.characters(codec="ascii", exclude_characters="\b"), max_size=80))
-def test_plain_text_without_comments_is_left_alone_but_for_spaces(text: str) -> None:
+def test_plain_text_keeps_everything_but_spaces(text: str) -> None:
     if "<!--" not in text and "]:" not in text:
-        assert without_spaces(seen(text)) == without_spaces(text)
-        assert seen(text) == text or any(character.isdigit() or character.isupper() for character in text)
+        assert without_spaces(normalize_text(text)) == without_spaces(text)
+        assert normalize_text(text) == text or any(character.isdigit() or character.isupper() for character in text)
 
 
 @given(st.text(max_size=80))
-def test_any_text_is_survived_and_gets_no_letter_more(text: str) -> None:
-    assert len(without_spaces(seen(text))) <= len(without_spaces(text))
+def test_no_text_gains_letters(text: str) -> None:
+    assert len(without_spaces(normalize_text(text))) <= len(without_spaces(text))
 
 
-def test_both_sides_of_a_comparison_are_seen_alike() -> None:
-    references, candidates = as_seen(["?", "?"], ["Вера", ["Ｐaris"]], ["Вера", "Pa\u200bris"])
+def test_references_and_candidates_are_normalized_alike() -> None:
+    references, candidates = normalize_inputs(["?", "?"], ["Вера", ["Ｐaris"]], ["Вера", "Pa\u200bris"])
     assert references[0] == [candidates[0]]
     assert references[1] == [candidates[1]]
+
+
+def test_strip_invisible_removes_joiners_too() -> None:
+    assert strip_invisible("Ver\u200dd\u200bi\u00adct\u3164: \ufff9correct\U000e0041") == "Verdict: correct"
