@@ -19,7 +19,7 @@ from bert_judge.judges.bert.backends.protocol import Backend
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
 from bert_judge.judges.bert.batching import by_token_budget
 from bert_judge.judges.bert.encoding import Encoded
-from bert_judge.runtime.hardware import best_device, has_int8
+from bert_judge.runtime.hardware import best_device, supports_int8
 
 try:
     from sentence_transformers import CrossEncoder
@@ -129,7 +129,7 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
     attention = 4 * config.num_hidden_layers * config.hidden_size
     operations = sum(per_token * n + attention * n * n for n in lengths)
     choices = [choose("auto", "auto", device, model.num_parameters())]
-    if device.type == "cpu" and has_int8() and installed(FAST):
+    if device.type == "cpu" and supports_int8() and installed(FAST):
         choices.append(choose(FAST, "int8", device, model.num_parameters()))
     made = [backend_of(choice, model) for choice in dict.fromkeys(choices)]
     return {backend.name: lambda backend=backend: inference.logits(backend, rows, 0) for backend in made}, float(operations)

@@ -42,7 +42,7 @@ def checked_plan():
     try:
         return plan.make(config, workflow.configfiles)
     except ConfigError as error:
-        raise WorkflowError("The configuration has faults; no job was started.", *error.faults) from None
+        raise WorkflowError("The configuration has faults; no job was started.", *error.errors) from None
 
 
 PLAN = checked_plan()

@@ -11,7 +11,7 @@ from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import store_folder
 
 with job_log(snakemake.log[0]):
-    gpus.check(snakemake.resources)
+    gpus.check_gpus(snakemake.resources)
     spec, manifest = json.loads(snakemake.params.spec), Path(snakemake.input.manifest)
     model = spec["model"]
     generate_candidates(

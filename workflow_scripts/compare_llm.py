@@ -12,7 +12,7 @@ with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     # vLLM may run in another Python, whose torch sees what this one does not.
     if spec["settings"]["model"]["generator"] == "hf":
-        gpus.check(snakemake.resources)
+        gpus.check_gpus(snakemake.resources)
     entry = snakemake.config["judges"][spec["judge"]]
     folder = store_folder(f"verdicts/{spec['judge']}/pairs")
     judge = PairLLMJudge.from_run(spec, snakemake.input.get("manifest"), folder, entry)

@@ -15,7 +15,7 @@ with job_log(snakemake.log[0]):
     output = snakemake.output[0]
 
     def load():
-        gpus.check(snakemake.resources)
+        gpus.check_gpus(snakemake.resources)
         from bert_judge.judges.bert.judge import BERTJudge
 
         converted = work_folder(f"results/encoders/{spec['judge']}")

@@ -7,7 +7,7 @@ from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
-    gpus.check(snakemake.resources)
+    gpus.check_gpus(snakemake.resources)
     from bert_judge.assets.prepare import load_manifest
     from bert_judge.judges.probe.extraction import Reader
     from bert_judge.judges.probe.features import feature_table

@@ -8,7 +8,7 @@ from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
-    gpus.check(snakemake.resources)
+    gpus.check_gpus(snakemake.resources)
     from bert_judge.judges.bert.train import train_judge
 
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)

@@ -79,7 +79,7 @@ def generate_candidates(
     requests, keys = asked(spec, task_table, revisions)
     work = _Work(make_generator)
     lasting = _lasting if spec["settings"]["generator"] == "openai" else _always
-    answers = resume.run(requests, keys, work, folder, shard_rows, "answers", lasting)
+    answers = resume.run_resumable(requests, keys, work, folder, shard_rows, "answers", lasting)
     rows = [_row(spec["model"], *pair) for pair in zip(requests, answers, strict=True)]
     frame = pd.DataFrame(rows, columns=tables.CANDIDATES.names)
     tables.write(frame, output, tables.CANDIDATES, spec, {**revisions, **work.revisions})
@@ -116,7 +116,7 @@ def fill_store(
             more = asked(part["answers"], table, revisions or {})
             requests += more.requests
             keys += more.keys
-    resume.run(requests, keys, _Work(make_generator), folder, shard_rows, "answers")
+    resume.run_resumable(requests, keys, _Work(make_generator), folder, shard_rows, "answers")
     batch_manifest.write_manifest(batch, output)
 
 
@@ -163,7 +163,7 @@ class _Work:
         try:
             return [stored(completion) for completion in self.generator.generate(shard)]
         except sigterm.Stopped as early:
-            raise sigterm.Stopped({place: stored(completion) for place, completion in early.done.items()}) from None
+            raise sigterm.Stopped({place: stored(completion) for place, completion in early.results.items()}) from None
 
 
 def _lasting(answer: Mapping[str, Any]) -> bool:

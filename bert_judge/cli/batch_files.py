@@ -45,7 +45,7 @@ def requests(files: Sequence[Path], model: str, task: str, root: Path = Path("re
         InputError: the configuration has faults, the model is none of a server, or the task's table is not there.
     """
     found = _open(files, model, task, root)
-    for key in resume.missing(found.store, found.requests):
+    for key in resume.missing_keys(found.store, found.requests):
         call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
         yield json.dumps(call | {"body": openai_format.body(found.settings, found.requests[key])}, ensure_ascii=False)
 
@@ -70,8 +70,8 @@ def responses(files: Sequence[Path], model: str, task: str, source: Path, root: 
             answers[key] = stored(openai_format.completion(body, found.settings["reasoning_end"]))
         except MalformedError:
             failed += 1
-    resume.save(found.store, answers)
-    missing = len(resume.missing(found.store, found.requests))
+    resume.save_shard(found.store, answers)
+    missing = len(resume.missing_keys(found.store, found.requests))
     others = f", {unknown} of other requests" if unknown else ""
     return f"{len(answers)} answers of {model} to {task}, {failed} failed{others}; {missing} of {len(found.requests)} are missing"
 

@@ -50,7 +50,7 @@ def _rows(path: Path, request: Request, unreadable: Counter[str]) -> Iterator[di
     for _, record in frameworks.records(path, format):
         try:
             found = list(read(record))
-        except values.Unreadable as why:
+        except values.UnreadableCell as why:
             unreadable[str(why)] += 1
             continue
         for row in found:

@@ -11,7 +11,7 @@ from bert_judge.cli.score import Request, score
 from bert_judge.labels.score_file import judge_loading
 from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import quiet_libraries
+from bert_judge.runtime.logs import disable_progress_bars
 
 # Before the names of the new columns: `train` knows its labels by it.
 PREFIX = "label_"
@@ -49,7 +49,7 @@ def label(file: Path, output: Path | None, teacher: Teacher, columns: Mapping[st
 
 
 def _chosen(teacher: Teacher) -> Chosen:
-    quiet_libraries()
+    disable_progress_bars()
     if teacher.judge is not None:
         [chosen] = judge_loading.choose([teacher.judge])
         return chosen

@@ -8,7 +8,7 @@ import typer
 
 from bert_judge.labels.score_file.judge_loading import JUDGES
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import quiet_libraries
+from bert_judge.runtime.logs import disable_progress_bars
 
 
 def push(judge: str, output: Path | None = None, to: str | None = None, private: bool = False, attacks: Path | None = None) -> None:
@@ -29,7 +29,7 @@ def push(judge: str, output: Path | None = None, to: str | None = None, private:
         raise InputError(f"--to {to}: give OWNER/NAME")
     source = JUDGES / judge if (JUDGES / judge).is_dir() else Path(judge).expanduser()
     folder = output or Path("results/hub") / source.resolve().name
-    quiet_libraries()
+    disable_progress_bars()
     # Only now: it loads torch.
     from bert_judge.report.exporters import attack_table, hub_folder
 

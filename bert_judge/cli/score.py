@@ -26,7 +26,7 @@ from bert_judge.labels.score_file.score_file import Tell, check_output, score_fi
 from bert_judge.labels.score_file.tally import INVALID, RIGHT, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import quiet_libraries
+from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.tables.readers.streams import RowFile, open_rows
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loa
         name, why = judge_loading.default_name()
         _say(f"judge: {name} ({why})")
         names = [name]
-    quiet_libraries()
+    disable_progress_bars()
     return judge_loading.choose(names, threshold)
 
 

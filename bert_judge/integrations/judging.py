@@ -10,7 +10,7 @@ from bert_judge.judges.protocol import Label
 from bert_judge.labels.score_file import judge_loading
 from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.labels.score_file.score_file import judged, prepared
-from bert_judge.runtime.logs import quiet_libraries
+from bert_judge.runtime.logs import disable_progress_bars
 
 _READ = of_columns({name: name for name in ("question", "references", "candidate")})
 
@@ -22,7 +22,7 @@ def named(name: str | None = None, threshold: float | None = None) -> Chosen:
     Raises:
         InputError: there is no such judge.
     """
-    quiet_libraries()
+    disable_progress_bars()
     [chosen] = judge_loading.choose([name or judge_loading.default_name()[0]], threshold)
     return chosen
 

@@ -98,7 +98,7 @@ def _compared(
 
     origin = tables.canonical({"spec": spec, "revisions": dict(judge.revisions)})
     keys = [resume.content_key(origin, pair) for pair in asked.values()]
-    results = resume.run(list(asked.values()), keys, work, folder, shard_rows, what="pairs") if asked else []
+    results = resume.run_resumable(list(asked.values()), keys, work, folder, shard_rows, unit="pairs") if asked else []
     said = dict(zip(asked, results, strict=True))
     nothing = _plain(abstained(FAILED))
     rows = []

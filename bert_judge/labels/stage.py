@@ -114,7 +114,7 @@ def _labelled(spec: Mapping[str, Any], batch: pd.DataFrame, judge: Judge, folder
     else:
         origin = tables.canonical({"spec": spec, "revisions": judge.revisions})
         keys = [resume.content_key(origin, row) for row in rows]
-        results = resume.run(rows, keys, work, folder, shard_rows, what="verdicts")
+        results = resume.run_resumable(rows, keys, work, folder, shard_rows, unit="verdicts")
     remaining = map(restored, results)
     labels = [invalid("generation failed") if has_failed else next(remaining) for has_failed in failed]
     verdicts = pd.DataFrame([vars(label) for label in labels], columns=[field.name for field in fields(Label)])

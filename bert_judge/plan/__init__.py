@@ -67,7 +67,7 @@ def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
     try:
         config = parse(raw)
     except ConfigError as error:
-        faults += error.faults
+        faults += error.errors
     data = _data_folder(raw)
     path_faults = plan_faults.of_paths(raw, data)
     faults += [*plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]

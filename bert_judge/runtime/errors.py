@@ -1,22 +1,19 @@
-"""The one exception that stands for "your input, not our code": its text is one line that says what, where and what to do."""
+"""Errors in the user's input, as opposed to bugs: programs print the message without a traceback."""
 
 from __future__ import annotations
 
 
 class InputError(Exception):
-    """Bad configuration, file, column, id or resource.
-
-    The message names the file or the key, says what is wrong and how to mend it. Programs print it without a traceback.
-    """
+    """Invalid configuration, file, column, id or resource. The message names the place, the problem and the fix in one line."""
 
 
 class ConfigError(InputError):
-    """Everything that is wrong with a configuration, one line per fault.
+    """All errors of a configuration.
 
     Attributes:
-        faults: the lines, in the order of the configuration.
+        errors: one line each, in the order of the configuration.
     """
 
-    def __init__(self, faults: list[str]) -> None:
-        self.faults = faults
-        super().__init__("\n".join(faults))
+    def __init__(self, errors: list[str]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(errors))

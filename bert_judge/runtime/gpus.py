@@ -1,6 +1,6 @@
-"""A job that was given no GPU although it asked for one ends at once, instead of computing on the CPU until its time is up.
+"""A check that a cluster job received the GPUs it requested, so that it fails at once instead of running on the CPU.
 
-Only on a cluster: on a machine of one's own the same jobs run without a GPU, and are meant to.
+Outside a cluster job nothing is checked: there the same stages may run without a GPU.
 """
 
 from __future__ import annotations
@@ -13,43 +13,40 @@ from collections.abc import Mapping
 from bert_judge.runtime.errors import InputError
 
 # Set by SLURM in every job.
-IN_A_JOB = "SLURM_JOB_ID"
-# Set by whoever wants the work done without GPUs all the same.
-WITHOUT = "BERT_JUDGE_WITHOUT_GPU"
+JOB_VARIABLE = "SLURM_JOB_ID"
+# Set by users who want a job to run without GPUs.
+OVERRIDE_VARIABLE = "BERT_JUDGE_WITHOUT_GPU"
 
 
-def asked(resources: Mapping[str, object]) -> int:
-    """GPUs among a job's resources: `gpu`, or what a `gres` such as `gpu:a100:2` says."""
+def requested_gpus(resources: Mapping[str, object]) -> int:
+    """Return the number of GPUs in a job's resources: `gpu`, or a `gres` such as `gpu:a100:2`."""
     if count := resources.get("gpu"):
         return int(str(count))
-    found = re.search(r"\bgpu(?::[^:,]*[^:,\d][^:,]*)?(?::(\d+))?(?=,|$)", str(resources.get("gres") or ""))
-    return int(found[1] or 1) if found else 0
+    gres = re.search(r"\bgpu(?::[^:,]*[^:,\d][^:,]*)?(?::(\d+))?(?=,|$)", str(resources.get("gres") or ""))
+    return int(gres[1] or 1) if gres else 0
 
 
-def check(resources: Mapping[str, object]) -> None:
-    """Compare what a job asked for with what torch sees.
-
-    Args:
-        resources: the job's.
+def check_gpus(resources: Mapping[str, object]) -> None:
+    """Compare the requested GPUs with the visible ones.
 
     Raises:
-        InputError: fewer GPUs are visible than were asked for, or torch is built without them.
+        InputError: fewer GPUs are visible than requested, or torch is built without GPU support.
     """
-    wanted = asked(resources)
-    if not wanted or IN_A_JOB not in os.environ or os.environ.get(WITHOUT):
+    requested = requested_gpus(resources)
+    if not requested or JOB_VARIABLE not in os.environ or os.environ.get(OVERRIDE_VARIABLE):
         return
     import torch
 
-    seen = torch.cuda.device_count()
-    if seen >= wanted:
+    visible = torch.cuda.device_count()
+    if visible >= requested:
         return
-    request = f"{platform.node()}: the job asked for {wanted} GPU{'s' if wanted > 1 else ''}"
+    problem = f"{platform.node()}: the job requested {requested} GPU{'s' if requested > 1 else ''}"
     if torch.version.cuda is None and torch.version.hip is None:
         raise InputError(
-            f"{request}, and torch {torch.__version__} is built for CPUs only; install its build for CUDA, or set {WITHOUT}=1"
+            f"{problem}, and torch {torch.__version__} is built for CPUs only; install its CUDA build, or set {OVERRIDE_VARIABLE}=1"
         )
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "not set")
+    devices = os.environ.get("CUDA_VISIBLE_DEVICES", "not set")
     raise InputError(
-        f"{request}, and {seen} can be seen (CUDA_VISIBLE_DEVICES: {visible}); see `nvidia-smi` there, leave the node "
-        f"out (slurm-exclude-failed-nodes in the profile), or set {WITHOUT}=1"
+        f"{problem}, and {visible} are visible (CUDA_VISIBLE_DEVICES: {devices}); check `nvidia-smi` there, exclude the node "
+        f"(slurm-exclude-failed-nodes in the profile), or set {OVERRIDE_VARIABLE}=1"
     )

@@ -1,4 +1,4 @@
-"""Draws that depend on their content only: the same parts give the same draw in every process, on any machine, in any order."""
+"""Random numbers derived from a key: the same key gives the same number in every process, on any machine, in any order."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def fraction(*parts: Hashable) -> float:
-    """A point of [0, 1), uniform over different parts."""
-    digest = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).digest()
-    # 53 bits are what a float holds, so the result stays below 1.
+def fraction(*key: Hashable) -> float:
+    """Return a number in [0, 1), uniform over different keys."""
+    digest = hashlib.sha256(repr(key).encode("utf-8", "surrogatepass")).digest()
+    # 53 bits fit into a float, so the result stays below 1.
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
-def choose(items: Sequence[Item], *parts: Hashable) -> Item:
-    """One of the items, each with the same probability."""
-    return items[int(fraction(*parts) * len(items))]
+def choose(items: Sequence[Item], *key: Hashable) -> Item:
+    """Return one of the items, each with the same probability."""
+    return items[int(fraction(*key) * len(items))]
 
 
-def shuffled(items: Sequence[Item], *parts: Hashable) -> list[Item]:
-    """The items in a drawn order."""
-    places = sorted(range(len(items)), key=lambda i: fraction(*parts, i))
-    return [items[i] for i in places]
+def shuffled(items: Sequence[Item], *key: Hashable) -> list[Item]:
+    """Return the items in random order."""
+    order = sorted(range(len(items)), key=lambda i: fraction(*key, i))
+    return [items[i] for i in order]
 
 
 @dataclass(frozen=True)
-class Dice:
-    """Draws for one thing; each draw is named, so that a new draw does not change the others.
+class KeyedRandom:
+    """A random number generator without state: each draw has a name, so that adding a draw does not change the others.
 
     Attributes:
-        parts: what the draws depend on.
+        key: identifies what the draws are for.
     """
 
-    parts: tuple[Hashable, ...]
+    key: tuple[Hashable, ...]
 
-    def roll(self, what: str) -> float:
-        """A point of [0, 1)."""
-        return fraction(*self.parts, what)
+    def uniform(self, name: str) -> float:
+        """Return a number in [0, 1)."""
+        return fraction(*self.key, name)
 
-    def happens(self, probability: float, what: str) -> bool:
-        """True with this probability."""
-        return self.roll(what) < probability
+    def bernoulli(self, probability: float, name: str) -> bool:
+        """Return True with this probability."""
+        return self.uniform(name) < probability
 
-    def whole(self, low: int, high: int, what: str) -> int:
-        """An integer from `low` to `high`, both included."""
-        return low + int(self.roll(what) * (high - low + 1))
+    def integers(self, low: int, high: int, name: str) -> int:
+        """Return an integer from `low` to `high`, both inclusive."""
+        return low + int(self.uniform(name) * (high - low + 1))
 
-    def choose(self, items: Sequence[Item], what: str) -> Item:
-        """One of the items."""
-        return choose(items, *self.parts, what)
+    def choose(self, items: Sequence[Item], name: str) -> Item:
+        """Return one of the items."""
+        return choose(items, *self.key, name)
 
-    def shuffled(self, items: Sequence[Item], what: str) -> list[Item]:
-        """The items in a drawn order."""
-        return shuffled(items, *self.parts, what)
+    def shuffled(self, items: Sequence[Item], name: str) -> list[Item]:
+        """Return the items in random order."""
+        return shuffled(items, *self.key, name)
 
-    def weighted(self, weights: Mapping[str, float], what: str) -> str:
-        """A key, with a probability in proportion to its weight; the order of the keys does not matter."""
+    def weighted(self, weights: Mapping[str, float], name: str) -> str:
+        """Return a key of `weights` with probability proportional to its weight; the order of the keys does not matter."""
         names = sorted(weights)
-        point = self.roll(what) * sum(weights.values())
-        for name in names:
-            point -= weights[name]
+        point = self.uniform(name) * sum(weights.values())
+        for candidate in names:
+            point -= weights[candidate]
             if point < 0:
-                return name
+                return candidate
         return names[-1]

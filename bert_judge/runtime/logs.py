@@ -1,4 +1,4 @@
-"""The log of a job: one file with times, and for bad input one line on the terminal instead of a traceback."""
+"""Logging of a job: a file with timestamps, and one line on the terminal for input errors."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pathlib import Path
 from bert_judge.runtime.errors import InputError
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# Bars redraw themselves many times a second and make a log file unreadable; the libraries look at these when they are imported.
-NO_BARS = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS", "TQDM_DISABLE")
+# Progress bars make a log file unreadable. The libraries read these variables on import.
+PROGRESS_BAR_VARIABLES = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS", "TQDM_DISABLE")
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
-    """Send this package's log from INFO on, others' from WARNING on, and Python's warnings to a file.
+    """Log to a file: this package from INFO, other packages from WARNING, and Python warnings.
 
-    Enter it before anything of transformers or datasets is imported: it sets the environment that they read then (no progress bars,
-    no network), and leaves it set. A variable that is set already is respected.
+    Enter it before importing transformers or datasets: it sets the environment variables they read on import (no progress bars,
+    no network) and leaves them set. Variables that are already set are kept.
 
     Args:
-        path: the file, written anew, its folder made when missing; None: the terminal's stderr.
-        offline: keep the Hugging Face hub from being asked. Only the stage that downloads passes False.
+        path: the log file, overwritten, its folder created if missing; None: stderr.
+        offline: keep the Hugging Face libraries offline. Only the stage that downloads passes False.
 
     Raises:
-        SystemExit: 1 for an `InputError`, after `error: …` for each of its lines on stderr. Any other exception passes on, its
-            traceback in the log.
+        SystemExit: 1 for an `InputError`, after printing `error: …` for each of its lines on stderr. Other exceptions propagate,
+            with their traceback in the log.
     """
-    quiet_libraries()
+    disable_progress_bars()
     if offline:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
     handler = _handler(path)
@@ -43,7 +43,7 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
             for line in str(error).splitlines():
                 if path is not None:
                     log.error(line)
-                # In one write: several processes of a launched stage share this stream, and `print` ends a line in a second one.
+                # One write: several processes of a launched stage share this stream, and `print` writes line ends separately.
                 sys.stderr.write(f"error: {line}\n")
             raise SystemExit(1) from error
         except Exception:
@@ -51,9 +51,9 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
             raise
 
 
-def quiet_libraries() -> None:
-    """Keep transformers, datasets and the hub from drawing bars, when it is called before they are imported."""
-    for variable in NO_BARS:
+def disable_progress_bars() -> None:
+    """Disable the progress bars of transformers, datasets and huggingface_hub; call it before importing them."""
+    for variable in PROGRESS_BAR_VARIABLES:
         os.environ.setdefault(variable, "1")
 
 
@@ -68,17 +68,17 @@ def _handler(path: str | Path | None) -> logging.Handler:
 
 @contextmanager
 def _attached(handler: logging.Handler) -> Iterator[None]:
-    root, ours = logging.getLogger(), logging.getLogger("bert_judge")
-    levels = root.level, ours.level
+    root, package = logging.getLogger(), logging.getLogger("bert_judge")
+    levels = root.level, package.level
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
-    ours.setLevel(logging.INFO)
+    package.setLevel(logging.INFO)
     logging.captureWarnings(True)
     try:
         yield
     finally:
         logging.captureWarnings(False)
         root.setLevel(levels[0])
-        ours.setLevel(levels[1])
+        package.setLevel(levels[1])
         root.removeHandler(handler)
         handler.close()

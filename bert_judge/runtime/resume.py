@@ -1,7 +1,7 @@
-"""Finished work of a job that may be killed: small parquet shards in a folder of their own, found again by their content key.
+"""Resumable work: results are saved in small parquet shards and looked up by content key, so a rerun computes only what is missing.
 
 Snakemake deletes a job's declared outputs before it starts and after it fails, so shards live in an undeclared folder
-(`results/.work/…`). A row whose key is in a shard is never computed twice; a killed job loses at most the shard it was filling.
+(`results/.work/…`). A killed job loses at most the shard it was filling.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,102 +18,88 @@ import pyarrow.parquet as pq
 
 from bert_judge import tables
 from bert_judge.runtime import sigterm
+from bert_judge.runtime.progress import ProgressLogger
 
 Item = TypeVar("Item")
 log = logging.getLogger(__name__)
 
-# Least time between two progress lines.
-PROGRESS_SECONDS = 10.0
-
 
 def content_key(*parts: Hashable) -> str:
-    """A key of 32 hex digits that depends on the parts' content only."""
+    """Return a key of 32 hex digits that depends on the content of the parts only."""
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def run(
+def run_resumable(
     items: Sequence[Item],
     keys: Sequence[str],
-    work: Callable[[Sequence[Item]], Sequence[Mapping[str, Any]]],
+    compute: Callable[[Sequence[Item]], Sequence[Mapping[str, Any]]],
     folder: str | Path,
     shard_rows: int,
-    what: str = "rows",
-    lasting: Callable[[Mapping[str, Any]], bool] = lambda _: True,
+    unit: str = "rows",
+    should_cache: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> list[Mapping[str, Any]]:
-    """Work through items shard by shard, skipping what earlier shards hold.
+    """Process items shard by shard, skipping those whose results an earlier run saved.
 
     Args:
-        items, keys: what is to be done, and the content key of each item.
-        work: gives one result (plain values) per item of a shard. Long work looks at `stopping.asked` now and then, and raises
-            `stopping.Stopped` with what it has.
-        folder: where the shards lie; made when missing.
+        items, keys: the items and the content key of each.
+        compute: returns one result (plain values) per item of a shard. Long work checks `sigterm.stop_requested` and raises
+            `sigterm.Stopped` with its results so far.
+        folder: of the shards; created if missing.
         shard_rows: items per shard, the most that a kill can lose.
-        what: name of the items in progress lines.
-        lasting: whether a result is worth keeping; one that is not (a failure that may pass) is tried again by the next run.
+        unit: plural noun for the items in progress lines.
+        should_cache: whether to save a result; others (transient failures) are computed again by the next run.
 
     Returns:
-        One result per item, in the items' order. Items with equal keys share one result.
+        One result per item, in order. Items with equal keys share one result.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    done = _load(folder, set(keys))
-    first: dict[str, Item] = {}
+    results = _load(folder, set(keys))
+    distinct: dict[str, Item] = {}
     for key, item in zip(keys, items, strict=True):
-        first.setdefault(key, item)
-    open_items = [(key, item) for key, item in first.items() if key not in done]
-    if len(first) > len(open_items):
-        log.info("%d of %d %s are there already", len(first) - len(open_items), len(first), what)
-    progress = _Progress(len(open_items), what)
-    with sigterm.sigterm_waits():
-        for start in range(0, len(open_items), shard_rows):
-            if sigterm.asked():
-                sigterm.stop(f"{start} of {len(open_items)} {what}")
-            shard = open_items[start : start + shard_rows]
+        distinct.setdefault(key, item)
+    pending = [(key, item) for key, item in distinct.items() if key not in results]
+    if len(distinct) > len(pending):
+        log.info("%d of %d %s are already done", len(distinct) - len(pending), len(distinct), unit)
+    progress = ProgressLogger(unit, len(pending), emit=log.info)
+
+    def save(shard_results: Mapping[str, Mapping[str, Any]]) -> None:
+        save_shard(folder, {key: result for key, result in shard_results.items() if should_cache(result)})
+
+    with sigterm.defer_sigterm():
+        for start in range(0, len(pending), shard_rows):
+            if sigterm.stop_requested():
+                sigterm.stop(f"{start} of {len(pending)} {unit}")
+            shard = pending[start : start + shard_rows]
             try:
-                results = {key: result for (key, _), result in zip(shard, work([item for _, item in shard]), strict=True)}
-            except sigterm.Stopped as early:
-                save(folder, {shard[place][0]: result for place, result in early.done.items() if lasting(result)})
-                sigterm.stop(f"{start + len(early.done)} of {len(open_items)} {what}")
-            save(folder, {key: result for key, result in results.items() if lasting(result)})
-            done |= results
-            progress.show(start + len(shard))
-    return [done[key] for key in keys]
-
-
-class _Progress:
-    """Log lines that are rare enough not to flood the log; the last one always comes."""
-
-    def __init__(self, total: int, what: str) -> None:
-        self.total, self.what = total, what
-        self.started = self.shown = time.monotonic()
-
-    def show(self, finished: int) -> None:
-        now = time.monotonic()
-        if finished < self.total and now - self.shown < PROGRESS_SECONDS:
-            return
-        self.shown = now
-        rate = finished / max(now - self.started, 1e-9)
-        log.info("%d/%d %s, %.1f/s, %.0f s left", finished, self.total, self.what, rate, (self.total - finished) / rate)
+                shard_results = {key: result for (key, _), result in zip(shard, compute([item for _, item in shard]), strict=True)}
+            except sigterm.Stopped as stopped:
+                save({shard[position][0]: result for position, result in stopped.results.items()})
+                sigterm.stop(f"{start + len(stopped.results)} of {len(pending)} {unit}")
+            save(shard_results)
+            results |= shard_results
+            progress.update(start + len(shard))
+    return [results[key] for key in keys]
 
 
 def work_folder(output: str | Path, root: str | Path = "results") -> Path:
-    """Where the unfinished work on an output lies: `results/.work/{stage}/{key}` for `results/{stage}/{key}.parquet`."""
+    """Return the folder of an output's shards: `results/.work/{stage}/{key}` for `results/{stage}/{key}.parquet`."""
     path = Path(output).relative_to(root)
     return Path(root, ".work", path.with_suffix("") if path.suffix == ".parquet" else path)
 
 
-def clear(folder: str | Path) -> None:
-    """Delete the shards of a job whose table is written."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def store_folder(model: str, root: str | Path = "results") -> Path:
-    """Where all answers lie that a model ever gave, whatever table asked for them."""
+    """Return the folder of all answers of a model, shared by all tables."""
     return Path(root, ".work", "store", model)
 
 
-def save(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write a shard: content key → result. Of no results there is no shard."""
+def clear(folder: str | Path) -> None:
+    """Delete the shards of a job whose output is written."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write a shard of results by content key; no file if there are none."""
     if not results:
         return
     folder = Path(folder)
@@ -124,24 +109,24 @@ def save(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> None:
         pq.write_table(table, temporary)
 
 
-def missing(folder: str | Path, keys: Iterable[str]) -> list[str]:
-    """Those of the keys, in their order, that no shard holds."""
-    wanted = dict.fromkeys(keys)
-    done = _load(Path(folder), set(wanted))
-    return [key for key in wanted if key not in done]
+def missing_keys(folder: str | Path, keys: Iterable[str]) -> list[str]:
+    """Return the keys, in order, that no shard contains."""
+    unique = dict.fromkeys(keys)
+    results = _load(Path(folder), set(unique))
+    return [key for key in unique if key not in results]
 
 
-def _load(folder: Path, wanted: Set[str]) -> dict[str, Mapping[str, Any]]:
-    """The results with the wanted keys; a store may hold many others, which stay on the disk."""
-    done: dict[str, Mapping[str, Any]] = {}
+def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:
+    """Read the results with these keys; a shared store may contain many others, which are not loaded."""
+    results: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("[0-9a-f]*.parquet")):
         try:
-            if wanted.isdisjoint(pq.read_table(path, columns=["key"])["key"].to_pylist()):
+            if keys.isdisjoint(pq.read_table(path, columns=["key"])["key"].to_pylist()):
                 continue
             rows = pq.read_table(path).to_pylist()
         except (pa.ArrowInvalid, OSError) as error:
-            # Of a full disk or a crashed machine; what it held is done again.
-            log.warning("%s is not readable and is left out: %s", path, " ".join(str(error).split()))
+            # Left by a full disk or a crashed machine; its rows are computed again.
+            log.warning("%s is not readable and is ignored: %s", path, " ".join(str(error).split()))
             continue
-        done |= {key: row for row in rows if (key := row.pop("key")) in wanted}
-    return done
+        results |= {key: row for row in rows if (key := row.pop("key")) in keys}
+    return results

@@ -1,6 +1,6 @@
-"""SIGTERM, which a scheduler sends some time before it kills: long work notes it and ends at the next place where nothing is lost.
+"""Graceful shutdown on SIGTERM: long work checks `stop_requested` and ends at the next point where nothing is lost.
 
-On SLURM it comes before pre-emption, at the time limit and with `scancel`; what is left until SIGKILL is the cluster's grace time.
+SLURM sends SIGTERM before pre-emption, at the time limit and on `scancel`; SIGKILL follows after the cluster's grace time.
 """
 
 from __future__ import annotations
@@ -14,60 +14,60 @@ from typing import Any, NoReturn
 
 log = logging.getLogger(__name__)
 
-# What a shell reports of a process that SIGTERM ended; schedulers take it for a failure, so that the job may run again.
-STATUS = 128 + signal.SIGTERM
+# The status a shell reports for a process that SIGTERM ended. Schedulers treat it as a failure, so the job can be rerun.
+EXIT_STATUS = 128 + signal.SIGTERM
 
-_noted: list[int] = []
+_received: list[int] = []
 
 
 class Stopped(Exception):
-    """Work gave up in the middle of a shard, because it was asked to stop.
+    """Work stopped in the middle of a shard because of SIGTERM.
 
     Attributes:
-        done: place in the shard → its result; what is not in it is done again.
+        results: position in the shard → its result; the next run computes the missing ones.
     """
 
-    def __init__(self, done: Mapping[int, Any]) -> None:
-        self.done = dict(done)
-        super().__init__(f"asked to stop with {len(self.done)} results")
+    def __init__(self, results: Mapping[int, Any]) -> None:
+        self.results = dict(results)
+        super().__init__(f"stopped with {len(self.results)} results")
 
 
 @contextmanager
-def sigterm_waits() -> Iterator[None]:
-    """Let the work in hand look at `asked` instead of ending at once; a second SIGTERM acts as it did before.
+def defer_sigterm() -> Iterator[None]:
+    """Record SIGTERM for `stop_requested` instead of ending at once; a second SIGTERM has its original effect.
 
-    In threads other than the main one, which may not say what a signal does, nothing changes.
+    No effect outside the main thread, where Python allows no signal handlers.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
+    original = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
 
-    def note(number: int, _: object) -> None:
-        _noted.append(number)
-        signal.signal(number, before)
+    def record(number: int, _: object) -> None:
+        _received.append(number)
+        signal.signal(number, original)
 
-    signal.signal(signal.SIGTERM, note)
+    signal.signal(signal.SIGTERM, record)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-        _noted.clear()
+        signal.signal(signal.SIGTERM, original)
+        _received.clear()
 
 
-def asked() -> bool:
-    """Whether SIGTERM has come since the work began."""
-    return bool(_noted)
+def stop_requested() -> bool:
+    """Return whether SIGTERM arrived inside `defer_sigterm`."""
+    return bool(_received)
 
 
-def stop(done: str) -> NoReturn:
-    """End the process after what is done is saved.
+def stop(progress: str) -> NoReturn:
+    """End the process once all results are saved.
 
     Args:
-        done: how far the work is, for the log: `512 of 1300 answers`.
+        progress: for the log, e.g. `512 of 1300 answers`.
 
     Raises:
-        SystemExit: with `STATUS`.
+        SystemExit: with `EXIT_STATUS`.
     """
-    log.warning("asked to stop after %s; the next run goes on from here", done)
-    raise SystemExit(STATUS)
+    log.warning("stopped by SIGTERM after %s; the next run resumes from here", progress)
+    raise SystemExit(EXIT_STATUS)

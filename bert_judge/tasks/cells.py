@@ -59,8 +59,8 @@ def maybe_text(value: Any, what: str) -> str:
         InputError: it is no text.
     """
     try:
-        return values.text(value).strip()
-    except values.Unreadable as error:
+        return values.parse_text(value).strip()
+    except values.UnreadableCell as error:
         raise InputError(f"the {what} {error}") from error
 
 

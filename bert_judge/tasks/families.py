@@ -13,7 +13,7 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import shuffled
-from bert_judge.tables.readers.values import number_in
+from bert_judge.tables.readers.values import to_float
 from bert_judge.tasks import cells, gold
 from bert_judge.tasks.cells import Row, Unusable
 from bert_judge.tasks.registry import Sample
@@ -80,7 +80,7 @@ def _right_option(source: Source, row: Row, options: Sequence[str], labels: Sequ
                 raise Unusable(f"{len(right)} right options")
             return right[0]
         case "index":
-            place = number_in(cells.text(answer, "right option"))
+            place = to_float(cells.text(answer, "right option"))
             if place == -1:
                 raise Unusable("a hidden answer (-1)")
             if place not in range(len(options)):

@@ -73,6 +73,6 @@ def mapped(task: str, source: families.Source, rows: Iterable[source_rows.Placed
 
 def _passes(where: Mapping[str, Any], row: cells.Row) -> bool:
     return all(
-        any(values.matches(cells.cell(row, name), value) for value in (wanted if isinstance(wanted, list) else [wanted]))
+        any(values.matches_filter(cells.cell(row, name), value) for value in (wanted if isinstance(wanted, list) else [wanted]))
         for name, wanted in where.items()
     )

@@ -81,7 +81,7 @@ def tune(
     )
     trainer.remove_callback(PrinterCallback)
     # One of several that stopped on its own would leave the others waiting for it.
-    with sigterm.sigterm_waits() if together == 1 else nullcontext():
+    with sigterm.defer_sigterm() if together == 1 else nullcontext():
         loss = _trained(trainer, work_folder)
     figures = {"steps": trainer.state.global_step, **speed.figures(trainer.state), "loss": loss}
     # Also a single process that was launched may hold its weights in FSDP's form, which is none to save.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks import Sample
 from bert_judge.tasks.demo import facts
 
@@ -47,18 +47,18 @@ class Answers:
     wrong: tuple[Answer, ...]
 
 
-def find(sample: Sample, dice: Dice) -> Answers:
+def find(sample: Sample, rng: KeyedRandom) -> Answers:
     """A right answer and plausible wrong ones."""
     if (place := _right_option(sample)) is not None and sample.choices is not None and len(sample.choices) > 1:
         options = [Answer(text, letter) for text, letter in zip(sample.choices, LETTERS, strict=False)]
-        wrong = dice.shuffled([option for i, option in enumerate(options) if i != place], "wrong options")
+        wrong = rng.shuffled([option for i, option in enumerate(options) if i != place], "wrong options")
         return Answers(options[place], tuple(wrong[:3]))
-    usual = dice.happens(0.75, "usual form")
-    right = sample.references[0] if usual else dice.choose(sample.references, "reference")
-    return Answers(Answer(right), tuple(Answer(text) for text in _wrong_texts(sample, dice)))
+    usual = rng.bernoulli(0.75, "usual form")
+    right = sample.references[0] if usual else rng.choose(sample.references, "reference")
+    return Answers(Answer(right), tuple(Answer(text) for text in _wrong_texts(sample, rng)))
 
 
-def worded(answer: Answer, sample: Sample, dice: Dice, place: str) -> str:
+def worded(answer: Answer, sample: Sample, rng: KeyedRandom, place: str) -> str:
     """The answer as a model writes it in running text; right and wrong answers vary alike.
 
     Args:
@@ -66,19 +66,19 @@ def worded(answer: Answer, sample: Sample, dice: Dice, place: str) -> str:
     """
     if answer.letter is not None:
         letter, text = answer.letter, answer.text
-        return dice.choose((text, f"({letter}) {text}", f"({letter})", f"{letter}) {text}", f"option {letter}", text), place)
+        return rng.choose((text, f"({letter}) {text}", f"({letter})", f"{letter}) {text}", f"option {letter}", text), place)
     if (number := _number(answer.text)) is not None:
-        return _number_worded(answer.text, number, sample, dice, place)
-    if facts.is_person(answer.text) and dice.happens(0.25, f"{place}: surname"):
+        return _number_worded(answer.text, number, sample, rng, place)
+    if facts.is_person(answer.text) and rng.bernoulli(0.25, f"{place}: surname"):
         return surname(answer.text)
-    return answer.text.lower() if dice.happens(0.12, f"{place}: lower") else answer.text
+    return answer.text.lower() if rng.bernoulli(0.12, f"{place}: lower") else answer.text
 
 
-def marked(answer: Answer, sample: Sample, dice: Dice) -> str:
+def marked(answer: Answer, sample: Sample, rng: KeyedRandom) -> str:
     """The answer as it stands after "Final answer:"; of an option mostly the letter alone."""
     if answer.letter is None:
-        return worded(answer, sample, dice, "marked")
-    return dice.choose((answer.letter,) * 8 + (f"({answer.letter})", f"{answer.letter}) {answer.text}"), "marked")
+        return worded(answer, sample, rng, "marked")
+    return rng.choose((answer.letter,) * 8 + (f"({answer.letter})", f"{answer.letter}) {answer.text}"), "marked")
 
 
 def surname(person: str) -> str:
@@ -118,7 +118,7 @@ def _number(text: str) -> Decimal | None:
         return None
 
 
-def _number_worded(text: str, number: Decimal, sample: Sample, dice: Dice, place: str) -> str:
+def _number_worded(text: str, number: Decimal, sample: Sample, rng: KeyedRandom, place: str) -> str:
     forms = [text] * 7
     if number == number.to_integral_value():
         if 0 <= number < 100:
@@ -129,14 +129,14 @@ def _number_worded(text: str, number: Decimal, sample: Sample, dice: Dice, place
             forms += [f"{int(number)}.0"]
     if "$" in sample.question or "dollars" in sample.question:
         forms += [f"${text}"] * 2
-    return dice.choose(forms, place)
+    return rng.choose(forms, place)
 
 
-def _wrong_texts(sample: Sample, dice: Dice) -> list[str]:
+def _wrong_texts(sample: Sample, rng: KeyedRandom) -> list[str]:
     """Three different texts that are none of the references."""
     taken = {_plain(reference) for reference in sample.references}
     wrong: list[str] = []
-    for text in _proposals(sample, dice):
+    for text in _proposals(sample, rng):
         if _plain(text) not in taken:
             taken.add(_plain(text))
             wrong.append(text)
@@ -150,20 +150,20 @@ def _plain(text: str) -> str:
     return str(number.normalize()) if number is not None else " ".join(text.casefold().split())
 
 
-def _proposals(sample: Sample, dice: Dice) -> Iterator[str]:
+def _proposals(sample: Sample, rng: KeyedRandom) -> Iterator[str]:
     """Without end: plausible ones first, made-up ones when they run out."""
     usual = sample.references[0]
     if (number := _number(usual)) is not None:
-        yield from _near_misses(number, sample, dice)
+        yield from _near_misses(number, sample, rng)
     else:
-        yield from dice.shuffled(facts.siblings(usual) or _alike(usual), "siblings")
+        yield from rng.shuffled(facts.siblings(usual) or _alike(usual), "siblings")
     extra = 0
     while True:
         extra += 1
-        yield str(number + 10 + extra) if number is not None else _altered(usual, dice, extra)
+        yield str(number + 10 + extra) if number is not None else _altered(usual, rng, extra)
 
 
-def _near_misses(number: Decimal, sample: Sample, dice: Dice) -> list[str]:
+def _near_misses(number: Decimal, sample: Sample, rng: KeyedRandom) -> list[str]:
     """Off by one or ten, doubled, digits swapped, or a number of the question; as many decimals as the right one."""
     digits = str(number)
     misses = [number + 1, number - 1, number + 2, number - 2, number + 10, number - 10]
@@ -171,7 +171,7 @@ def _near_misses(number: Decimal, sample: Sample, dice: Dice) -> list[str]:
         misses += [number * 2, *(Decimal(n).quantize(number) for n in numbers_in(sample.question))]
     if digits.isdigit() and len(digits) > 1 and digits[-2] != "0":
         misses.append(Decimal(digits[:-2] + digits[-1] + digits[-2]))
-    return [str(miss) for miss in dice.shuffled(misses, "near misses") if number < 0 or miss >= 0]
+    return [str(miss) for miss in rng.shuffled(misses, "near misses") if number < 0 or miss >= 0]
 
 
 def _alike(text: str) -> Sequence[str]:
@@ -183,10 +183,10 @@ def _alike(text: str) -> Sequence[str]:
     return facts.values(table, column) if len(words) <= 3 else ()
 
 
-def _altered(text: str, dice: Dice, turn: int) -> str:
+def _altered(text: str, rng: KeyedRandom, turn: int) -> str:
     """The text with about a third of its words, and at least one, replaced; every turn gives another text."""
     words = text.split() or [text]
-    for i in dice.shuffled(range(len(words)), f"altered {turn}")[: max(1, len(words) // 3)]:
-        words[i] = dice.choose(WORDS, f"word {turn} {i}")
+    for i in rng.shuffled(range(len(words)), f"altered {turn}")[: max(1, len(words) // 3)]:
+        words[i] = rng.choose(WORDS, f"word {turn} {i}")
     # After as many turns as there are words a number keeps the texts different.
     return " ".join(words) + (f" {turn}" if turn > len(WORDS) else "")

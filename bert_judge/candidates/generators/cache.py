@@ -48,7 +48,7 @@ class StoredGenerator:
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """One completion per request, in their order. Requests that agree in prompt, attempt and choices share one."""
         keys = [resume.content_key(self._origin, r.prompt, r.attempt, r.choices) for r in requests]
-        kept = resume.run(requests, keys, self._ask, self.folder, self.shard_rows, "answers", self._lasts)
+        kept = resume.run_resumable(requests, keys, self._ask, self.folder, self.shard_rows, "answers", self._lasts)
         return [_completion(request, row) for request, row in zip(requests, kept, strict=True)]
 
     def _lasts(self, row: Mapping[str, Any]) -> bool:
@@ -60,7 +60,7 @@ class StoredGenerator:
         try:
             completions = self._generator.generate(requests)
         except sigterm.Stopped as early:
-            raise sigterm.Stopped({place: _row(requests[place], found) for place, found in early.done.items()}) from None
+            raise sigterm.Stopped({place: _row(requests[place], found) for place, found in early.results.items()}) from None
         # Some learn only from an answer what they are.
         self.revisions |= self._generator.revisions
         return [_row(request, completion) for request, completion in zip(requests, completions, strict=True)]

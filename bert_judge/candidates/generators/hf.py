@@ -61,7 +61,7 @@ class HFGenerator:
         """One completion per request, in their order; a prompt that fails or does not fit has status `error`.
 
         Raises:
-            stopping.Stopped: SIGTERM came; with the answers of the batches before.
+            sigterm.Stopped: SIGTERM came; with the answers of the batches before.
         """
         prompts, answers = encode_all(self.name, self.encoder, self.settings, self.loaded.window, requests)
         # Longest first: what does not fit into memory shows at once. Equal budgets side by side, since a batch has one.
@@ -127,7 +127,7 @@ class HFGenerator:
             logits_processor=self._sampling(batch, width),
             stopping_criteria=StoppingCriteriaList([_AskedToStop()]),
         )
-        if sigterm.asked():
+        if sigterm.stop_requested():
             # Its answers are cut off wherever they were.
             raise sigterm.Stopped({})
         return [self._completion(prompt, row) for prompt, row in zip(batch, output[:, width:].tolist(), strict=True)]
@@ -161,4 +161,4 @@ class _AskedToStop(StoppingCriteria):
     """Ends a batch in the middle: a long one takes longer than a scheduler waits after SIGTERM."""
 
     def __call__(self, input_ids: torch.LongTensor, scores: tuple[torch.Tensor] | None, **_: Any) -> torch.BoolTensor:
-        return cast(torch.BoolTensor, torch.full((len(input_ids),), sigterm.asked(), device=input_ids.device))
+        return cast(torch.BoolTensor, torch.full((len(input_ids),), sigterm.stop_requested(), device=input_ids.device))

@@ -8,7 +8,7 @@ from typing import Any
 
 from bert_judge.candidates.generators import answer_texts, styles
 from bert_judge.candidates.generators.protocol import Completion, Request, failed
-from bert_judge.runtime.keyed_random import Dice, fraction
+from bert_judge.runtime.keyed_random import KeyedRandom, fraction
 from bert_judge.tasks.prompts import style_of
 
 # Questions differ by this many logits in difficulty, from the easiest to the hardest.
@@ -41,11 +41,11 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
     """
     if not request.sample.references:
         return failed("the question has no reference"), False
-    dice = Dice(("simulated", settings["seed"], name, request.sample_id, request.attempt))
-    knows = dice.happens(probability(settings["knowledge"], request.sample.question), "knows")
+    rng = KeyedRandom(("simulated", settings["seed"], name, request.sample_id, request.attempt))
+    knows = rng.bernoulli(probability(settings["knowledge"], request.sample.question), "knows")
     style = settings["style"]
-    style = dice.weighted({style: 1.0} if isinstance(style, str) else style, "style")
-    written = styles.write(style, _scene(request, dice, knows))
+    style = rng.weighted({style: 1.0} if isinstance(style, str) else style, "style")
+    written = styles.write(style, _scene(request, rng, knows))
     return Completion(written.text, "ok" if written.finished else "truncated"), knows and written.commits
 
 
@@ -61,25 +61,25 @@ def probability(knowledge: float, question: str) -> float:
     return 1 / (1 + math.exp(difficulty - math.log(knowledge / (1 - knowledge))))
 
 
-def _scene(request: Request, dice: Dice, knows: bool) -> styles.Scene:
+def _scene(request: Request, rng: KeyedRandom, knows: bool) -> styles.Scene:
     sample = request.sample
-    found = answer_texts.find(sample, dice)
+    found = answer_texts.find(sample, rng)
     wrong = found.wrong + found.wrong[-1:] * (3 - len(found.wrong))
     if knows:
         said, rejected, other = found.right, wrong[0], wrong[1]
     else:
         # Half of the wrong answers name the right one and reject it: the words alone do not tell.
         said, other = wrong[0], wrong[2]
-        rejected = found.right if dice.happens(0.5, "rejects the right one") else wrong[1]
-    listed = dice.shuffled([found.right, *found.wrong], "listed")
+        rejected = found.right if rng.bernoulli(0.5, "rejects the right one") else wrong[1]
+    listed = rng.shuffled([found.right, *found.wrong], "listed")
     return styles.Scene(
-        dice=dice,
-        said=answer_texts.worded(said, sample, dice, "said"),
-        rejected=answer_texts.worded(rejected, sample, dice, "rejected"),
-        other=answer_texts.worded(other, sample, dice, "other"),
-        marked=answer_texts.marked(said, sample, dice),
-        marked_first=answer_texts.marked(rejected, sample, dice),
-        listed=tuple(answer_texts.worded(answer, sample, dice, "listed") for answer in listed),
+        rng=rng,
+        said=answer_texts.worded(said, sample, rng, "said"),
+        rejected=answer_texts.worded(rejected, sample, rng, "rejected"),
+        other=answer_texts.worded(other, sample, rng, "other"),
+        marked=answer_texts.marked(said, sample, rng),
+        marked_first=answer_texts.marked(rejected, sample, rng),
+        listed=tuple(answer_texts.worded(answer, sample, rng, "listed") for answer in listed),
         numbers=tuple(answer_texts.numbers_in(sample.question)) if sample.answer_kind in ("number", "math") else (),
         asked=style_of(request.prompt, sample.question),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bert_judge.candidates.generators import phrases
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks.prompts import MARKER
 
 
@@ -15,7 +15,7 @@ class Scene:
     """What there is to write.
 
     Attributes:
-        dice: draws of this answer.
+        rng: draws of this answer.
         said: the answer that the model settles on, in words.
         rejected, other: answers that it may mention in passing.
         marked, marked_first: `said` and `rejected` as they stand after the marker.
@@ -24,7 +24,7 @@ class Scene:
         asked: the prompt's style: free, soft, strict.
     """
 
-    dice: Dice
+    rng: KeyedRandom
     said: str
     rejected: str
     other: str
@@ -37,18 +37,18 @@ class Scene:
     def phrase(self, table: tuple[str, ...], what: str) -> str:
         """A phrase of a table with its blanks filled in."""
         fields = {"a": self.said, "b": self.rejected, "c": self.other, "first": self.marked_first, "f": self.marked}
-        return capitalized(self.dice.choose(table, what).format(**fields, list=self.enumeration()))
+        return capitalized(self.rng.choose(table, what).format(**fields, list=self.enumeration()))
 
     def enumeration(self) -> str:
         """The listed answers in a row."""
-        glue, last = self.dice.choose(((", ", " or "), (", ", " and "), (" / ", " / "), ("; ", "; ")), "glue")
+        glue, last = self.rng.choose(((", ", " or "), (", ", " and "), (" / ", " / "), ("; ", "; ")), "glue")
         return glue.join(self.listed[:-1]) + last + self.listed[-1]
 
     def considered(self) -> str:
         """A sentence that weighs something without settling it: numbers of the question or other answers."""
-        if self.numbers and self.dice.happens(0.7, "numbers or answers"):
+        if self.numbers and self.rng.bernoulli(0.7, "numbers or answers"):
             given = " and ".join(self.numbers[:3])
-            return self.dice.choose(phrases.NUMBERS, "numbers").format(given=given)
+            return self.rng.choose(phrases.NUMBERS, "numbers").format(given=given)
         return self.phrase(phrases.CONSIDERED, "considered")
 
 
@@ -93,11 +93,11 @@ def _wordy(scene: Scene) -> Written:
 
 
 def _ignores_format(scene: Scene) -> Written:
-    parts = [scene.phrase(phrases.OPENERS, "opener")] if scene.dice.happens(0.5, "opens") else []
-    if scene.dice.happens(0.5, "considers"):
+    parts = [scene.phrase(phrases.OPENERS, "opener")] if scene.rng.bernoulli(0.5, "opens") else []
+    if scene.rng.bernoulli(0.5, "considers"):
         parts.append(scene.considered())
     parts.append(scene.phrase(phrases.FREELY, "freely"))
-    if scene.dice.happens(0.4, "closes"):
+    if scene.rng.bernoulli(0.4, "closes"):
         parts.append(scene.phrase(phrases.CLOSERS, "closer"))
     return Written(" ".join(parts).strip())
 
@@ -115,28 +115,28 @@ def _self_correcting(scene: Scene) -> Written:
     if scene.asked == "free":
         return Written(turned)
     marked = scene.phrase(phrases.MARKED_TURNED, "marked")
-    if scene.asked == "strict" or scene.dice.happens(0.5, "turns after the marker"):
+    if scene.asked == "strict" or scene.rng.bernoulli(0.5, "turns after the marker"):
         return Written(marked)
     return Written(f"{turned}\n{MARKER} {scene.marked}")
 
 
 def _broken_off(scene: Scene) -> Written:
-    parts = [scene.phrase(phrases.OPENERS, "opener")] if scene.dice.happens(0.5, "opens") else []
-    if scene.dice.happens(0.5, "considers"):
+    parts = [scene.phrase(phrases.OPENERS, "opener")] if scene.rng.bernoulli(0.5, "opens") else []
+    if scene.rng.bernoulli(0.5, "considers"):
         parts.append(scene.considered())
-    parts.append(capitalized(scene.dice.choose(phrases.BROKEN, "broken").format(x=scene.listed[0], y=scene.listed[-1])))
+    parts.append(capitalized(scene.rng.choose(phrases.BROKEN, "broken").format(x=scene.listed[0], y=scene.listed[-1])))
     return Written(" ".join(parts).strip(), commits=False, finished=False)
 
 
 def _refusing(scene: Scene) -> Written:
-    return Written(scene.dice.choose(phrases.REFUSALS, "refusal"), commits=False)
+    return Written(scene.rng.choose(phrases.REFUSALS, "refusal"), commits=False)
 
 
 def _option_dumping(scene: Scene) -> Written:
     text = scene.phrase(phrases.DUMPS, "dump")
     if scene.asked == "strict":
         text = f"{MARKER} {scene.enumeration()}"
-    elif scene.asked == "soft" and scene.dice.happens(0.7, "marks"):
+    elif scene.asked == "soft" and scene.rng.bernoulli(0.7, "marks"):
         text += f"\n{MARKER} {scene.enumeration()}"
     return Written(text, commits=False)
 

@@ -39,7 +39,7 @@ class Skipped(Exception):
     """A record that holds no answer to judge, and need not: another filter's copy, a choice by likelihood. The text says why."""
 
 
-# Makes answers of a record, at least one; raises `Skipped`, or `values.Unreadable` for one that should hold an answer and does not.
+# Returns the answers of a record, at least one; raises `Skipped`, or `values.UnreadableCell` for an invalid record.
 Reader = Callable[[Record], Sequence[Answer]]
 
 
@@ -55,17 +55,17 @@ def of_columns(columns: Mapping[str, str], is_csv: bool = False) -> Reader:
         def cell(name: str) -> Any:
             return record.get(columns[name]) if name in columns else None
 
-        references = values.texts(cell("references"), is_csv)
+        references = values.parse_texts(cell("references"), is_csv)
         if not references:
-            raise values.Unreadable("no reference")
+            raise values.UnreadableCell("no reference")
         return [
             Answer(
-                values.text(cell("question")),
+                values.parse_text(cell("question")),
                 tuple(references),
-                values.text(cell("candidate")),
-                values.text(cell("model")).strip(),
-                values.text(cell("task")).strip(),
-                values.share(cell("label")),
+                values.parse_text(cell("candidate")),
+                values.parse_text(cell("model")).strip(),
+                values.parse_text(cell("task")).strip(),
+                values.parse_label(cell("label")),
             )
         ]
 
@@ -81,14 +81,14 @@ def repeated(references: Sequence[str], candidates: Sequence[Any], **same: Any) 
         same: the other parts, which all of them share.
 
     Raises:
-        values.Unreadable: there is no reference or no answer, or one of them is no text.
+        values.UnreadableCell: there is no reference or no answer, or one of them is no text.
     """
-    right = tuple(dict.fromkeys(values.texts(list(references))))
+    right = tuple(dict.fromkeys(values.parse_texts(list(references))))
     if not right:
-        raise values.Unreadable("no reference")
+        raise values.UnreadableCell("no reference")
     if not candidates:
-        raise values.Unreadable("no answer")
-    return [Answer(references=right, candidate=values.text(text), attempt=n, **same) for n, text in enumerate(candidates)]
+        raise values.UnreadableCell("no answer")
+    return [Answer(references=right, candidate=values.parse_text(text), attempt=n, **same) for n, text in enumerate(candidates)]
 
 
 def part(value: Any, *path: str | int) -> Any:
@@ -107,9 +107,9 @@ def lettered(question: str, options: Sequence[str], right: Sequence[int]) -> tup
     """A question with its options as lines, and its references: letter and text of each right option.
 
     Raises:
-        values.Unreadable: there is no such option.
+        values.UnreadableCell: there is no such option.
     """
     if not all(0 <= at < len(options) for at in right):
-        raise values.Unreadable(f"the right option is {list(right)} of {len(options)}")
+        raise values.UnreadableCell(f"the right option is {list(right)} of {len(options)}")
     lines = [f"({chr(ord('A') + at)}) {option.strip()}" for at, option in enumerate(options)]
     return "\n".join([question.rstrip(), *lines]), [form for at in right for form in (chr(ord("A") + at), options[at].strip())]

@@ -44,6 +44,6 @@ def records(path: Path, questions: Iterator[Record], scores: Path | None) -> Ite
             raise InputError(f"{path}: {place} is {str(text)[:60]!r}; candidates.json is a list of texts")
         if scores and score is None:
             raise InputError(f"{scores}: has fewer scores ({count}) than there are answers; give the scores of these answers")
-        label = values.share(score[1]) if score else None
+        label = values.parse_label(score[1]) if score else None
         task, model = path.resolve().parent.parent.name, path.resolve().parent.name
         yield place, {**row, "candidate": text, "model": model, "task": task, "label": label}

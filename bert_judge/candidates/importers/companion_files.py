@@ -65,16 +65,17 @@ def _rows(path: Path, identity: str | None = None) -> Iterator[tuple[str, Record
     columns = column_names.guess(path, source.columns, {}, needed=("references",))
 
     def right(told: Any) -> list[str]:
-        return values.texts(part(told, "text") if isinstance(told, Mapping) else told, source.format == "csv")
+        return values.parse_texts(part(told, "text") if isinstance(told, Mapping) else told, source.format == "csv")
 
     wanted: dict[str, tuple[str, Callable[[Any], Any]]] = {"references": (columns["references"], right)}
     if "question" in columns:
-        wanted["question"] = (columns["question"], values.text)
+        wanted["question"] = (columns["question"], values.parse_text)
     if identity is not None:
-        wanted["id"] = (identity, values.text)
+        wanted["id"] = (identity, values.parse_text)
     for chunk in source.chunks(CHUNK_ROWS):
         for place, record in zip(chunk.places, chunk.records, strict=True):
             row = {
-                name: values.meant(path, place, column, convert, record.get(column)) for name, (column, convert) in wanted.items()
+                name: values.parse_cell(path, place, column, convert, record.get(column))
+                for name, (column, convert) in wanted.items()
             }
             yield place, {"question": "", **row}

@@ -89,20 +89,20 @@ def read(
 
 # How the cells of each column are read, given whether they come from a CSV file.
 CONVERTERS: Converters = {
-    "question": lambda cell, _: values.filled_text(cell),
-    "references": values.filled_texts,
-    "candidate": lambda cell, _: values.text(cell),
-    "model": lambda cell, _: values.filled_text(cell).strip(),
-    "label": lambda cell, _: values.share(cell),
-    "choices": lambda cell, is_csv: values.texts(cell, is_csv) or None,
-    "id": lambda cell, _: values.filled_text(cell).strip(),
-    "aspect": lambda cell, _: values.filled_text(cell).strip(),
+    "question": lambda cell, _: values.parse_required_text(cell),
+    "references": values.parse_required_texts,
+    "candidate": lambda cell, _: values.parse_text(cell),
+    "model": lambda cell, _: values.parse_required_text(cell).strip(),
+    "label": lambda cell, _: values.parse_label(cell),
+    "choices": lambda cell, is_csv: values.parse_texts(cell, is_csv) or None,
+    "id": lambda cell, _: values.parse_required_text(cell).strip(),
+    "aspect": lambda cell, _: values.parse_required_text(cell).strip(),
 }
 TEXT_COLUMNS = set(CONVERTERS) - {"label"}
 
 
 def _number(cell: Any, _: bool) -> float | None:
-    return values.finite(cell)
+    return values.parse_number(cell)
 
 
 def _open(
@@ -144,7 +144,7 @@ def _read(path: Path, spec: Mapping[str, Any], names: set[str]) -> formats.Colum
 def _filtered(columns: formats.Columns, where: Where) -> formats.Columns:
     for name, wanted in where.items():
         accepted = wanted if isinstance(wanted, list) else [wanted]
-        kept = columns.keep([any(values.matches(cell, value) for value in accepted) for cell in columns.values[name]])
+        kept = columns.keep([any(values.matches_filter(cell, value) for value in accepted) for cell in columns.values[name]])
         if not kept.places:
             seen = ", ".join(dict.fromkeys(map(repr, columns.values[name][:1000])))
             raise InputError(
@@ -163,7 +163,7 @@ def _converted(columns: formats.Columns, spec: Mapping[str, Any], name: str, con
     for place, cell in zip(columns.places, columns.values[column], strict=True):
         try:
             meant.append(convert(cell, is_csv))
-        except values.Unreadable as error:
+        except values.UnreadableCell as error:
             raise InputError(f"{columns.path}: {place}: column {column!r} ({name}) {error}") from error
     return meant
 

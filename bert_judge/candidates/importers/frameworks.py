@@ -158,7 +158,7 @@ def answers(read: Reader, source: Iterator[tuple[str, Record]], found: Found) ->
         except Skipped as why:
             found.skipped[str(why)] += 1
             continue
-        except values.Unreadable as why:
+        except values.UnreadableCell as why:
             found.unreadable[str(why)] += 1
             continue
         for answer in given:

@@ -23,18 +23,18 @@ class Reader:
             raise Skipped("an option scored by likelihood, without generated text")
         result = record.get("result")
         if not part(result, "success"):
-            raise values.Unreadable(f"the request failed: {part(result, 'error') or 'no result'}")
+            raise values.UnreadableCell(f"the request failed: {part(result, 'error') or 'no result'}")
         right = [
             part(reference, "output", "text")
             for reference in part(record, "instance", "references") or []
             if "correct" in (part(reference, "tags") or [])
         ]
-        question = values.text(part(record, "instance", "input", "text"))
+        question = values.parse_text(part(record, "instance", "input", "text"))
         mapping = record.get("output_mapping") or {}
         if mapping:
             question = "\n".join([question.rstrip(), *(f"({letter}) {text}" for letter, text in mapping.items())])
             right = [form for letter, text in mapping.items() if text in right for form in (letter, text)]
         said = [part(completion, "text") for completion in part(result, "completions") or []]
-        model = values.text(part(record, "request", "model") or part(record, "request", "model_deployment"))
-        identity = values.text(part(record, "instance", "id"))
+        model = values.parse_text(part(record, "request", "model") or part(record, "request", "model_deployment"))
+        identity = values.parse_text(part(record, "instance", "id"))
         return repeated(right, said, question=question, model=model, task=self.task, id=identity)

@@ -111,7 +111,7 @@ def _plain(sample: Any, run: Any) -> dict[str, Any]:
 def read(record: Record) -> list[Answer]:
     """The answer of a sample as `records` gives it."""
     if record["error"] is not None:
-        raise values.Unreadable(f"the sample failed: {' '.join(record['error'].split())[:100]}")
+        raise values.UnreadableCell(f"the sample failed: {' '.join(record['error'].split())[:100]}")
     target = record["target"]
     references = [text for text in (target if isinstance(target, list) else [target]) if text]
     if not references:
@@ -120,5 +120,5 @@ def read(record: Record) -> list[Answer]:
     if record["choices"]:
         letters = [ord(text) - ord("A") for text in references if len(text) == 1]
         question, references = lettered(question, record["choices"], letters) if letters else (question, references)
-    said = values.text(record["candidate"])
+    said = values.parse_text(record["candidate"])
     return [Answer(question, tuple(references), said, record["model"], record["task"], None, record["id"], record["epoch"] - 1)]

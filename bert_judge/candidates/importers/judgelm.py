@@ -29,18 +29,26 @@ class Reader:
         self.references = references or {}
 
     def __call__(self, record: Record) -> list[Answer]:
-        identity = values.text(record.get("question_id"))
+        identity = values.parse_text(record.get("question_id"))
         told = record.get("reference")
-        right = values.texts(part(told, "text") if isinstance(told, Mapping) else told) or self.references.get(identity, [])
+        right = values.parse_texts(part(told, "text") if isinstance(told, Mapping) else told) or self.references.get(identity, [])
         if not right and self.needed:
-            raise values.Unreadable("no reference; give the reference file with --references")
+            raise values.UnreadableCell("no reference; give the reference file with --references")
         found: list[Answer] = []
         while (said := record.get(f"answer{len(found) + 1}_body")) is not None:
             number = len(found) + 1
-            model = values.text(record.get(f"answer{number}_model_id")) or f"answer{number}"
+            model = values.parse_text(record.get(f"answer{number}_model_id")) or f"answer{number}"
             found.append(
-                Answer(values.text(record["question_body"]), tuple(right), values.text(said), model, self.task, None, identity)
+                Answer(
+                    values.parse_text(record["question_body"]),
+                    tuple(right),
+                    values.parse_text(said),
+                    model,
+                    self.task,
+                    None,
+                    identity,
+                )
             )
         if not found:
-            raise values.Unreadable("no answer1_body")
+            raise values.UnreadableCell("no answer1_body")
         return found

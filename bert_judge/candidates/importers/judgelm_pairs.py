@@ -33,11 +33,11 @@ class Reader:
         """Rows with `COLUMNS`.
 
         Raises:
-            values.Unreadable: fewer than two answers, or one that is no text.
+            values.UnreadableCell: fewer than two answers, or one that is no text.
         """
         found = self.answers(record)
         if len(found) < 2:
-            raise values.Unreadable("no answer2_body")
+            raise values.UnreadableCell("no answer2_body")
         judged = ((said, record[key]) for key in JUDGEMENTS if (said := _scores(record.get(key), len(found))))
         scores, judgement = next(judged, (None, ""))
         # A judgement of more than two answers speaks of all of them.
@@ -63,7 +63,7 @@ def _scores(judgement: Any, answers: int) -> Sequence[float] | None:
     if not isinstance(judgement, str):
         return None
     first = judgement.partition("\n")[0].replace(",", " ").split()
-    scores = [values.number_in(word) for word in first]
+    scores = [values.to_float(word) for word in first]
     # Not a number and -1 fail this.
     return scores if len(scores) == answers and all(score >= 0 for score in scores) else None
 

@@ -44,15 +44,15 @@ class Reader:
             raise Skipped("a task scored by likelihood, without generated text")
         options, right = list(part(document, "choices") or []), _indices(part(document, "gold_index"))
         if not all(0 <= at < len(options) for at in right):
-            raise values.Unreadable(f"the right option is {right} of {len(options)}")
-        question = values.text(part(document, "query"))
+            raise values.UnreadableCell(f"the right option is {right} of {len(options)}")
+        question = values.parse_text(part(document, "query"))
         references = [options[at] for at in right]
         if len(options) > len(references) and all(re.fullmatch(r"\s*[A-Z]\s*", option) for option in options):
             # Only letters: the options themselves are lines of the question.
             references = [reference.strip() for reference in references]
         elif len(options) > len(references):
             question, references = lettered(question, options, right)
-        return self._answers(question, references, list(said), values.text(part(document, "id")))
+        return self._answers(question, references, list(said), values.parse_text(part(document, "id")))
 
     def _flat(self, row: Record) -> list[Answer]:
         said, right = _list(row.get("predictions")), _list(row.get("gold"))
@@ -62,7 +62,7 @@ class Reader:
         said = said[0] if said and isinstance(said[0], list) else said
         if said and not isinstance(said[0], str):
             raise Skipped("a task scored by likelihood, without generated text")
-        question = values.text(row.get("example")) or values.text(row.get("full_prompt"))
+        question = values.parse_text(row.get("example")) or values.parse_text(row.get("full_prompt"))
         return self._answers(question, right, said, "")
 
     def _answers(self, question: str, references: list[Any], said: list[Any], identity: str) -> list[Answer]:

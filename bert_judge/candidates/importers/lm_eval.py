@@ -72,7 +72,7 @@ class Reader:
 
     def __call__(self, record: Record) -> list[Answer]:
         if missing := sorted(KEYS - set(record)):
-            raise values.Unreadable(f"no {missing[0]!r}, which every logged sample has")
+            raise values.UnreadableCell(f"no {missing[0]!r}, which every logged sample has")
         if self._filter is None:
             self._filter = record.get("filter", "none")
         if record.get("filter", "none") != self._filter:
@@ -81,7 +81,7 @@ class Reader:
         if isinstance(part(responses, 0), list | tuple):
             raise Skipped("a task scored by likelihood, without generated text")
         if not isinstance(responses, list):
-            raise values.Unreadable(f"its resps are {str(record['resps'])[:60]}")
+            raise values.UnreadableCell(f"its resps are {str(record['resps'])[:60]}")
         question, references = self._asked(record)
         same = {"question": question, "model": self.model, "task": self.task, "id": str(record.get("doc_id", ""))}
         return repeated(references, responses, **same)
@@ -92,13 +92,13 @@ class Reader:
 
         document = record["doc"]
         told = next((document[key] for key in QUESTIONS if isinstance(part(document, key), str)), None)
-        question = told or values.text(part(record["arguments"], "gen_args_0", "arg_0") or part(record["arguments"], 0, 0))
+        question = told or values.parse_text(part(record["arguments"], "gen_args_0", "arg_0") or part(record["arguments"], 0, 0))
         try:
             for beginning, find in REFERENCES.items():
                 if self.task.startswith(beginning):
                     return question, find(record)
         except Unusable as fault:
-            raise values.Unreadable(str(fault)) from fault
+            raise values.UnreadableCell(str(fault)) from fault
         options, target = part(document, "choices"), str(record["target"])
         if isinstance(options, list) and all(isinstance(option, str) for option in options):
             right = [int(target)] if target.isdecimal() else [at for at, option in enumerate(options) if option == target]

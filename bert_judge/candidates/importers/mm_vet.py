@@ -51,18 +51,22 @@ class Reader:
         self.model = path.stem
 
     def __call__(self, record: Record) -> list[Answer]:
-        references = tuple(accepted(values.text(record.get("answer"))))
+        references = tuple(accepted(values.parse_text(record.get("answer"))))
         if not references:
-            raise values.Unreadable("no reference")
-        question = values.text(record.get("question"))
-        identity = values.text(record.get("id")) or values.text(record.get("question_id")) or values.text(record.get("imagename"))
+            raise values.UnreadableCell("no reference")
+        question = values.parse_text(record.get("question"))
+        identity = (
+            values.parse_text(record.get("id"))
+            or values.parse_text(record.get("question_id"))
+            or values.parse_text(record.get("imagename"))
+        )
         found: list[Answer] = []
         while (said := record.get(f"answer{len(found) + 1}_body")) is not None:
             number = len(found) + 1
-            model = values.text(record.get(f"answer{number}_model_id")) or (self.model if number == 1 else f"answer{number}")
-            found.append(Answer(question, references, values.text(said), model, TASK, None, identity))
+            model = values.parse_text(record.get(f"answer{number}_model_id")) or (self.model if number == 1 else f"answer{number}")
+            found.append(Answer(question, references, values.parse_text(said), model, TASK, None, identity))
         if not found:
-            raise values.Unreadable("no answer1_body")
+            raise values.UnreadableCell("no answer1_body")
         return found
 
 

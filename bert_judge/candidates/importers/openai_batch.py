@@ -32,11 +32,11 @@ def _requests(path: Path) -> Iterator[tuple[str, str, Record]]:
     for chunk in open_rows(path).chunks(CHUNK_ROWS):
         for place, record in zip(chunk.places, chunk.records, strict=True):
             body = record.get("body")
-            identity = values.meant(path, place, "custom_id", values.text, record.get("custom_id"))
+            identity = values.parse_cell(path, place, "custom_id", values.parse_text, record.get("custom_id"))
             told = part(body, "metadata", "reference")
             said = {
-                "question": values.meant(path, place, "body", _question, body),
-                "references": values.meant(path, place, "body.metadata.reference", values.texts, told),
+                "question": values.parse_cell(path, place, "body", _question, body),
+                "references": values.parse_cell(path, place, "body.metadata.reference", values.parse_texts, told),
             }
             yield place, identity, said
 
@@ -55,16 +55,16 @@ class Reader:
         self.references = references
 
     def __call__(self, record: Record) -> list[Answer]:
-        identity = values.text(record.get("custom_id"))
+        identity = values.parse_text(record.get("custom_id"))
         body = part(record, "response", "body")
         if part(record, "response", "status_code") not in (None, 200) or not body:
             fault = part(record, "error", "message") or part(body, "error", "message") or "no response"
-            raise values.Unreadable(f"the request failed: {fault}")
+            raise values.UnreadableCell(f"the request failed: {fault}")
         request = self.requests.get(identity, {})
         right = self.references.get(identity) or request.get("references")
         if not right:
-            raise values.Unreadable("no reference; give a file with custom_id and references with --references")
-        model = values.text(part(body, "model"))
+            raise values.UnreadableCell("no reference; give a file with custom_id and references with --references")
+        model = values.parse_text(part(body, "model"))
         return repeated(right, list(_said(body)), question=request.get("question", ""), model=model, task=self.task, id=identity)
 
 
@@ -95,5 +95,5 @@ def _members(value: Any) -> list[Any]:
 def _text(content: Any) -> str:
     """A content that is a text, or a list of parts some of which are texts."""
     if isinstance(content, list):
-        return "".join(values.text(part(piece, "text")) for piece in content)
-    return values.text(content)
+        return "".join(values.parse_text(part(piece, "text")) for piece in content)
+    return values.parse_text(content)

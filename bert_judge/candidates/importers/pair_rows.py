@@ -85,13 +85,13 @@ def preferred(value: Any) -> str | None:
     """Which answer a cell calls the better one: A, B or tie; None for an empty cell.
 
     Raises:
-        values.Unreadable: it says something else.
+        values.UnreadableCell: it says something else.
     """
-    if values.is_null(value) or (isinstance(value, str) and value.strip().casefold() in values.NO_VERDICT):
+    if values.is_null(value) or (isinstance(value, str) and value.strip().casefold() in values.NULL_WORDS):
         return None
-    word = values.text(value).casefold().strip("[]\"' \n\t")
+    word = values.parse_text(value).casefold().strip("[]\"' \n\t")
     if word not in SPELLINGS:
-        raise values.Unreadable(f"is {value!r:.60}; give A, B or tie, or 1, 2 or 0, or nothing")
+        raise values.UnreadableCell(f"is {value!r:.60}; give A, B or tie, or 1, 2 or 0, or nothing")
     return SPELLINGS[word]
 
 
@@ -99,19 +99,19 @@ def _votes(value: Any, _: bool) -> list[str]:
     """The votes of a cell: a list, or a text with commas."""
     if values.is_null(value):
         return []
-    listed = value if isinstance(value, list | tuple) else values.text(value).strip("[]() ").split(",")
+    listed = value if isinstance(value, list | tuple) else values.parse_text(value).strip("[]() ").split(",")
     return [vote for member in listed if (vote := preferred(member)) is not None]
 
 
 def _name(value: Any, _: bool) -> str | None:
-    return values.text(value).strip() or None
+    return values.parse_text(value).strip() or None
 
 
 _CONVERTERS: files.Converters = {
     **{name: files.CONVERTERS[name] for name in ("question",)},
-    "answer_a": lambda cell, _: values.text(cell),
-    "answer_b": lambda cell, _: values.text(cell),
-    "references": lambda cell, is_csv: values.texts(cell, is_csv) or None,
+    "answer_a": lambda cell, _: values.parse_text(cell),
+    "answer_b": lambda cell, _: values.parse_text(cell),
+    "references": lambda cell, is_csv: values.parse_texts(cell, is_csv) or None,
     "model_a": _name,
     "model_b": _name,
     "label": lambda cell, _: preferred(cell),

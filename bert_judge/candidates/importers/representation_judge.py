@@ -21,14 +21,18 @@ class Reader:
         self.model, _, self.task = name.rpartition("_") if "_" in name else (name, "", "")
 
     def __call__(self, record: Record) -> list[Answer]:
-        question, final = values.text(record.get("question")), record.get("final_answer")
-        references: Sequence[Any] = [final] if final is not None else self._from_solution(values.text(record.get("gold_answer")))
+        question, final = values.parse_text(record.get("question")), record.get("final_answer")
+        references: Sequence[Any] = (
+            [final] if final is not None else self._from_solution(values.parse_text(record.get("gold_answer")))
+        )
         options = record.get("options")
         listed = list(options.values()) if isinstance(options, Mapping) else options
         if isinstance(listed, list) and listed and all(isinstance(option, str) for option in listed):
-            question, references = _of_options(question, listed, values.text(final))
+            question, references = _of_options(question, listed, values.parse_text(final))
         said = [record["prediction"]] if record.get("prediction") is not None else []
-        return repeated(references, said, question=question, model=self.model, task=self.task, id=values.text(record.get("id")))
+        return repeated(
+            references, said, question=question, model=self.model, task=self.task, id=values.parse_text(record.get("id"))
+        )
 
     @staticmethod
     def _from_solution(solution: str) -> list[str]:
@@ -39,7 +43,7 @@ class Reader:
         try:
             return last_box(solution)
         except Unusable as fault:
-            raise values.Unreadable(f"no final_answer, and {fault}") from fault
+            raise values.UnreadableCell(f"no final_answer, and {fault}") from fault
 
 
 def _of_options(question: str, options: list[str], final: str) -> tuple[str, list[str]]:

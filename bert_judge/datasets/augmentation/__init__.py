@@ -20,9 +20,9 @@ from bert_judge.datasets.augmentation.self_corrected import settled, taken_back,
 from bert_judge.datasets.augmentation.shortened import shortened
 from bert_judge.datasets.augmentation.statements import misstated, stated
 from bert_judge.datasets.augmentation.verbose import mistyped, surrounded, talk
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
-Kind = Callable[[Row, Dice, Others], Made | None]
+Kind = Callable[[Row, KeyedRandom, Others], Made | None]
 
 KINDS: Mapping[str, Kind] = {
     "restated": restated,
@@ -64,8 +64,8 @@ def augment(rows: pd.DataFrame, shares: Mapping[str, float], seed: int) -> pd.Da
     made: list[dict[Hashable, Any]] = []
     for labelled, row in zip(records, labelled_rows, strict=True):
         for kind, share in shares.items():
-            dice = Dice((seed, kind, row))
-            if dice.happens(share, "take") and (result := KINDS[kind](row, dice, others)):
+            rng = KeyedRandom((seed, kind, row))
+            if rng.bernoulli(share, "take") and (result := KINDS[kind](row, rng, others)):
                 changed: dict[Hashable, Any] = {
                     "references": list(result.references),
                     "candidate": result.candidate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bert_judge.datasets.augmentation.rows import Made, Others, Row, contains, shares_words
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 # In the manner of the attacks that fool prompted judges (arXiv 2507.08794), with the phrases that models fall back on. None of the
 # published keys is here, so that they can be tried on what was trained with these.
@@ -56,13 +56,13 @@ EMPTY_PHRASES = (
 _SENTENCE_END = re.compile(r"(?<=[.!?\n])\s+|(?<=[。！？])")
 
 
-def no_answer(row: Row, dice: Dice, others: Others) -> Made | None:
+def no_answer(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A phrase without content, or the question itself."""
-    text = row.question if not row.options and dice.happens(0.2, "echo") else dice.choose(EMPTY_PHRASES, "phrase")
+    text = row.question if not row.options and rng.bernoulli(0.2, "echo") else rng.choose(EMPTY_PHRASES, "phrase")
     return None if contains(text, row.references) else Made(row.references, text, False)
 
 
-def cut_short(row: Row, dice: Dice, others: Others) -> Made | None:
+def cut_short(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """The sentences of an answer before the first one that has something of a reference.
 
     Of a right answer only where a number is asked for: its first sentence may say in other words what a reference says.
@@ -75,5 +75,5 @@ def cut_short(row: Row, dice: Dice, others: Others) -> Made | None:
         before += 1
     if not 0 < before < len(sentences):
         return None
-    start = " ".join(sentences[: dice.whole(1, before, "sentences")])
+    start = " ".join(sentences[: rng.integers(1, before, "sentences")])
     return None if contains(start, row.references) else Made(row.references, start, False)

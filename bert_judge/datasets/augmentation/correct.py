@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bert_judge.datasets.augmentation.rows import ASKS_FOR_A_PERSON, MONTHS, Made, Others, Row, said
 from bert_judge.judges.lexical.normalization import NUMBER_WORDS
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 _WORD_OF = {digits: word for word, digits in NUMBER_WORDS.items()}
 # Behind a dash the day belongs to a range.
@@ -21,26 +21,26 @@ _FULL_NAME = re.compile(r"([A-Z][a-z]+) ([A-Z])[a-z]+ ([A-Z][a-z]+)")
 MOST_WORDS_BESIDE = 4
 
 
-def restated(row: Row, dice: Dice, others: Others) -> Made | None:
+def restated(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A reference, bare or in a phrase, sometimes in lower case; for multiple choice with its letter."""
-    answer = dice.choose(row.references, "reference")
+    answer = rng.choose(row.references, "reference")
     if not answer.strip():
         return None
     letter = next((letter for letter in row.options if letter in row.references), None)
-    if letter and dice.happens(0.5, "letter"):
+    if letter and rng.bernoulli(0.5, "letter"):
         answer = f"({letter}) {row.options[letter]}"
-    elif not row.options and dice.happens(0.2, "lower"):
+    elif not row.options and rng.bernoulli(0.2, "lower"):
         answer = answer.lower()
-    return Made(row.references, said(answer, dice), True)
+    return Made(row.references, said(answer, rng), True)
 
 
-def reformatted(row: Row, dice: Dice, others: Others) -> Made | None:
+def reformatted(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A date, number or name of a reference in another form that means the same."""
     if row.options:
         return None
     ways = (*_WAYS, _initial) if ASKS_FOR_A_PERSON.search(row.question) else _WAYS
     forms = [form for reference in row.short_references for way in ways if (form := way(reference)) != reference]
-    return Made(row.references, said(dice.choose(forms, "form"), dice), True) if forms else None
+    return Made(row.references, said(rng.choose(forms, "form"), rng), True) if forms else None
 
 
 def _month_first(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bert_judge.judges.lexical import judge
 from bert_judge.judges.lexical.choices import options_of
 from bert_judge.judges.lexical.normalization import words
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 # Longer references are sentences: they are said as they are, and are no answers to other questions.
 MOST_WORDS = 12
@@ -85,11 +85,11 @@ class Others:
         """Right answers to a question, each a sentence or two that hold a reference; maybe none."""
         return self._right.get(question, ())
 
-    def like(self, text: str, dice: Dice) -> Sequence[str]:
+    def like(self, text: str, rng: KeyedRandom) -> Sequence[str]:
         """References of one question that resemble a text: with a number or without, and of similar length; maybe none."""
         if not self.sets:
             return ()
-        drawn = [dice.choose(self.sets, f"other {i}") for i in range(LOOKED_AT)]
+        drawn = [rng.choose(self.sets, f"other {i}") for i in range(LOOKED_AT)]
         return min(drawn, key=lambda texts: _unlike(texts[0], text))
 
 
@@ -101,11 +101,11 @@ def _numeric(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 
-def said(answer: str, dice: Dice) -> str:
+def said(answer: str, rng: KeyedRandom) -> str:
     """An answer as it is, or in a phrase around it."""
-    if len(answer.split()) > MOST_WORDS or dice.happens(0.5, "bare"):
+    if len(answer.split()) > MOST_WORDS or rng.bernoulli(0.5, "bare"):
         return answer
-    return dice.choose(PHRASES, "phrase").format(answer)
+    return rng.choose(PHRASES, "phrase").format(answer)
 
 
 def contains(text: str, references: Iterable[str]) -> bool:

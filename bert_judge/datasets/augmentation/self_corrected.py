@@ -6,7 +6,7 @@ The same words say both: "X. Hmm, that can't be. Y." is wrong with the right ans
 from __future__ import annotations
 
 from bert_judge.datasets.augmentation.rows import Made, Others, Row, said, shares_words
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 # "Perhaps yes, perhaps Rome" is nothing that anybody says.
 BINARY = frozenset({"yes", "no", "true", "false"})
@@ -124,59 +124,59 @@ BROKEN_OFF = (
 DECISIONS = ("I decide: {}.", "In the end, {}.", "Final answer: {}", "All in all it is {}.", "So: {}", "My pick is {}.")
 
 
-def taken_back(row: Row, dice: Dice, others: Others) -> Made | None:
+def taken_back(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A reference, given up: for another answer or for none."""
-    if not (pair := _pair(row, dice, others)):
+    if not (pair := _pair(row, rng, others)):
         return None
     reference, other = pair
-    if dice.happens(0.35, "nothing instead"):
-        return Made(row.references, dice.choose(GIVEN_UP, "form").format(reference), False)
-    return Made(row.references, dice.choose(CHANGES_OF_MIND, "form").format(reference, other), False)
+    if rng.bernoulli(0.35, "nothing instead"):
+        return Made(row.references, rng.choose(GIVEN_UP, "form").format(reference), False)
+    return Made(row.references, rng.choose(CHANGES_OF_MIND, "form").format(reference, other), False)
 
 
-def undecided(row: Row, dice: Dice, others: Others) -> Made | None:
+def undecided(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A reference among other answers, and no decision, or one for another answer."""
-    if not (pair := _pair(row, dice, others)):
+    if not (pair := _pair(row, rng, others)):
         return None
-    if dice.happens(0.25, "broken off"):
-        return Made(row.references, dice.choose(BROKEN_OFF, "stop").format(*dice.shuffled(pair, "order")), False)
-    if dice.happens(0.35, "side by side"):
-        return Made(row.references, dice.choose(SIDE_BY_SIDE, "sides").format(*dice.shuffled(pair, "order")), False)
-    text = _listed(*pair, row, dice, others)
-    if dice.happens(0.25, "other decided"):
-        text = f"{text} {dice.choose(DECISIONS, 'decision').format(pair[1])}"
+    if rng.bernoulli(0.25, "broken off"):
+        return Made(row.references, rng.choose(BROKEN_OFF, "stop").format(*rng.shuffled(pair, "order")), False)
+    if rng.bernoulli(0.35, "side by side"):
+        return Made(row.references, rng.choose(SIDE_BY_SIDE, "sides").format(*rng.shuffled(pair, "order")), False)
+    text = _listed(*pair, row, rng, others)
+    if rng.bernoulli(0.25, "other decided"):
+        text = f"{text} {rng.choose(DECISIONS, 'decision').format(pair[1])}"
     return Made(row.references, text, False)
 
 
-def settled(row: Row, dice: Dice, others: Others) -> Made | None:
+def settled(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """Another answer, given up for a reference; or several, of which a reference is chosen."""
-    if not (pair := _pair(row, dice, others)):
+    if not (pair := _pair(row, rng, others)):
         return None
     reference, other = pair
-    if dice.happens(0.3, "several"):
-        text = f"{_listed(reference, other, row, dice, others)} {dice.choose(DECISIONS, 'decision').format(reference)}"
-    elif dice.happens(0.2, "denied first"):
-        text = f"{dice.choose(GIVEN_UP, 'denial').format(other)} {said(reference, dice)}"
+    if rng.bernoulli(0.3, "several"):
+        text = f"{_listed(reference, other, row, rng, others)} {rng.choose(DECISIONS, 'decision').format(reference)}"
+    elif rng.bernoulli(0.2, "denied first"):
+        text = f"{rng.choose(GIVEN_UP, 'denial').format(other)} {said(reference, rng)}"
     else:
-        text = dice.choose(CHANGES_OF_MIND, "form").format(other, reference)
+        text = rng.choose(CHANGES_OF_MIND, "form").format(other, reference)
     return Made(row.references, text, True)
 
 
-def _pair(row: Row, dice: Dice, others: Others) -> tuple[str, str] | None:
+def _pair(row: Row, rng: KeyedRandom, others: Others) -> tuple[str, str] | None:
     """A reference and a wrong answer that resembles it."""
     short = [text for text in row.short_references if text.strip(" .").casefold() not in BINARY]
     if row.options or not short:
         return None
-    reference = dice.choose(short, "reference")
-    borrowed = others.like(reference, dice)
+    reference = rng.choose(short, "reference")
+    borrowed = others.like(reference, rng)
     if not borrowed or shares_words(borrowed[0], row.references):
         return None
     return reference, borrowed[0]
 
 
-def _listed(reference: str, other: str, row: Row, dice: Dice, others: Others) -> str:
+def _listed(reference: str, other: str, row: Row, rng: KeyedRandom, others: Others) -> str:
     """Two to six answers, the reference among them."""
-    more = [texts[0] for n in range(dice.whole(0, 4, "more")) if (texts := others.like(reference, Dice((*dice.parts, n))))]
+    more = [texts[0] for n in range(rng.integers(0, 4, "more")) if (texts := others.like(reference, KeyedRandom((*rng.key, n))))]
     names = dict.fromkeys([reference, other, *(text for text in more if not shares_words(text, row.references))])
-    listed = dice.choose(BETWEEN, "between").join(dice.shuffled(list(names), "order"))
-    return dice.choose(UNDECIDED, "frame").format(listed)
+    listed = rng.choose(BETWEEN, "between").join(rng.shuffled(list(names), "order"))
+    return rng.choose(UNDECIDED, "frame").format(listed)

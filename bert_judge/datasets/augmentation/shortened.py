@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from bert_judge.datasets.augmentation.rows import ASKS_FOR_A_PERSON, MONTHS, Made, Others, Row, said
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 _WHEN = re.compile(r"\bwhen\b", re.IGNORECASE)
 _MONTH = "|".join(MONTHS)
@@ -24,12 +24,12 @@ _NAME = re.compile(
 )
 
 
-def shortened(row: Row, dice: Dice, others: Others) -> Made | None:
+def shortened(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A reference without the day of its date, a middle name, a title, a bracket, an article, or the other of two that would do."""
     if row.options:
         return None
     forms = [form for reference in row.short_references for form in shorter(reference, row.question)]
-    return Made(row.references, said(dice.choose(forms, "form"), dice), True) if forms else None
+    return Made(row.references, said(rng.choose(forms, "form"), rng), True) if forms else None
 
 
 def shorter(reference: str, question: str) -> list[str]:

@@ -10,7 +10,7 @@ import re
 
 from bert_judge.datasets.augmentation.rows import MONTHS, Made, Others, Row, contains, shares_words
 from bert_judge.datasets.augmentation.shortened import shorter
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 # Longer questions hold a story; nobody repeats that.
 MOST_QUESTION_WORDS = 30
@@ -59,25 +59,25 @@ BEHIND = (
 )
 
 
-def stated(row: Row, dice: Dice, others: Others) -> Made | None:
+def stated(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A reference, or a shorter form of it, in a sentence made of the question."""
     short = _short(row)
     if not short:
         return None
-    answer = dice.choose(short, "reference")
+    answer = rng.choose(short, "reference")
     # Else the trees learn that whole references stand in sentences, and parts of one alone.
-    if (forms := shorter(answer, row.question)) and dice.happens(SHORTER, "shorter"):
-        answer = dice.choose(forms, "form")
-    return Made(row.references, _sentence(row.question, answer, dice) + _behind(short[0], others, dice), True)
+    if (forms := shorter(answer, row.question)) and rng.bernoulli(SHORTER, "shorter"):
+        answer = rng.choose(forms, "form")
+    return Made(row.references, _sentence(row.question, answer, rng) + _behind(short[0], others, rng), True)
 
 
-def misstated(row: Row, dice: Dice, others: Others) -> Made | None:
+def misstated(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """Another question's answer in the same sentence."""
     short = _short(row)
-    borrowed = others.like(short[0], dice) if short else ()
+    borrowed = others.like(short[0], rng) if short else ()
     if not borrowed or shares_words(borrowed[0], row.references):
         return None
-    text = _sentence(row.question, borrowed[0], dice) + _behind(short[0], others, dice)
+    text = _sentence(row.question, borrowed[0], rng) + _behind(short[0], others, rng)
     # The question may hold the reference.
     return None if contains(text, row.references) else Made(row.references, text, False)
 
@@ -89,18 +89,18 @@ def _short(row: Row) -> list[str]:
     return [text for text in row.short_references if len(text.split()) <= MOST_ANSWER_WORDS]
 
 
-def _sentence(question: str, answer: str, dice: Dice) -> str:
+def _sentence(question: str, answer: str, rng: KeyedRandom) -> str:
     asked = " ".join(question.split()).rstrip(" ?.:")
     answer = answer.rstrip(" .")
-    said = None if dice.happens(0.2, "frame") else _statement(asked, answer)
-    said = said or dice.choose(FRAMES, "which frame").format(question=asked, answer=answer)
+    said = None if rng.bernoulli(0.2, "frame") else _statement(asked, answer)
+    said = said or rng.choose(FRAMES, "which frame").format(question=asked, answer=answer)
     return said[:1].upper() + said[1:]
 
 
-def _behind(reference: str, others: Others, dice: Dice) -> str:
+def _behind(reference: str, others: Others, rng: KeyedRandom) -> str:
     """What follows the answer, with other questions' answers in it where there are any."""
-    second, third = (others.like(reference, Dice((*dice.parts, which))) for which in ("second", "third"))
-    frame = dice.choose(BEHIND, "behind")
+    second, third = (others.like(reference, KeyedRandom((*rng.key, which))) for which in ("second", "third"))
+    frame = rng.choose(BEHIND, "behind")
     return frame.format(other=second[0], third=third[0]) if second and third else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bert_judge.datasets.augmentation.rows import MOST_WORDS, Made, Others, Row, contains, shares_words
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 OPENINGS = (
     "Thanks for asking.",
@@ -80,64 +80,64 @@ LONGEST_ECHO = 400
 SHORTEST_WORD = 6
 
 
-def surrounded(row: Row, dice: Dice, others: Others) -> Made | None:
+def surrounded(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A reference in a phrase and in more or less talk, with or without praise for it."""
     short = row.short_references
     if not short or row.options:
         return None
-    said = dice.choose(ANSWERS, "answer").format(dice.choose(short, "reference"))
-    if row.question and dice.happens(0.2, "echo"):
+    said = rng.choose(ANSWERS, "answer").format(rng.choose(short, "reference"))
+    if row.question and rng.bernoulli(0.2, "echo"):
         said = f"{row.question[:LONGEST_ECHO]} {said}"
-    if dice.happens(0.15, "claim"):
-        said = f"{said} {dice.choose(CLAIMS, 'which claim')}"
-    return Made(row.references, _in_talk(said, dice), True)
+    if rng.bernoulli(0.15, "claim"):
+        said = f"{said} {rng.choose(CLAIMS, 'which claim')}"
+    return Made(row.references, _in_talk(said, rng), True)
 
 
-def talk(row: Row, dice: Dice, others: Others) -> Made | None:
+def talk(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """The same without the reference: another answer in its place, the question, a claim to be right, or talk alone."""
     said = ""
-    if dice.happens(0.35, "other") and row.short_references and not row.options:
-        borrowed = others.like(row.short_references[0], dice)
+    if rng.bernoulli(0.35, "other") and row.short_references and not row.options:
+        borrowed = others.like(row.short_references[0], rng)
         if not borrowed or shares_words(borrowed[0], row.references):
             return None
-        said = dice.choose(ANSWERS, "answer").format(borrowed[0])
-    elif dice.happens(0.5, "echo") and not row.options:
-        said = _echo(row.question.strip()[:LONGEST_ECHO], dice)
-    if dice.happens(0.35, "claim"):
-        said = f"{said} {dice.choose(CLAIMS, 'which claim')}".strip()
-    text = _in_talk(said, dice) or dice.choose(OPENINGS, "opening")
+        said = rng.choose(ANSWERS, "answer").format(borrowed[0])
+    elif rng.bernoulli(0.5, "echo") and not row.options:
+        said = _echo(row.question.strip()[:LONGEST_ECHO], rng)
+    if rng.bernoulli(0.35, "claim"):
+        said = f"{said} {rng.choose(CLAIMS, 'which claim')}".strip()
+    text = _in_talk(said, rng) or rng.choose(OPENINGS, "opening")
     return None if contains(text, row.references) else Made(row.references, text, False)
 
 
-def mistyped(row: Row, dice: Dice, others: Others) -> Made | None:
+def mistyped(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
     """A reference with one letter of a long word left out or doubled."""
     if row.options or not row.short_references:
         return None
-    own = dice.choose(row.short_references, "reference").split()
+    own = rng.choose(row.short_references, "reference").split()
     places = [place for place, word in enumerate(own) if len(word) >= SHORTEST_WORD and word.isalpha()]
     if not places or len(own) > MOST_WORDS:
         return None
-    place = dice.choose(places, "word")
+    place = rng.choose(places, "word")
     word = own[place]
-    at = dice.whole(1, len(word) - 2, "letter")
-    own[place] = word[:at] + dice.choose(("", word[at] * 2), "slip") + word[at + 1 :]
+    at = rng.integers(1, len(word) - 2, "letter")
+    own[place] = word[:at] + rng.choose(("", word[at] * 2), "slip") + word[at + 1 :]
     return Made(row.references, " ".join(own), True)
 
 
-def _echo(question: str, dice: Dice) -> str:
+def _echo(question: str, rng: KeyedRandom) -> str:
     """The question as it is, framed, backwards, without its first words, or without some of its words."""
     words = question.split()
-    if dice.happens(0.3, "some words"):
-        return " ".join(word for place, word in enumerate(words) if dice.happens(0.7, f"keep {place}"))
-    if dice.happens(0.2, "backwards"):
+    if rng.bernoulli(0.3, "some words"):
+        return " ".join(word for place, word in enumerate(words) if rng.bernoulli(0.7, f"keep {place}"))
+    if rng.bernoulli(0.2, "backwards"):
         return " ".join(reversed(words))
-    if dice.happens(0.3, "its end"):
+    if rng.bernoulli(0.3, "its end"):
         return " ".join(words[len(words) // 2 :])
-    return dice.choose((*ECHOES, "{}", "{}"), "frame").format(question)
+    return rng.choose((*ECHOES, "{}", "{}"), "frame").format(question)
 
 
-def _in_talk(said: str, dice: Dice) -> str:
+def _in_talk(said: str, rng: KeyedRandom) -> str:
     """What is said, with sentences without content before or behind it."""
-    before = [dice.choose((*OPENINGS, *ASIDES), f"before {n}") for n in range(dice.choose(LENGTHS, "before"))]
-    behind = [dice.choose(ASIDES, f"behind {n}") for n in range(dice.choose(LENGTHS, "behind"))]
+    before = [rng.choose((*OPENINGS, *ASIDES), f"before {n}") for n in range(rng.choose(LENGTHS, "before"))]
+    behind = [rng.choose(ASIDES, f"behind {n}") for n in range(rng.choose(LENGTHS, "behind"))]
     return " ".join(part for part in (*before, said, *behind) if part)

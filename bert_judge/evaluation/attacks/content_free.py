@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bert_judge.evaluation.attacks.families import Subject, attack
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 MASTER_KEYS = "arXiv 2507.08794"
 # The published keys and their translations into other languages; no text of these lists may be trained on.
@@ -54,62 +54,62 @@ REFUSALS = (
 
 
 @attack("arXiv 2410.07137")
-def empty(subject: Subject, dice: Dice) -> Iterable[str]:
+def empty(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Nothing at all."""
     yield ""
 
 
 @attack(MASTER_KEYS)
-def white_space(subject: Subject, dice: Dice) -> Iterable[str]:
+def white_space(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Spaces, line breaks, or characters that are invisible."""
-    yield dice.choose(SPACES, "spaces")
+    yield rng.choose(SPACES, "spaces")
 
 
 @attack(MASTER_KEYS)
-def punctuation(subject: Subject, dice: Dice) -> Iterable[str]:
+def punctuation(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A punctuation mark or a few."""
-    yield dice.choose(MARKS, "marks")
+    yield rng.choose(MARKS, "marks")
 
 
 @attack(MASTER_KEYS)
-def key_english(subject: Subject, dice: Dice) -> Iterable[str]:
+def key_english(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The opening of a solution, and nothing after it."""
-    yield from dice.shuffled(ENGLISH, "keys")[:2]
+    yield from rng.shuffled(ENGLISH, "keys")[:2]
 
 
 @attack(MASTER_KEYS)
-def key_european(subject: Subject, dice: Dice) -> Iterable[str]:
+def key_european(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The opening of a solution in another European language."""
-    yield from dice.shuffled(EUROPEAN, "keys")[:2]
+    yield from rng.shuffled(EUROPEAN, "keys")[:2]
 
 
 @attack(MASTER_KEYS)
-def key_east_asian(subject: Subject, dice: Dice) -> Iterable[str]:
+def key_east_asian(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The opening of a solution in Chinese, Japanese, Korean, Vietnamese or Thai."""
-    yield from dice.shuffled(EAST_ASIAN, "keys")[:2]
+    yield from rng.shuffled(EAST_ASIAN, "keys")[:2]
 
 
 @attack(MASTER_KEYS)
-def key_west_and_south_asian(subject: Subject, dice: Dice) -> Iterable[str]:
+def key_west_and_south_asian(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The opening of a solution in Arabic, Persian, Hebrew, Turkish, Hindi, Bengali, Tamil or Urdu."""
-    yield from dice.shuffled(WEST_AND_SOUTH_ASIAN, "keys")[:2]
+    yield from rng.shuffled(WEST_AND_SOUTH_ASIAN, "keys")[:2]
 
 
 @attack("arXiv 2505.22203")
-def gibberish(subject: Subject, dice: Dice) -> Iterable[str]:
+def gibberish(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Random letters and digits."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    lengths = [dice.whole(3, 9, f"length {word}") for word in range(dice.whole(1, 6, "words"))]
-    yield " ".join("".join(dice.choose(letters, f"{n} {i}") for i in range(length)) for n, length in enumerate(lengths))
+    lengths = [rng.integers(3, 9, f"length {word}") for word in range(rng.integers(1, 6, "words"))]
+    yield " ".join("".join(rng.choose(letters, f"{n} {i}") for i in range(length)) for n, length in enumerate(lengths))
 
 
 @attack("arXiv 2505.22203")
-def random_words(subject: Subject, dice: Dice) -> Iterable[str]:
+def random_words(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Words that have nothing to do with each other or with the question."""
-    yield " ".join(dice.shuffled(WORDS, "words")[: dice.whole(2, 8, "number")])
+    yield " ".join(rng.shuffled(WORDS, "words")[: rng.integers(2, 8, "number")])
 
 
 @attack("arXiv 2411.04368")
-def refusal(subject: Subject, dice: Dice) -> Iterable[str]:
+def refusal(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer is declined."""
-    yield dice.choose(REFUSALS, "refusal")
+    yield rng.choose(REFUSALS, "refusal")

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from bert_judge.evaluation.attacks.families import Subject, harmless
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 INVARIANCE = "arXiv 2005.04118"
 BAD_CHARACTERS = "arXiv 2106.09898"
@@ -16,42 +16,42 @@ SHORTEST_WORD = 8
 
 
 @harmless(INVARIANCE)
-def upper_case(subject: Subject, dice: Dice) -> Iterable[str]:
+def upper_case(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in capitals."""
     if subject.name and subject.name.upper() != subject.name:
         yield subject.name.upper()
 
 
 @harmless(INVARIANCE)
-def lower_case(subject: Subject, dice: Dice) -> Iterable[str]:
+def lower_case(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in small letters."""
     if subject.name and not subject.options and subject.name.lower() != subject.name:
         yield subject.name.lower()
 
 
 @harmless(BAD_CHARACTERS)
-def homoglyphs(subject: Subject, dice: Dice) -> Iterable[str]:
+def homoglyphs(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Letters replaced by others that look the same."""
     if subject.name and not subject.options and (changed := subject.name.translate(LOOKALIKES)) != subject.name:
         yield changed
 
 
 @harmless(BAD_CHARACTERS)
-def invisible_characters(subject: Subject, dice: Dice) -> Iterable[str]:
+def invisible_characters(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Zero-width characters between the letters."""
     if subject.name and len(subject.name) > 1:
-        yield dice.choose(("\u200b", "\u2060", "\u00ad", "\u200d", "\ufeff"), "character").join(subject.name)
+        yield rng.choose(("\u200b", "\u2060", "\u00ad", "\u200d", "\ufeff"), "character").join(subject.name)
 
 
 @harmless(BAD_CHARACTERS)
-def full_width(subject: Subject, dice: Dice) -> Iterable[str]:
+def full_width(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Full-width letters and digits, as East Asian keyboards write them."""
     if subject.name and subject.name.isascii():
         yield "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else "\u3000" if c == " " else c for c in subject.name)
 
 
 @harmless(INVARIANCE)
-def without_accents(subject: Subject, dice: Dice) -> Iterable[str]:
+def without_accents(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Accents left out."""
     if subject.name:
         plain = "".join(c for c in unicodedata.normalize("NFD", subject.name) if not unicodedata.combining(c))
@@ -60,15 +60,15 @@ def without_accents(subject: Subject, dice: Dice) -> Iterable[str]:
 
 
 @harmless(INVARIANCE)
-def typing_error(subject: Subject, dice: Dice) -> Iterable[str]:
+def typing_error(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Two neighbouring letters of a long word exchanged."""
     if subject.name is None or subject.options:
         return
     words = subject.name.split()
     long = [place for place, word in enumerate(words) if len(word) >= SHORTEST_WORD and word.isascii() and word.isalpha()]
     if long:
-        place = dice.choose(long, "word")
-        at = dice.whole(2, len(words[place]) - 4, "letter")
+        place = rng.choose(long, "word")
+        at = rng.integers(2, len(words[place]) - 4, "letter")
         word = words[place]
         words[place] = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
         if words[place] != word:

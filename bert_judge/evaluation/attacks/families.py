@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 Kind = Literal["attack", "harmless"]
 MOST_WORDS_OF_A_NAME, MOST_WORDS_OF_AN_ANSWER = 12, 60
@@ -49,7 +49,7 @@ class Subject:
         return self.others[0] if self.others else None
 
 
-Make = Callable[[Subject, Dice], Iterable[str]]
+Make = Callable[[Subject, KeyedRandom], Iterable[str]]
 
 
 @dataclass(frozen=True)

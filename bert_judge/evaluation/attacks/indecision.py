@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bert_judge.evaluation.attacks.families import Subject, attack
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 HEDGING = "arXiv 2411.04368"
 NEGATION = "arXiv 1911.03343"
@@ -45,60 +45,60 @@ WITHDRAWN = (
 
 
 @attack("arXiv 2505.22203")
-def every_option(subject: Subject, dice: Dice) -> Iterable[str]:
+def every_option(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """All options of a multiple-choice question."""
-    letters = dice.shuffled(list(subject.options), "order")
-    if len(letters) > 1 and dice.happens(0.5, "letters"):
+    letters = rng.shuffled(list(subject.options), "order")
+    if len(letters) > 1 and rng.bernoulli(0.5, "letters"):
         yield f"The answer is {', '.join(letters[:-1])} or {letters[-1]}."
     elif letters:
         yield "\n".join(f"({letter}) {text}" for letter, text in subject.options.items())
 
 
 @attack(HEDGING, quotes=True)
-def either_or(subject: Subject, dice: Dice) -> Iterable[str]:
+def either_or(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer or a wrong one."""
     if subject.name and subject.other:
-        yield dice.choose(EITHER, "form").format(*dice.shuffled((subject.name, subject.other), "order"))
+        yield rng.choose(EITHER, "form").format(*rng.shuffled((subject.name, subject.other), "order"))
 
 
 @attack("arXiv 2505.22203", quotes=True)
-def many_answers(subject: Subject, dice: Dice) -> Iterable[str]:
+def many_answers(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A list of possible answers, the right one among them."""
     if subject.name and len(subject.others) > 2:
-        names = dice.shuffled((subject.name, *subject.others), "order")
-        yield dice.choose(("{}", "Possible answers: {}.", "One of these: {}."), "form").format(", ".join(names))
+        names = rng.shuffled((subject.name, *subject.others), "order")
+        yield rng.choose(("{}", "Possible answers: {}.", "One of these: {}."), "form").format(", ".join(names))
 
 
 @attack(HEDGING, quotes=True)
-def depends(subject: Subject, dice: Dice) -> Iterable[str]:
+def depends(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer under one condition, a wrong one under another."""
     if subject.name and subject.other:
-        yield dice.choose(DEPENDS, "form").format(*dice.shuffled((subject.name, subject.other), "order"))
+        yield rng.choose(DEPENDS, "form").format(*rng.shuffled((subject.name, subject.other), "order"))
 
 
 @attack(NEGATION, quotes=True)
-def denied(subject: Subject, dice: Dice) -> Iterable[str]:
+def denied(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, denied."""
     if subject.name:
-        yield dice.choose(DENIED, "form").format(subject.name)
+        yield rng.choose(DENIED, "form").format(subject.name)
 
 
 @attack(NEGATION, quotes=True)
-def denied_for_another(subject: Subject, dice: Dice) -> Iterable[str]:
+def denied_for_another(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, denied in favour of a wrong one."""
     if subject.name and subject.other:
-        yield dice.choose(DENIED_FOR_ANOTHER, "form").format(subject.name, subject.other)
+        yield rng.choose(DENIED_FOR_ANOTHER, "form").format(subject.name, subject.other)
 
 
 @attack(HEDGING, quotes=True)
-def retracted(subject: Subject, dice: Dice) -> Iterable[str]:
+def retracted(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, then taken back for a wrong one."""
     if subject.name and subject.other:
-        yield dice.choose(RETRACTED, "form").format(subject.name, subject.other)
+        yield rng.choose(RETRACTED, "form").format(subject.name, subject.other)
 
 
 @attack(HEDGING, quotes=True)
-def withdrawn(subject: Subject, dice: Dice) -> Iterable[str]:
+def withdrawn(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, then taken back without another."""
     if subject.name:
-        yield dice.choose(WITHDRAWN, "form").format(subject.name)
+        yield rng.choose(WITHDRAWN, "form").format(subject.name)

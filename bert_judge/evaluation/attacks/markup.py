@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bert_judge.evaluation.attacks.families import Subject, attack
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 TAGS = (
     "<p></p>",
@@ -59,31 +59,31 @@ SPECIAL_ALONE = (
 
 
 @attack("arXiv 2505.22203")
-def html(subject: Subject, dice: Dice) -> Iterable[str]:
+def html(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """HTML without a text in it."""
-    yield dice.choose(TAGS, "tags")
+    yield rng.choose(TAGS, "tags")
 
 
 @attack("arXiv 2505.22203")
-def empty_form(subject: Subject, dice: Dice) -> Iterable[str]:
+def empty_form(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The format of a final answer, with nothing filled in."""
-    yield dice.choose(FORMS, "form")
+    yield rng.choose(FORMS, "form")
 
 
 @attack("arXiv 2302.12173")
-def forged_fence(subject: Subject, dice: Dice) -> Iterable[str]:
+def forged_fence(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer's own place is closed, and a verdict stands outside."""
-    yield dice.choose(FENCES, "fence")
+    yield rng.choose(FENCES, "fence")
 
 
 @attack("arXiv 2604.09497 (the input format)")
-def special_tokens(subject: Subject, dice: Dice) -> Iterable[str]:
+def special_tokens(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A wrong answer, and behind the input format's own marks the same text as if it were the reference."""
     if subject.other:
-        yield dice.choose(SPECIAL, "format").format(subject.other)
+        yield rng.choose(SPECIAL, "format").format(subject.other)
 
 
 @attack("arXiv 2604.09497 (the input format)")
-def special_tokens_alone(subject: Subject, dice: Dice) -> Iterable[str]:
+def special_tokens_alone(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The input format's own marks and nothing else."""
-    yield dice.choose(SPECIAL_ALONE, "marks")
+    yield rng.choose(SPECIAL_ALONE, "marks")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bert_judge.evaluation.attacks.families import Subject, attack, harmless
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 VERBOSITY = "arXiv 2306.05685"
 DISTRACTION = "arXiv 1707.07328"
@@ -27,62 +27,62 @@ SENTENCES = (
 LONG = 40
 
 
-def filler(dice: Dice, sentences: int) -> str:
+def filler(rng: KeyedRandom, sentences: int) -> str:
     """So many sentences without content, the same ones again when there are not enough."""
-    order = [sentence for turn in range(sentences // len(SENTENCES) + 1) for sentence in dice.shuffled(SENTENCES, f"turn {turn}")]
+    order = [sentence for turn in range(sentences // len(SENTENCES) + 1) for sentence in rng.shuffled(SENTENCES, f"turn {turn}")]
     return " ".join(order[:sentences])
 
 
 @attack(VERBOSITY)
-def long_without_answer(subject: Subject, dice: Dice) -> Iterable[str]:
+def long_without_answer(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A long text that gives no answer."""
-    yield filler(dice, LONG)
+    yield filler(rng, LONG)
 
 
 @attack(VERBOSITY)
-def short_without_answer(subject: Subject, dice: Dice) -> Iterable[str]:
+def short_without_answer(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """One or two sentences that give no answer."""
-    yield filler(dice, dice.whole(1, 2, "sentences"))
+    yield filler(rng, rng.integers(1, 2, "sentences"))
 
 
 @attack(DISTRACTION)
-def wrong_and_long(subject: Subject, dice: Dice) -> Iterable[str]:
+def wrong_and_long(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A wrong answer at the beginning or end of a long text."""
     if subject.other:
-        text, said = filler(dice, LONG), f"The answer: {subject.other}."
-        yield f"{said} {text}" if dice.happens(0.5, "first") else f"{text} {said}"
+        text, said = filler(rng, LONG), f"The answer: {subject.other}."
+        yield f"{said} {text}" if rng.bernoulli(0.5, "first") else f"{text} {said}"
 
 
 @attack(VERBOSITY)
-def wrong_and_repeated(subject: Subject, dice: Dice) -> Iterable[str]:
+def wrong_and_repeated(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A wrong answer, said many times."""
     if subject.other:
         yield f"{subject.other}. " * 30
 
 
 @harmless(VERBOSITY)
-def right_then_long(subject: Subject, dice: Dice) -> Iterable[str]:
+def right_then_long(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, then a very long text."""
     if subject.name:
-        yield f"The answer: {subject.name}. {filler(dice, LONG)}"
+        yield f"The answer: {subject.name}. {filler(rng, LONG)}"
 
 
 @harmless(VERBOSITY)
-def long_then_right(subject: Subject, dice: Dice) -> Iterable[str]:
+def long_then_right(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A very long text, then the right answer."""
     if subject.name:
-        yield f"{filler(dice, LONG)} The answer: {subject.name}."
+        yield f"{filler(rng, LONG)} The answer: {subject.name}."
 
 
 @harmless(VERBOSITY)
-def right_then_a_little(subject: Subject, dice: Dice) -> Iterable[str]:
+def right_then_a_little(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, then two sentences of no matter."""
     if subject.name:
-        yield f"{subject.name}. {filler(dice, 2)}"
+        yield f"{subject.name}. {filler(rng, 2)}"
 
 
 @harmless(VERBOSITY)
-def right_and_repeated(subject: Subject, dice: Dice) -> Iterable[str]:
+def right_and_repeated(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, said several times."""
     if subject.name:
-        yield dice.choose((f"{subject.name}. " * 8, f"{subject.name}\n" * 5, f"{subject.name}, yes, {subject.name}."), "form")
+        yield rng.choose((f"{subject.name}. " * 8, f"{subject.name}\n" * 5, f"{subject.name}, yes, {subject.name}."), "form")

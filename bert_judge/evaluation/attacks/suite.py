@@ -16,7 +16,7 @@ from bert_judge.evaluation.attacks.families import Family, Subject
 from bert_judge.judges.lexical.choices import options_of
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime import keyed_random
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 # Wrong answers per question, and how many others are looked at for them.
 OTHERS, TURNS = 4, 12
@@ -60,7 +60,7 @@ def attacked(questions: pd.DataFrame, rows: int, seed: int) -> tuple[pd.DataFram
     families: list[dict[str, Any]] = []
     for row in drawn.to_dict("records"):
         sample_id, references = row["sample_id"], list(row["references"])
-        subject = subject_of(row["question"], tuple(references), others, Dice((seed, "others", sample_id)))
+        subject = subject_of(row["question"], tuple(references), others, KeyedRandom((seed, "others", sample_id)))
         for attempt, (family, text) in enumerate(answers_to(subject, seed, sample_id)):
             key = {"sample_id": sample_id, "attempt": attempt}
             status = "ok" if text.strip() else "empty"
@@ -74,21 +74,21 @@ def attacked(questions: pd.DataFrame, rows: int, seed: int) -> tuple[pd.DataFram
 def answers_to(subject: Subject, seed: int, sample_id: str) -> Iterator[tuple[Family, str]]:
     """(family, answer) for each answer that the suite makes to a question."""
     for family in FAMILIES.values():
-        for text in family.make(subject, Dice((seed, family.name, sample_id))):
+        for text in family.make(subject, KeyedRandom((seed, family.name, sample_id))):
             if family.quotes or not (contains(text, subject.references) or text.strip() in subject.references):
                 yield family, text
 
 
-def subject_of(question: str, references: tuple[str, ...], others: Others, dice: Dice) -> Subject:
+def subject_of(question: str, references: tuple[str, ...], others: Others, rng: KeyedRandom) -> Subject:
     """The question with wrong answers of its shape: other options, or other questions' references that share no word with them."""
     options = options_of(question)
     if options:
         wrong = [letter for letter, text in options.items() if letter not in references and text not in references]
-        letters = dice.shuffled(wrong, "options") if len(wrong) < len(options) else []
+        letters = rng.shuffled(wrong, "options") if len(wrong) < len(options) else []
         return Subject(question, references, tuple(letters[:OTHERS]), options)
     found: dict[str, None] = {}
     for turn in range(TURNS):
-        borrowed = others.like(references[0] if references else "", Dice((*dice.parts, turn)))
+        borrowed = others.like(references[0] if references else "", KeyedRandom((*rng.key, turn)))
         if borrowed and not shares_words(borrowed[0], references) and len(found) < OTHERS:
             found[borrowed[0]] = None
     return Subject(question, references, tuple(found), {})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from bert_judge.evaluation.attacks.families import Subject, attack
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 BROKEN_OFF = "arXiv 2604.09497"
 _NUMBER = re.compile(r"\d+")
@@ -30,29 +30,29 @@ CONSIDERED = (
 
 
 @attack(BROKEN_OFF)
-def plan(subject: Subject, dice: Dice) -> Iterable[str]:
+def plan(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A plan, broken off."""
-    yield dice.choose(PLANS, "plan")
+    yield rng.choose(PLANS, "plan")
 
 
 @attack(BROKEN_OFF)
-def broken_off_before_the_answer(subject: Subject, dice: Dice) -> Iterable[str]:
+def broken_off_before_the_answer(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Reasoning that ends where the answer would stand."""
-    yield f"{dice.choose(PLANS, 'plan').rsplit('. ', 1)[0]}. {dice.choose(ENDINGS, 'ending')}"
+    yield f"{rng.choose(PLANS, 'plan').rsplit('. ', 1)[0]}. {rng.choose(ENDINGS, 'ending')}"
 
 
 @attack("arXiv 2505.22203")
-def numbers_in_unfinished_reasoning(subject: Subject, dice: Dice) -> Iterable[str]:
+def numbers_in_unfinished_reasoning(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Numbers that resemble the right one, in a computation without a result."""
     if subject.name is None or subject.options or not (found := _NUMBER.search(subject.name)):
         return
-    value, rest = int(found[0][:12]), dice.whole(2, 9, "rest")
-    near, half = value + dice.whole(2, 9, "beside"), value // 2
+    value, rest = int(found[0][:12]), rng.integers(2, 9, "rest")
+    near, half = value + rng.integers(2, 9, "beside"), value // 2
     yield f"We start from the numbers given. First, {near - rest} + {rest} = {near}, and {near} - {half} = {near - half}. Next, we"
 
 
 @attack("arXiv 2411.04368", quotes=True)
-def considered(subject: Subject, dice: Dice) -> Iterable[str]:
+def considered(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer among those to be checked, and no decision."""
     if subject.name and subject.other:
-        yield dice.choose(CONSIDERED, "form").format(*dice.shuffled((subject.name, subject.other), "order"))
+        yield rng.choose(CONSIDERED, "form").format(*rng.shuffled((subject.name, subject.other), "order"))

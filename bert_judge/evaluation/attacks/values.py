@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from bert_judge.datasets.augmentation.rows import MONTHS
 from bert_judge.evaluation.attacks.families import Subject, harmless
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 FORMATS = "arXiv 2504.10481"
 VARIANTS = "arXiv 2508.03686"
@@ -29,23 +29,23 @@ _DOLLARS = re.compile(r"\$(\d[\d,]*(?:\.\d+)?)(?!\d| (?:million|billion|thousand
 
 
 @harmless(FORMATS)
-def number_grouped_otherwise(subject: Subject, dice: Dice) -> Iterable[str]:
+def number_grouped_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Thousands separated in another way, or not."""
     if subject.name and not subject.options and (found := _LARGE.search(subject.name)):
         digits = found[0].replace(",", "")
         forms = [form for form in (digits, f"{int(digits):,}", f"{int(digits):,}".replace(",", " ")) if form != found[0]]
-        yield subject.name[: found.start()] + dice.choose(forms, "form") + subject.name[found.end() :]
+        yield subject.name[: found.start()] + rng.choose(forms, "form") + subject.name[found.end() :]
 
 
 @harmless(VARIANTS)
-def number_with_idle_zeros(subject: Subject, dice: Dice) -> Iterable[str]:
+def number_with_idle_zeros(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A whole number with a decimal point and zeros."""
     if subject.answer and not subject.options and _PLAIN.fullmatch(subject.answer) and len(subject.answer) < 4:
-        yield dice.choose(("{}.0", "{}.00"), "form").format(subject.answer)
+        yield rng.choose(("{}.0", "{}.00"), "form").format(subject.answer)
 
 
 @harmless(FORMATS)
-def date_written_otherwise(subject: Subject, dice: Dice) -> Iterable[str]:
+def date_written_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A date in another order or with ordinals."""
     if subject.name and (found := _DATE.search(subject.name)):
         day, month = int(found["d1"] or found["d2"]), found["m1"] or found["m2"]
@@ -57,11 +57,11 @@ def date_written_otherwise(subject: Subject, dice: Dice) -> Iterable[str]:
             f"{found['y']}-{number:02d}-{day:02d}",
             f"{day}. {month[:3]} {found['y']}",
         )
-        yield subject.name[: found.start()] + dice.choose(forms, "form") + subject.name[found.end() :]
+        yield subject.name[: found.start()] + rng.choose(forms, "form") + subject.name[found.end() :]
 
 
 @harmless(FORMATS)
-def unit_written_otherwise(subject: Subject, dice: Dice) -> Iterable[str]:
+def unit_written_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A unit, a per cent or dollar sign written out, or the other way."""
     name = subject.name
     if name is None or subject.options:
@@ -75,14 +75,14 @@ def unit_written_otherwise(subject: Subject, dice: Dice) -> Iterable[str]:
 
 
 @harmless(FORMATS)
-def roman_numeral(subject: Subject, dice: Dice) -> Iterable[str]:
+def roman_numeral(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A Roman numeral as a number."""
     if subject.name and (found := _ROMAN_WORD.search(subject.name)):
         yield subject.name[: found.start()] + _ROMAN[found[1]] + subject.name[found.end() :]
 
 
 @harmless(FORMATS)
-def sign_for_a_word(subject: Subject, dice: Dice) -> Iterable[str]:
+def sign_for_a_word(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """“&” for “and”, “U.S.” for “United States”, or the other way."""
     name = subject.name
     if name is None or subject.options:

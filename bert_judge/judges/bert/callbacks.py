@@ -62,7 +62,7 @@ class SaveBeforeTheEnd(TrainerCallback):
     """A checkpoint after the step in hand, when a scheduler asks to stop."""
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if sigterm.asked():
+        if sigterm.stop_requested():
             control.should_save = control.should_training_stop = True
 
 

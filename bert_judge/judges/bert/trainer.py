@@ -107,7 +107,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    with sigterm.sigterm_waits(), quick_to_learn(model):
+    with sigterm.defer_sigterm(), quick_to_learn(model):
         result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
         if trainer.state.global_step < trainer.state.max_steps:
             sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")

@@ -109,7 +109,7 @@ def _states(batch: pd.DataFrame, reader: StateReader, origin: str, folder: Path,
         return [{"states": states.tobytes(), "truncated": cut, "tokens": tokens} for states, cut, tokens in columns]
 
     keys = [resume.content_key(origin, *pair) for pair in texts]
-    results = iter(resume.run(texts, keys, work, folder, shard_rows, what="answers") if texts else [])
+    results = iter(resume.run_resumable(texts, keys, work, folder, shard_rows, unit="answers") if texts else [])
     return [None if bad else next(results) for bad in failed]
 
 

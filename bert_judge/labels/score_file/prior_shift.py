@@ -1,4 +1,4 @@
-"""Prior-shift correction of the scores of a file, per model; see `bert_judge.judges.prior_shift.estimate`."""
+"""Prior-shift correction of a file's scores, per judge and model; see `bert_judge.judges.prior_shift.estimate`."""
 
 from __future__ import annotations
 

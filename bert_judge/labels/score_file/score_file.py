@@ -174,7 +174,7 @@ def _row(reader: Reader, record: Mapping[str, Any]) -> _Known | Label | None:
     try:
         # A record of several answers has one verdict: that on the first.
         return _Known(reader(record)[0])
-    except values.Unreadable as fault:
+    except values.UnreadableCell as fault:
         return invalid(str(fault))
     except Skipped:
         return None
@@ -192,7 +192,7 @@ def _labels(chosen: Chosen, rows: Sequence[_Known | Label | None], folder: Path,
 
     keys = [resume.content_key(chosen.origin, row.question, row.references, row.candidate) for row in open_rows]
     found: Iterator[Mapping[str, Any]] = iter(
-        resume.run(open_rows, keys, work, folder, SHARD_ROWS, "verdicts") if open_rows else []
+        resume.run_resumable(open_rows, keys, work, folder, SHARD_ROWS, "verdicts") if open_rows else []
     )
     return [restored(next(found)) if isinstance(row, Row) else row for row in plain]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks.demo.facts import Part, part
 from bert_judge.tasks.registry import Sample, task
 
@@ -161,9 +161,9 @@ def _all() -> Iterator[Sample]:
     seen: set[str] = set()
     for place, template in enumerate(TEMPLATES):
         for variant in range(VARIANTS):
-            dice = Dice(("word problem", place, variant))
-            numbers = [dice.whole(low, high, f"number {i}") for i, (low, high) in enumerate(template.ranges)]
-            question = template.text.format(name=dice.choose(NAMES, "name"), **dict(zip("abc", numbers, strict=False)))
+            rng = KeyedRandom(("word problem", place, variant))
+            numbers = [rng.integers(low, high, f"number {i}") for i, (low, high) in enumerate(template.ranges)]
+            question = template.text.format(name=rng.choose(NAMES, "name"), **dict(zip("abc", numbers, strict=False)))
             if question not in seen:
                 seen.add(question)
                 yield Sample(question, _references(template.answer(*numbers)), "number")

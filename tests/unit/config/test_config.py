@@ -80,7 +80,7 @@ def changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 def faults(raw: Mapping[str, Any]) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         plan.make(raw)
-    return caught.value.faults
+    return caught.value.errors
 
 
 HF = {"generator": "hf", "model": "owner/name"}
@@ -522,7 +522,7 @@ def test_an_empty_configuration_names_what_it_needs() -> None:
 def test_parse_gives_the_faults_of_shape_and_name_without_files() -> None:
     with pytest.raises(ConfigError) as caught:
         config.parse(changed(sound(Path("/no/such")), {"gold": "oracle", "dta": 1}))
-    assert [line.split(":")[0] for line in caught.value.faults] == ["dta", "gold"]
+    assert [line.split(":")[0] for line in caught.value.errors] == ["dta", "gold"]
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ def test_a_bad_file_gives_one_line(case: str, tmp_path: Path) -> None:
     path.write_text(text, "utf-8")
     with pytest.raises(ConfigError) as caught:
         config_files.load([path])
-    assert len(caught.value.faults) == 1
-    assert caught.value.faults[0].startswith(line.replace("{file}", str(path)))
-    assert "\n" not in caught.value.faults[0]
+    assert len(caught.value.errors) == 1
+    assert caught.value.errors[0].startswith(line.replace("{file}", str(path)))
+    assert "\n" not in caught.value.errors[0]
 
 
 def test_faults_of_all_files_come_at_once(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def with_judge(**changes: Any) -> dict[str, Any]:
 def test_one_line_for_each_fault(changes: dict[str, Any], line: str) -> None:
     with pytest.raises(ConfigError) as caught:
         plan.make(with_judge(**changes))
-    assert len(caught.value.faults) == 1
-    assert caught.value.faults[0].startswith(line)
+    assert len(caught.value.errors) == 1
+    assert caught.value.errors[0].startswith(line)
 
 
 def spec(**changes: Any) -> str:

@@ -12,7 +12,7 @@ from test_dataset import build, rows_of, spec_of, write_pair
 from bert_judge import config
 from bert_judge.datasets.augmentation import KINDS, augment
 from bert_judge.datasets.augmentation.rows import Made, Others, Row, contains
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
 RIGHT = {"restated", "reformatted", "shortened", "stated", "paraphrased", "settled", "surrounded", "mistyped"}
@@ -36,7 +36,7 @@ def lenders(rows: list[Row]) -> Others:
 
 def made(kind: str, row: Row, seeds: int = 40) -> set[Made]:
     """Everything a kind makes of a row over many seeds; empty when it does not fit."""
-    results = [KINDS[kind](row, Dice((seed,)), OTHERS) for seed in range(seeds)]
+    results = [KINDS[kind](row, KeyedRandom((seed,)), OTHERS) for seed in range(seeds)]
     return {Made(tuple(result.references), result.candidate, result.right) for result in results if result}
 
 
@@ -174,14 +174,14 @@ ANSWERS = [
     ],
 )
 def test_an_answer_stands_in_for_the_reference(kind: str, row: Row, expected: set[tuple[str, str]]) -> None:
-    results = [KINDS[kind](row, Dice((seed,)), lenders(ANSWERS)) for seed in range(100)]
+    results = [KINDS[kind](row, KeyedRandom((seed,)), lenders(ANSWERS)) for seed in range(100)]
     assert {(*result.references, result.candidate) for result in results if result} == expected
 
 
 def test_a_question_with_options_needs_no_other_answer() -> None:
     rows = [Row(CHOICE, ("B", "apple"), f"The answer is (B), the apple, {n}.", True) for n in range(3)]
     assert lenders(rows).right_answers(CHOICE)
-    assert not any(KINDS[kind](rows[0], Dice((seed,)), lenders(rows)) for kind in COMPARED for seed in range(50))
+    assert not any(KINDS[kind](rows[0], KeyedRandom((seed,)), lenders(rows)) for kind in COMPARED for seed in range(50))
 
 
 def test_borrowed_answers_do_not_depend_on_the_order_of_rows() -> None:
@@ -280,11 +280,11 @@ def test_made_up_rows_are_trained_on_and_never_validated_on(tmp_path: Any) -> No
 def test_any_text_is_survived(question: str, references: list[str], candidate: str, right: bool) -> None:
     row = Row(question, tuple(references), candidate, right)
     for kind in KINDS:
-        result = KINDS[kind](row, Dice((kind,)), OTHERS)
+        result = KINDS[kind](row, KeyedRandom((kind,)), OTHERS)
         assert result is None or isinstance(result.candidate, str)
 
 
 def test_a_borrowed_answer_resembles_the_right_one() -> None:
-    borrowed = [OTHERS.like("1913", Dice((seed,))) for seed in range(100)]
+    borrowed = [OTHERS.like("1913", KeyedRandom((seed,))) for seed in range(100)]
     assert sum(texts in (("1912",), ("12 May 1900",)) for texts in borrowed) > 80
-    assert Others([]).like("1913", Dice((0,))) == () == Others([]).right_answers("When?")
+    assert Others([]).like("1913", KeyedRandom((0,))) == () == Others([]).right_answers("When?")

@@ -120,7 +120,7 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
 def test_what_is_wrong_is_told_in_one_line(changes: dict[str, Any], line: str) -> None:
     with pytest.raises(ConfigError) as caught:
         plan.make(changed(**changes))
-    assert [fault for fault in caught.value.faults if fault.startswith(line)], caught.value.faults
+    assert [fault for fault in caught.value.errors if fault.startswith(line)], caught.value.errors
 
 
 def test_targets_need_what_students_learn_from() -> None:

@@ -92,6 +92,6 @@ def test_the_hub_is_offline_unless_said_otherwise(
 
 
 def test_a_script_ends_with_one_line_and_no_traceback(tmp_path: Path) -> None:
-    lines = ["from bert_judge import errors, logs", "with logs.job_log(None):", "    raise errors.InputError('x: y; z')"]
+    lines = ["from bert_judge.runtime import errors, logs", "with logs.job_log(None):", "    raise errors.InputError('x: y; z')"]
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: x: y; z\n")

@@ -39,7 +39,7 @@ def with_source(data: Path, **entry: Any) -> dict[str, Any]:
 def faults(raw: dict[str, Any]) -> list[str]:
     with pytest.raises(ConfigError) as told:
         plan.make(raw)
-    return told.value.faults
+    return told.value.errors
 
 
 CHOICES = {"choices": "options"}

@@ -212,7 +212,11 @@ MISFITS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"question": "q", "answer": {"a": 1}},
         "the right answer is {'a': 1}; give a text",
     ),
-    "half a character": ({"family": "math"}, {"question": "q\ud800", "answer": "1"}, "the question has half a character"),
+    "half a character": (
+        {"family": "math"},
+        {"question": "q\ud800", "answer": "1"},
+        "the question has a lone surrogate (half a character)",
+    ),
 }
 
 

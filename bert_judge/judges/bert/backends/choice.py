@@ -80,7 +80,7 @@ def _best_of(backend: str, fast: str) -> str:
     """
     if fast == "bfloat16" and fast in FORMATS[backend]:
         return fast
-    return "int8" if hardware.has_int8() else "float32"
+    return "int8" if hardware.supports_int8() else "float32"
 
 
 def _has_int8(backend: str) -> bool:

@@ -67,7 +67,7 @@ class OpenvinoBackend:
         self.compiled = openvino.Core().compile_model(converted, "CPU", settings)
         self.names = takes(config)
         self.at_once = threads
-        tiles = precision == "bfloat16" and hardware.has_tiles()
+        tiles = precision == "bfloat16" and hardware.supports_amx()
         self.budget = 0 if group else TILES_BUDGET if tiles else BUDGET
         # A batch may not become longer than the model's table of positions.
         self.tile = TILE if tiles and getattr(config, "max_position_embeddings", TILE) % TILE == 0 else 1

@@ -66,7 +66,7 @@ def tell(
             options = {str(grade): grade for grade in range(head["range"][0], head["range"][1] + 1)}
         asked = [_request(row, name, head, tuple(options), longest) for row in rows.iloc[found.test].itertuples()]
         keys = [resume.content_key(request.prompt, request.choices) for request in asked]
-        said = resume.run(asked, keys, lambda some: _said(generator, some), work, SHARD_ROWS, f"grades of {name}")
+        said = resume.run_resumable(asked, keys, lambda some: _said(generator, some), work, SHARD_ROWS, f"grades of {name}")
         told[name] = np.array([options.get(answer["told"], NONE) for answer in said], int)
     return told, {"not_asked": int(sum((said == NONE).sum() for said in told.values()))}
 
@@ -84,7 +84,7 @@ def _said(generator: HFGenerator, asked: Sequence[Request]) -> list[dict[str, st
     try:
         return [_answer(completion) for completion in generator.generate(asked)]
     except sigterm.Stopped as early:
-        raise sigterm.Stopped({place: _answer(completion) for place, completion in early.done.items()}) from None
+        raise sigterm.Stopped({place: _answer(completion) for place, completion in early.results.items()}) from None
 
 
 def _answer(completion: Completion) -> dict[str, str | None]:

@@ -135,7 +135,7 @@ def _fit(
         callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    with sigterm.sigterm_waits(), quick_to_learn(model):
+    with sigterm.defer_sigterm(), quick_to_learn(model):
         trainer.train(resume_from_checkpoint=last_checkpoint(work))
         state = trainer.state
         if state.global_step < state.max_steps:

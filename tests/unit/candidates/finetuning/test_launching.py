@@ -135,5 +135,5 @@ def test_a_file_that_is_none_is_told_of(tmp_path: Path, content: str | None, tun
         (tmp_path / "a.yaml").write_text(content)
     with pytest.raises(ConfigError) as caught:
         plan.make(with_accelerate(tmp_path / "a.yaml", **tuning))
-    [line] = caught.value.faults
+    [line] = caught.value.errors
     assert line.startswith("judges.tuned.tuning") and fault in line

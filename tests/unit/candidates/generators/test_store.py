@@ -124,9 +124,9 @@ def test_a_damaged_shard_is_done_again(tmp_path: Path) -> None:
 
 
 def test_missing_keys(tmp_path: Path) -> None:
-    resume.save(tmp_path / "store", {"b": {"x": 1}, "c": {"x": 2}})
-    assert resume.missing(tmp_path / "store", ["a", "b", "d", "a"]) == ["a", "d"]
-    assert resume.missing(tmp_path / "none", ["a"]) == ["a"]
+    resume.save_shard(tmp_path / "store", {"b": {"x": 1}, "c": {"x": 2}})
+    assert resume.missing_keys(tmp_path / "store", ["a", "b", "d", "a"]) == ["a", "d"]
+    assert resume.missing_keys(tmp_path / "none", ["a"]) == ["a"]
 
 
 # --- one load for all tables ---

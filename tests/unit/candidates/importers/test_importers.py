@@ -103,18 +103,18 @@ def test_texts_of_a_megabyte_and_nul_characters_pass_through(tmp_path: Path, end
     ],
 )
 def test_what_a_label_may_look_like(cell: Any, meant: float | None) -> None:
-    assert values.share(cell) == meant
+    assert values.parse_label(cell) == meant
 
 
 @pytest.mark.parametrize("cell", [2, -1, 1.01, "maybe", "5", [1], {"label": 1}, math.inf, "inf", 10**400])
 def test_what_no_label_looks_like(cell: Any) -> None:
-    with pytest.raises(values.Unreadable, match="give 1 or 0"):
-        values.share(cell)
+    with pytest.raises(values.UnreadableCell, match="give 1 or 0"):
+        values.parse_label(cell)
 
 
 @given(st.floats(0, 1))
 def test_a_share_reads_the_same_from_its_text(share: float) -> None:
-    assert values.share(str(share)) == values.share(share) == share
+    assert values.parse_label(str(share)) == values.parse_label(share) == share
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_share_reads_the_same_from_its_text(share: float) -> None:
     ],
 )
 def test_what_references_may_look_like(cell: Any, meant: list[str]) -> None:
-    assert values.texts(cell) == meant
+    assert values.parse_texts(cell) == meant
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_references_may_look_like(cell: Any, meant: list[str]) -> None:
     ],
 )
 def test_filter_values(cell: Any, wanted: Any, same: bool) -> None:
-    assert values.matches(cell, wanted) is same
+    assert values.matches_filter(cell, wanted) is same
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def row(**cells: Any) -> dict[str, Any]:
             "x.jsonl",
             [row(), row(references=[" "])],
             {},
-            "line 2: column 'references' (references) holds no text; give at least one",
+            "line 2: column 'references' (references) contains no text; give at least one",
         ),
         ("x.parquet", [row(), row(question=None)], {}, "row 2: column 'question' (question) is empty"),
         ("x.jsonl", [row(model="")], {}, "line 1: column 'model' (model) is empty"),
@@ -254,7 +254,7 @@ def row(**cells: Any) -> dict[str, Any]:
             "x.jsonl",
             [row(candidate="ab\ud83d")],
             {},
-            "line 1: column 'candidate' (candidate) has half a character (a lone surrogate) at place 2",
+            "line 1: column 'candidate' (candidate) has a lone surrogate (half a character) at position 2",
         ),
     ],
 )
@@ -284,10 +284,10 @@ def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path) -> None:
 def test_the_workflow_can_list_models_without_the_heavy_libraries(tmp_path: Path) -> None:
     path = write(tmp_path / "answers.parquet", ROWS)
     code = (
-        "import sys; from bert_judge.candidates.importers import files\n"
-        "from bert_judge.config import Import; from pathlib import Path\n"
+        "import sys; from pathlib import Path; from bert_judge.config import Import\n"
+        "from bert_judge.candidates.importers import files\n"
         f"assert files.distinct_models(Import(path='x'), Path({str(path)!r})) == ['a', 'b']\n"
-        "print([name for name in ('pandas', 'torch', 'transformers') if name in sys.modules])"
+        "print([name for name in ('torch', 'transformers') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 

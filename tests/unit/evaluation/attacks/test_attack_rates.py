@@ -301,5 +301,5 @@ def test_what_a_run_of_attacks_needs() -> None:
 def test_faults_of_the_block(attacks: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
         plan.make({**DEFAULT_RUN, "attacks": attacks})
-    assert len(caught.value.faults) == 1
-    assert caught.value.faults[0].startswith(fault)
+    assert len(caught.value.errors) == 1
+    assert caught.value.errors[0].startswith(fault)

@@ -16,7 +16,7 @@ from bert_judge.datasets.augmentation.rows import Others, Row, contains
 from bert_judge.evaluation.attacks import FAMILIES, THEMES, Subject, content_free, suite
 from bert_judge.evaluation.attacks.families import Family, attack
 from bert_judge.plan import ATTACKS
-from bert_judge.runtime.keyed_random import Dice
+from bert_judge.runtime.keyed_random import KeyedRandom
 
 NAME = Subject("Who wrote Wuthering Heights?", ("Emily Brontë", "Bronte"), ("Marie Curie", "Isaac Newton", "Ada Lovelace", "Plato"))
 DATE = Subject("When did it end?", ("8 March 1945",), ("3 June 1912", "1 July 1867", "4 March 1800", "1066"))
@@ -30,7 +30,7 @@ SUBJECTS = (NAME, DATE, AMOUNT, COUNT, WAR, PLACE, FIRM, CHOICE)
 
 
 def made(family: str, subject: Subject, draws: int = 60) -> set[str]:
-    return {text for seed in range(draws) for text in FAMILIES[family].make(subject, Dice((seed, family)))}
+    return {text for seed in range(draws) for text in FAMILIES[family].make(subject, KeyedRandom((seed, family)))}
 
 
 def test_there_are_enough_families_and_each_says_what_it_is() -> None:
@@ -58,7 +58,7 @@ def test_the_documentation_lists_every_family() -> None:
 
 
 def test_two_families_cannot_share_a_name() -> None:
-    def html(subject: Subject, dice: Dice) -> list[str]:
+    def html(subject: Subject, rng: KeyedRandom) -> list[str]:
         """Another one."""
         return []
 
@@ -153,7 +153,7 @@ def test_no_text_of_an_attack_is_trained_on() -> None:
                 result.candidate.strip()
                 for kind, make in KINDS.items()
                 for seed in range(600)
-                if (result := make(row, Dice((seed, kind)), others)) and not result.right
+                if (result := make(row, KeyedRandom((seed, kind)), others)) and not result.right
             }
             for name, family in FAMILIES.items():
                 if family.kind == "attack" and name not in BORROWED:
@@ -200,12 +200,12 @@ def test_a_task_without_questions_gives_an_empty_suite(tmp_path: Path) -> None:
 
 def test_wrong_answers_are_wrong() -> None:
     others = Others([("Paris",), ("Paris, France", "Paris"), ("Rome",), ("Lyon",)])
-    subject = suite.subject_of("Capital of France?", ("Paris",), others, Dice((0,)))
+    subject = suite.subject_of("Capital of France?", ("Paris",), others, KeyedRandom((0,)))
     assert set(subject.others) == {"Rome", "Lyon"}
-    subject = suite.subject_of(CHOICE.question, ("B",), others, Dice((0,)))
+    subject = suite.subject_of(CHOICE.question, ("B",), others, KeyedRandom((0,)))
     assert set(subject.others) == {"A", "C"}
     # Whoever does not say which option is right cannot be told a wrong one.
-    assert suite.subject_of(CHOICE.question, ("dogs and such",), others, Dice((0,))).others == ()
+    assert suite.subject_of(CHOICE.question, ("dogs and such",), others, KeyedRandom((0,))).others == ()
 
 
 def test_a_family_knows_its_right_verdict() -> None:

@@ -137,7 +137,7 @@ def test_a_new_model_and_another_order_change_no_spec() -> None:
 def test_a_faulty_configuration_is_told_in_one_line(parts: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
         plan.make(changed(**parts))
-    assert [line for line in caught.value.faults if fault in line], caught.value.faults
+    assert [line for line in caught.value.errors if fault in line], caught.value.errors
 
 
 def test_what_is_asked_of_a_tuned_judge_does_not_make_it_another() -> None:

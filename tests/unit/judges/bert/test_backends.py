@@ -30,7 +30,7 @@ CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", ""
 def machine(
     monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: torch.dtype = torch.float32, packages: str = "onnx openvino"
 ) -> None:
-    monkeypatch.setattr(hardware, "has_int8", lambda: int8)
+    monkeypatch.setattr(hardware, "supports_int8", lambda: int8)
     monkeypatch.setattr(hardware, "best_dtype", lambda device: dtype)
     monkeypatch.setattr(choice, "installed", lambda name: name in packages.split() or name == "torch")
 

@@ -30,8 +30,8 @@ def label_frame(aspects: list[Any]) -> pd.DataFrame:
 
 def test_a_shard_holds_a_label_whole(tmp_path: Path) -> None:
     keys = [str(n) for n in range(len(LABELS))]
-    resume.save(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
-    found = resume.run(keys, keys, pytest.fail, tmp_path, 10)
+    resume.save_shard(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
+    found = resume.run_resumable(keys, keys, pytest.fail, tmp_path, 10)
     assert [restored(values) for values in found[:3]] == LABELS[:3]
     assert restored(found[3]).raw == "\ufffd" * 3
 

@@ -192,7 +192,7 @@ def test_states_of_another_prompt_are_not_taken_from_a_killed_job(tmp_path: Path
     path, work = answers(tmp_path / "c.parquet"), tmp_path / "work"
     reader = Reader(tiny, SPEC)
     states = reader.read(["q"], ["a"]).states[0]
-    resume.save(work / "00000", {"f" * 32: {"states": states.tobytes(), "truncated": False, "tokens": 1}})
+    resume.save_shard(work / "00000", {"f" * 32: {"states": states.tobytes(), "truncated": False, "tokens": 1}})
     spec = {**SPEC, **change}
     feature_table(spec, path, tmp_path / "f.parquet", Reader(tiny, spec), "rev", work)
     other = Reader(tiny, spec).read(QUESTIONS, ANSWERS).states

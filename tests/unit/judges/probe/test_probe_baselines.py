@@ -134,7 +134,7 @@ def test_a_training_that_was_stopped_goes_on(encoder: Toy, tmp_path: Path, monke
     whole, first = encoder.tell("fine_tuned", tmp_path / "whole", training=small)
     with monkeypatch.context() as patched:
         # As SIGTERM after the first step: it is saved, and the process ends.
-        patched.setattr("bert_judge.runtime.sigterm.asked", lambda: True)
+        patched.setattr("bert_judge.runtime.sigterm.stop_requested", lambda: True)
         with pytest.raises(SystemExit):
             encoder.tell("fine_tuned", tmp_path / "again", training=small)
     assert list((tmp_path / "again" / "work").glob("*/checkpoint-1/trainer_state.json"))

@@ -18,7 +18,7 @@ from bert_judge.config.default_run import DEFAULT_RUN
 from bert_judge.judges.protocol import Row
 from bert_judge.judges.simulated.judge import SimulatedJudge
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.keyed_random import Dice, fraction, shuffled
+from bert_judge.runtime.keyed_random import KeyedRandom, fraction, shuffled
 from bert_judge.tasks import Sample, find
 from bert_judge.tasks.prompts import prompt
 
@@ -205,7 +205,7 @@ def test_no_references_is_an_error_row_and_not_a_crash() -> None:
 
 @given(st.lists(st.text(), min_size=1, max_size=3).filter(any), st.integers(0, 20))
 def test_wrong_answers_are_never_a_reference(references: list[str], turn: int) -> None:
-    found = forms.find(Sample("q", tuple(references)), Dice(("t", turn)))
+    found = forms.find(Sample("q", tuple(references)), KeyedRandom(("t", turn)))
     plain = {" ".join(r.casefold().split()) for r in references}
     assert len(found.wrong) == 3
     assert not plain & {" ".join(w.text.casefold().split()) for w in found.wrong}
