@@ -28,7 +28,7 @@ from bert_judge.config import AdaptedJudge
 from bert_judge.config import files as config_files
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.feature_pool import FeaturePool
-from bert_judge.judges.prior_shift.estimate import moved, share_of_right
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.visible_text import normalize_inputs
 
 RULE = "rouge_l_recall_lenient"
@@ -115,7 +115,7 @@ def line(
 
 def agreement_adapted(right: np.ndarray, logits: np.ndarray, prior: float) -> float:
     scores = expit(logits)
-    told = moved(scores, prior, share_of_right(scores, prior, CAUTION))
+    told = shift_prior(scores, prior, estimate_base_rate(scores, prior, CAUTION))
     return float(100 * np.mean((told >= 0.5) == right))
 
 

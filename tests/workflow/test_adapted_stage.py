@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from workspace import Workspace
 
-from bert_judge.judges.prior_shift.estimate import moved, share_of_right
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 
 pytestmark = pytest.mark.workflow
 
@@ -36,8 +36,8 @@ def test_the_scores_are_the_encoders_moved_to_the_share_of_each_table(adapted: W
     prior = table(adapted, "datasets/mix/validation.parquet")["label"].mean()
     for model in ("solid", "weak"):
         before, after = (table(adapted, f"labels/{judge}/{model}/mini_test.parquet") for judge in ("encoder", "fitted"))
-        share = share_of_right(before["score"], prior, caution=20)
-        assert after["score"].to_numpy() == pytest.approx(moved(before["score"], prior, share), abs=1e-6)
+        share = estimate_base_rate(before["score"], prior, prior_strength=20)
+        assert after["score"].to_numpy() == pytest.approx(shift_prior(before["score"], prior, share), abs=1e-6)
         assert (after["verdict"] == np.where(after["score"] >= 0.5, "correct", "incorrect")).all()
         scores = table(adapted, f"scores/{model}/mini_test.parquet")
         assert scores["fitted_verdict"].tolist() == after["verdict"].tolist()

@@ -13,7 +13,7 @@ import numpy as np
 from bert_judge.config import AdaptedJudge
 from bert_judge.judges.bert import judge_folder
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.prior_shift.estimate import moved, share_of_right
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.protocol import Label, decided
 from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.runtime.errors import InputError
@@ -67,7 +67,7 @@ class Adapter:
         """Tell the shares from what was heard."""
         for (name, model), parts in self._scores.items():
             prior = self.calibrated[name].prior
-            self.shares[name, model] = share_of_right(np.concatenate(parts), prior, CAUTION)
+            self.shares[name, model] = estimate_base_rate(np.concatenate(parts), prior, CAUTION)
 
     def adapted(self, models: Sequence[str], labels: Sequence[Sequence[Label | None]]) -> list[list[Label | None]]:
         """The labels with moved scores; those without a score stay."""
@@ -80,7 +80,7 @@ class Adapter:
         if label is None or label.score is None:
             return label
         calibrated = self.calibrated[name]
-        score = float(moved(label.score, calibrated.prior, self.shares[name, model]))
+        score = float(shift_prior(label.score, calibrated.prior, self.shares[name, model]))
         verdict = decided(score, calibrated.threshold)
         return dataclasses.replace(label, verdict=verdict.verdict, score=verdict.score)
 

@@ -17,8 +17,8 @@ from bert_judge.candidates.importers.answers import of_columns
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.prior_shift.estimate import moved, share_of_right
-from bert_judge.judges.prior_shift.stage import label_adapted
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
+from bert_judge.judges.prior_shift.stage import label_with_prior_shift
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.labels.score_file import score_file as scoring
 from bert_judge.labels.score_file.judge_loading import Chosen
@@ -55,7 +55,7 @@ def score(tmp_path: Path, answers: list[dict[str, Any]], judge: BERTJudge, outpu
 def drawn(count: int, share: float, seed: int) -> np.ndarray:
     """Scores calibrated for PRIOR of answers of which another share is right."""
     right = np.random.default_rng(seed).random(count) < share
-    return moved(np.where(right, 0.8, 0.3), 0.5, PRIOR)
+    return shift_prior(np.where(right, 0.8, 0.3), 0.5, PRIOR)
 
 
 def test_each_model_moves_by_itself_as_in_a_run(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_each_model_moves_by_itself_as_in_a_run(tmp_path: Path) -> None:
             table[column] = None
         write(table, tmp_path / "labels.parquet", LABELS, {}, {})
         spec = {"judge": "reads", "model": name, "task": "t", "settings": {"prior": PRIOR, "caution": CAUTION, "threshold": 0.5}}
-        label_adapted(spec, tmp_path / "labels.parquet", None, tmp_path / "moved.parquet")
+        label_with_prior_shift(spec, tmp_path / "labels.parquet", None, tmp_path / "moved.parquet")
         expected = pd.read_parquet(tmp_path / "moved.parquet").sort_values("score")
         mine = found[found["model"] == name].sort_values("score")
         assert mine["score"].to_numpy() == pytest.approx(expected["score"].to_numpy(), abs=1e-9)
@@ -85,13 +85,13 @@ def test_verdicts_that_could_not_be_reached_stay_and_tell_nothing(tmp_path: Path
     found = score(tmp_path, [*rows, {"said": "?", "model": "silent"}], Reads(tmp_path))
     assert found["verdict"].tolist() == ["correct", "invalid", "invalid", "invalid"]
     assert found["reason"].tolist()[1:] == ["no idea"] * 3
-    assert found["score"][0] == pytest.approx(float(moved(0.7, PRIOR, share_of_right([0.7], PRIOR, CAUTION))))
+    assert found["score"][0] == pytest.approx(float(shift_prior(0.7, PRIOR, estimate_base_rate([0.7], PRIOR, CAUTION))))
 
 
 def test_answers_without_a_model_are_one_table(tmp_path: Path) -> None:
     scores = drawn(100, 0.1, 3)
     found = score(tmp_path, [{"said": repr(value)} for value in scores.tolist()], Reads(tmp_path))
-    assert found["score"].to_numpy() == pytest.approx(moved(scores, PRIOR, share_of_right(scores, PRIOR, CAUTION)))
+    assert found["score"].to_numpy() == pytest.approx(shift_prior(scores, PRIOR, estimate_base_rate(scores, PRIOR, CAUTION)))
 
 
 def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypa
 
     # All verdicts are there, and no row is written yet.
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("bert_judge.labels.score_file.prior_shift.share_of_right", killed)
+        patch.setattr("bert_judge.labels.score_file.prior_shift.estimate_base_rate", killed)
         score(tmp_path, rows, judge)
     assert not (tmp_path / "b.jsonl").exists()
     judge.asked = 0
@@ -149,6 +149,6 @@ def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path:
     assert result.exit_code == 0, result.output
     scored = pd.read_csv("a.scored.csv")
     plain = judge.predict(scored["question"].tolist(), scored["gold"].tolist(), scored["said"].tolist())
-    share = share_of_right(plain, 0.25, CAUTION)
-    assert scored["score"].to_numpy() == pytest.approx(moved(plain, 0.25, share), abs=1e-5)
+    share = estimate_base_rate(plain, 0.25, CAUTION)
+    assert scored["score"].to_numpy() == pytest.approx(shift_prior(plain, 0.25, share), abs=1e-5)
     assert f"mine, m: {share:.1%} right by its scores, moved from 25.0%" in result.stdout

@@ -1,8 +1,7 @@
-"""Scores moved to another share of right answers: what the share is told from, and what stays as it was."""
+"""Prior shift correction: the estimated base rate, the shifted scores, and the stage."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import textwrap
@@ -17,195 +16,194 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from bert_judge import tables
-from bert_judge.judges.prior_shift.estimate import moved, share_of_right
-from bert_judge.judges.prior_shift.stage import label_adapted
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
+from bert_judge.judges.prior_shift.stage import label_with_prior_shift
 from bert_judge.runtime.errors import InputError
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
-SHARES = st.floats(0.02, 0.98)
+RATES = st.floats(0.02, 0.98)
 
 
-def drawn(right: float, n: int, prior: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
-    """Simulated answers: whether each is right, and its score, which is its probability where `prior` of the answers are right."""
+def simulate(base_rate: float, n: int, prior: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    """Simulate answers: whether each is correct, and its score, calibrated at the base rate `prior`."""
     rng = np.random.default_rng(0)
-    truth = rng.random(n) < right
-    # Of two normal distributions a distance of 2 apart, the log-odds are twice the value seen from the middle.
-    seen = rng.normal(np.where(truth, 1, -1), 1)
-    return truth, moved(expit(2 * seen), 0.5, prior)
+    correct = rng.random(n) < base_rate
+    # For two unit normals 2 apart, the log-odds are twice the distance from the midpoint.
+    observed = rng.normal(np.where(correct, 1, -1), 1)
+    return correct, shift_prior(expit(2 * observed), 0.5, prior)
 
 
-# --- the share ---
+# --- base rate ---
 
 
-@pytest.mark.parametrize("right", [0.05, 0.3, 0.8, 0.95])
+@pytest.mark.parametrize("base_rate", [0.05, 0.3, 0.8, 0.95])
 @pytest.mark.parametrize("prior", [0.25, 0.5, 0.7])
-def test_the_share_is_found_whatever_the_scores_took_for_granted(right: float, prior: float) -> None:
-    truth, scores = drawn(right, 20_000, prior)
-    share = share_of_right(scores, prior, caution=1)
-    assert share == pytest.approx(truth.mean(), abs=0.015)
-    plain, better = ((np.asarray(said) >= 0.5) == truth for said in (scores, moved(scores, prior, share)))
-    assert better.mean() >= plain.mean() - 0.001
-    assert moved(scores, prior, share).mean() == pytest.approx(truth.mean(), abs=0.015)
+def test_base_rate_is_recovered_at_any_prior(base_rate: float, prior: float) -> None:
+    correct, scores = simulate(base_rate, 20_000, prior)
+    estimate = estimate_base_rate(scores, prior, prior_strength=1)
+    assert estimate == pytest.approx(correct.mean(), abs=0.015)
+    shifted = shift_prior(scores, prior, estimate)
+    accuracy_before, accuracy_after = (((values >= 0.5) == correct).mean() for values in (scores, shifted))
+    assert accuracy_after >= accuracy_before - 0.001
+    assert shifted.mean() == pytest.approx(correct.mean(), abs=0.015)
 
 
-@given(scores=SCORES, prior=SHARES, caution=st.floats(0.5, 100))
-def test_the_share_is_the_mean_of_the_scores_that_it_gives(scores: list[float], prior: float, caution: float) -> None:
-    share = share_of_right(scores, prior, caution)
-    assert 0 < share < 1
-    # The fixed point of the published iteration, with the cautious answers counted.
-    told = moved(scores, prior, share)
-    assert (told.sum() + caution * prior) / (len(scores) + caution) == pytest.approx(share, abs=1e-6)
+@given(scores=SCORES, prior=RATES, prior_strength=st.floats(0.5, 100))
+def test_estimate_is_a_fixed_point(scores: list[float], prior: float, prior_strength: float) -> None:
+    base_rate = estimate_base_rate(scores, prior, prior_strength)
+    assert 0 < base_rate < 1
+    # The published iteration, with the prior counted as answers.
+    shifted = shift_prior(scores, prior, base_rate)
+    assert (shifted.sum() + prior_strength * prior) / (len(scores) + prior_strength) == pytest.approx(base_rate, abs=1e-6)
 
 
-def test_no_score_tells_nothing() -> None:
-    assert share_of_right([], 0.3, 20) == pytest.approx(0.3)
+def test_estimate_without_scores_is_the_prior() -> None:
+    assert estimate_base_rate([], 0.3, 20) == pytest.approx(0.3)
 
 
-def test_few_answers_move_little_and_less_with_more_caution() -> None:
-    few, many = share_of_right([0.9] * 3, 0.5, 20), share_of_right([0.9] * 3000, 0.5, 20)
+def test_prior_dominates_few_answers() -> None:
+    few, many = estimate_base_rate([0.9] * 3, 0.5, 20), estimate_base_rate([0.9] * 3000, 0.5, 20)
     assert 0.5 < few < 0.58
     assert many > 0.95
-    assert share_of_right([0.9] * 3, 0.5, 200) < few
+    assert estimate_base_rate([0.9] * 3, 0.5, 200) < few
+
+
+# --- scores ---
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0])
 def test_certain_scores_stay_certain(score: float) -> None:
-    share = share_of_right([score] * 500, 0.5, 20)
-    assert moved([score], 0.5, share)[0] == pytest.approx(score, abs=1e-4)
+    base_rate = estimate_base_rate([score] * 500, 0.5, 20)
+    assert shift_prior([score], 0.5, base_rate)[0] == pytest.approx(score, abs=1e-4)
 
 
-# --- the scores ---
+@given(scores=SCORES, prior=RATES, base_rate=RATES)
+def test_shift_preserves_order(scores: list[float], prior: float, base_rate: float) -> None:
+    shifted = shift_prior(np.sort(scores), prior, base_rate)
+    assert (np.diff(shifted) >= 0).all()
+    assert ((shifted > 0) & (shifted < 1)).all()
 
 
-@given(scores=SCORES, prior=SHARES, share=SHARES)
-def test_the_order_stays(scores: list[float], prior: float, share: float) -> None:
-    ordered = np.sort(scores)
-    new = moved(ordered, prior, share)
-    assert (np.diff(new) >= 0).all()
-    assert ((new > 0) & (new < 1)).all()
+@given(scores=st.lists(st.floats(0.001, 0.999), min_size=1), prior=RATES, base_rate=RATES)
+def test_shift_is_invertible(scores: list[float], prior: float, base_rate: float) -> None:
+    assert shift_prior(shift_prior(scores, prior, base_rate), base_rate, prior) == pytest.approx(np.array(scores), abs=1e-6)
 
 
-@given(scores=st.lists(st.floats(0.001, 0.999), min_size=1), prior=SHARES, share=SHARES)
-def test_the_way_back_leads_to_the_same_scores(scores: list[float], prior: float, share: float) -> None:
-    assert moved(moved(scores, prior, share), share, prior) == pytest.approx(np.array(scores), abs=1e-6)
-
-
-# --- the stage ---
+# --- stage ---
 
 
 SPEC: dict[str, Any] = {
-    "judge": "adapted",
+    "judge": "shifted",
     "model": "m",
     "task": "t",
-    "settings": {"kind": "adapted", "judge": "bert", "dataset": "mine", "prior": None, "caution": 20.0, "threshold": 0.5},
+    "settings": {"judge": "bert", "dataset": "mine", "prior": None, "caution": 20.0, "threshold": 0.5},
 }
 
 
-def labels(path: Path, scores: list[float | None], reason: str | None = None) -> Path:
-    """A table of verdicts; without a score the verdict is invalid."""
+def write_labels(path: Path, scores: list[float | None], reason: str | None = None) -> Path:
+    """Write a label table; without a score the verdict is invalid."""
     frame = pd.DataFrame({"score": pd.array(scores, dtype="Float64")})
-    said = ["invalid" if score is None else "correct" if score >= 0.5 else "incorrect" for score in scores]
+    verdicts = ["invalid" if score is None else "correct" if score >= 0.5 else "incorrect" for score in scores]
     ids = [f"{n:016x}" for n in range(len(scores))]
-    frame = frame.assign(sample_id=ids, attempt=0, model="m", judge="bert", verdict=said, reason=reason, raw=None, truncated=False)
-    frame = frame.assign(prompt_tokens=None, completion_tokens=None, aspects=None)
+    frame = frame.assign(sample_id=ids, attempt=0, model="m", judge="bert", verdict=verdicts, reason=reason, raw=None)
+    frame = frame.assign(truncated=False, prompt_tokens=None, completion_tokens=None, aspects=None)
     tables.write(frame[tables.LABELS.names], path, tables.LABELS, {"judge": "bert"}, {"backbone": "abc"})
     return path
 
 
-def with_settings(**settings: Any) -> dict[str, Any]:
+def spec_with(**settings: Any) -> dict[str, Any]:
     return {**SPEC, "settings": {**SPEC["settings"], **settings}}
 
 
-def test_verdicts_follow_the_moved_scores_and_all_else_stays(tmp_path: Path) -> None:
-    # Most of these are surely right, so the doubtful one is too.
-    before = labels(tmp_path / "bert.parquet", [0.99] * 200 + [0.4, None, 0.01], reason="“Größe”, 名前")
-    label_adapted(with_settings(prior=0.5), before, None, tmp_path / "adapted.parquet")
-    old, new = (tables.read(path, tables.LABELS) for path in (before, tmp_path / "adapted.parquet"))
-    assert new["judge"].unique().tolist() == ["adapted"]
-    assert new["verdict"].tolist()[200:] == ["correct", "invalid", "incorrect"]
-    assert new["score"].isna().tolist() == old["score"].isna().tolist()
-    assert new["score"][200] > 0.9
-    same = [name for name in tables.LABELS.names if name not in ("judge", "verdict", "score")]
-    pd.testing.assert_frame_equal(new[same], old[same])
-    assert tables.provenance(tmp_path / "adapted.parquet")["revisions"] == {"backbone": "abc"}
+def run(labels: Path, output: Path, validation: Path | None = None, **settings: Any) -> pd.DataFrame:
+    label_with_prior_shift(spec_with(**settings), labels, validation, output)
+    return tables.read(output, tables.LABELS)
 
 
-def test_the_threshold_is_its_own(tmp_path: Path) -> None:
-    before = labels(tmp_path / "bert.parquet", [0.6, 0.4])
-    label_adapted(with_settings(prior=0.5, threshold=0.9), before, None, tmp_path / "adapted.parquet")
-    assert set(tables.read(tmp_path / "adapted.parquet", tables.LABELS)["verdict"]) == {"incorrect"}
+def test_verdicts_follow_the_shifted_scores_and_other_columns_stay(tmp_path: Path) -> None:
+    # Nearly all answers are correct, so the doubtful one becomes correct too.
+    labels = write_labels(tmp_path / "bert.parquet", [0.99] * 200 + [0.4, None, 0.01], reason="“Größe”, 名前")
+    before, after = tables.read(labels, tables.LABELS), run(labels, tmp_path / "shifted.parquet", prior=0.5)
+    assert after["judge"].unique().tolist() == ["shifted"]
+    assert after["verdict"].tolist()[200:] == ["correct", "invalid", "incorrect"]
+    assert after["score"].isna().tolist() == before["score"].isna().tolist()
+    assert after["score"][200] > 0.9
+    unchanged = [name for name in tables.LABELS.names if name not in ("judge", "verdict", "score")]
+    pd.testing.assert_frame_equal(after[unchanged], before[unchanged])
+    assert tables.provenance(tmp_path / "shifted.parquet")["revisions"] == {"backbone": "abc"}
 
 
-def test_many_rows_come_in_parts_and_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = labels(tmp_path / "bert.parquet", drawn(0.8, 1000)[1].tolist())
-    label_adapted(with_settings(prior=0.5), before, None, tmp_path / "one.parquet")
-    monkeypatch.setattr("bert_judge.judges.prior_shift.stage.ROWS_AT_ONCE", 77)
-    label_adapted(with_settings(prior=0.5), before, None, tmp_path / "parts.parquet")
-    one, parts = (tables.read(tmp_path / name, tables.LABELS) for name in ("one.parquet", "parts.parquet"))
-    pd.testing.assert_frame_equal(one, parts)
+def test_threshold_applies_to_shifted_scores(tmp_path: Path) -> None:
+    labels = write_labels(tmp_path / "bert.parquet", [0.6, 0.4])
+    assert set(run(labels, tmp_path / "shifted.parquet", prior=0.5, threshold=0.9)["verdict"]) == {"incorrect"}
+
+
+def test_batches_do_not_change_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = write_labels(tmp_path / "bert.parquet", simulate(0.8, 1000)[1].tolist())
+    one_batch = run(labels, tmp_path / "one.parquet", prior=0.5)
+    monkeypatch.setattr("bert_judge.judges.prior_shift.stage.BATCH_ROWS", 77)
+    pd.testing.assert_frame_equal(one_batch, run(labels, tmp_path / "several.parquet", prior=0.5))
 
 
 @pytest.mark.parametrize("scores", [[], [None, None]], ids=["no answers", "no valid verdict"])
-def test_nothing_to_adapt_to_changes_nothing(scores: list[float | None], tmp_path: Path) -> None:
-    before = labels(tmp_path / "bert.parquet", scores)
-    label_adapted(with_settings(prior=0.5), before, None, tmp_path / "adapted.parquet")
-    assert tables.read(tmp_path / "adapted.parquet", tables.LABELS)["verdict"].tolist() == ["invalid"] * len(scores)
+def test_table_without_scores_stays(scores: list[float | None], tmp_path: Path) -> None:
+    labels = write_labels(tmp_path / "bert.parquet", scores)
+    assert run(labels, tmp_path / "shifted.parquet", prior=0.5)["verdict"].tolist() == ["invalid"] * len(scores)
 
 
-def validation(path: Path, right: list[float]) -> Path:
-    frame = pd.DataFrame({"label": right}).assign(
-        sample_id=[f"{n:016x}" for n in range(len(right))], attempt=0, model="m", task="t", question="q?", candidate="a"
+def write_validation(path: Path, labels: list[float]) -> Path:
+    frame = pd.DataFrame({"label": labels}).assign(
+        sample_id=[f"{n:016x}" for n in range(len(labels))], attempt=0, model="m", task="t", question="q?", candidate="a"
     )
-    frame = frame.assign(references=[["a"]] * len(right))
+    frame = frame.assign(references=[["a"]] * len(labels))
     missing = {name: None for name in tables.DATASET.names if name not in frame}
     tables.write(frame.assign(**{**missing, "weight": 1.0})[tables.DATASET.names], path, tables.DATASET, {})
     return path
 
 
-def test_the_validation_rows_tell_the_prior(tmp_path: Path) -> None:
-    before, rows = labels(tmp_path / "bert.parquet", drawn(0.8, 1000)[1].tolist()), validation(tmp_path / "v.parquet", [1, 1, 1, 0])
-    label_adapted(with_settings(), before, rows, tmp_path / "told.parquet")
-    label_adapted(with_settings(prior=0.75), before, None, tmp_path / "said.parquet")
-    told, said = (tables.read(tmp_path / name, tables.LABELS) for name in ("told.parquet", "said.parquet"))
-    pd.testing.assert_frame_equal(told, said)
+def test_prior_comes_from_validation_rows(tmp_path: Path) -> None:
+    labels = write_labels(tmp_path / "bert.parquet", simulate(0.8, 1000)[1].tolist())
+    validation = write_validation(tmp_path / "v.parquet", [1, 1, 1, 0])
+    from_rows = run(labels, tmp_path / "rows.parquet", validation)
+    pd.testing.assert_frame_equal(from_rows, run(labels, tmp_path / "settings.parquet", prior=0.75))
 
 
-@pytest.mark.parametrize(("right", "which"), [([1.0, 1.0], "right"), ([0.0, 0.0], "wrong")])
-def test_validation_rows_of_one_kind_tell_no_prior(right: list[float], which: str, tmp_path: Path) -> None:
-    before, rows = labels(tmp_path / "bert.parquet", [0.5]), validation(tmp_path / "v.parquet", right)
-    with pytest.raises(InputError, match=f"v.parquet: its answers are all {which}; .*prior"):
-        label_adapted(with_settings(), before, rows, tmp_path / "adapted.parquet")
-    assert not (tmp_path / "adapted.parquet").exists()
+@pytest.mark.parametrize(("labels", "verdict"), [([1.0, 1.0], "correct"), ([0.0, 0.0], "incorrect")])
+def test_validation_rows_of_one_class_are_an_error(labels: list[float], verdict: str, tmp_path: Path) -> None:
+    table, validation = write_labels(tmp_path / "bert.parquet", [0.5]), write_validation(tmp_path / "v.parquet", labels)
+    with pytest.raises(InputError, match=f"v.parquet: all answers are {verdict}; .*prior"):
+        run(table, tmp_path / "shifted.parquet", validation)
+    assert not (tmp_path / "shifted.parquet").exists()
 
 
-def test_a_table_of_something_else_is_refused_and_the_old_one_stays(tmp_path: Path) -> None:
-    out = labels(tmp_path / "adapted.parquet", [0.5])
-    old = out.read_bytes()
+def test_invalid_input_leaves_the_existing_output(tmp_path: Path) -> None:
+    output = write_labels(tmp_path / "shifted.parquet", [0.5])
+    existing = output.read_bytes()
     pd.DataFrame({"score": [0.5]}).to_parquet(tmp_path / "bert.parquet")
     with pytest.raises(InputError, match=r"bert\.parquet"):
-        label_adapted(with_settings(prior=0.5), tmp_path / "bert.parquet", None, out)
+        run(tmp_path / "bert.parquet", output, prior=0.5)
     (tmp_path / "bert.parquet").write_bytes(b"")
     with pytest.raises(InputError, match=r"bert\.parquet"):
-        label_adapted(with_settings(prior=0.5), tmp_path / "bert.parquet", None, out)
-    assert out.read_bytes() == old
+        run(tmp_path / "bert.parquet", output, prior=0.5)
+    assert output.read_bytes() == existing
 
 
-def test_a_kill_in_the_middle_leaves_the_old_table(tmp_path: Path) -> None:
-    before, out = labels(tmp_path / "bert.parquet", [0.5] * 50), labels(tmp_path / "adapted.parquet", [0.5])
-    old = out.read_bytes()
-    killed = f"""
+def test_kill_leaves_the_existing_output(tmp_path: Path) -> None:
+    labels, output = write_labels(tmp_path / "bert.parquet", [0.5] * 50), write_labels(tmp_path / "shifted.parquet", [0.5])
+    existing = output.read_bytes()
+    script = f"""
         import os, signal
-        from bert_judge import adaptation
-        adaptation.ROWS_AT_ONCE = 10
-        plain, calls = adaptation.moved, []
-        def moved(*args):
+        from bert_judge.judges.prior_shift import stage
+        stage.BATCH_ROWS = 10
+        shift_prior, calls = stage.shift_prior, []
+        def kill_at_third_call(*args):
             calls.append(1)
             if len(calls) == 3:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return plain(*args)
-        adaptation.moved = moved
-        adaptation.label_adapted({json.dumps(with_settings(prior=0.5))!s}, {str(before)!r}, None, {str(out)!r})
-    """.replace("null", "None")
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(killed)], check=False)
-    assert done.returncode == -9
-    assert out.read_bytes() == old
+            return shift_prior(*args)
+        stage.shift_prior = kill_at_third_call
+        stage.label_with_prior_shift({spec_with(prior=0.5)!r}, {str(labels)!r}, None, {str(output)!r})
+    """
+    result = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert result.returncode == -9
+    assert output.read_bytes() == existing
