@@ -15,7 +15,7 @@ rule held_out_answers:
     params:
         stage_version=plan.STAGE_VERSIONS["cascade"],
     message:
-        "Validation rows of {wildcards.dataset} for judges to look at"
+        "Write the validation rows of {wildcards.dataset} as candidates"
     script:
         "../workflow_scripts/held_out_answers.py"
 
@@ -26,7 +26,7 @@ rule fit_cascade:
         labels=held_out_labels,
     output:
         cascade=update("results/judges/{judge}/cascade.json"),
-        picture=update("results/judges/{judge}/trade_off.png"),
+        plot=update("results/judges/{judge}/trade_off.png"),
     log:
         "<logs>/judges/{judge}.log",
     benchmark:
@@ -47,7 +47,7 @@ rule fit_cascade:
         "../workflow_scripts/fit_cascade.py"
 
 
-rule leave_rows:
+rule select_undecided:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
         labels=verdicts_before,
@@ -70,9 +70,9 @@ rule leave_rows:
         judges=judges_before,
         stage_version=plan.STAGE_VERSIONS["cascade"],
     message:
-        "What {wildcards.cascade} leaves to {wildcards.judge}: {wildcards.model}, {wildcards.task}"
+        "Select answers of {wildcards.model} to {wildcards.task} that {wildcards.cascade} escalates to {wildcards.judge}"
     script:
-        "../workflow_scripts/leave_rows.py"
+        "../workflow_scripts/select_undecided.py"
 
 
 rule label_cascade:

@@ -1,11 +1,11 @@
-"""Where the judges of a cascade are sure."""
+"""Fit the decision thresholds of a cascade."""
 
 import json
 
-from bert_judge.judges.cascade.fit_stage import fit_cascade
+from bert_judge.judges.cascade.fit import fit_cascade
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     labels = dict(zip(spec["learners"], snakemake.input.labels, strict=True))
-    fit_cascade(spec, snakemake.input.validation, labels, snakemake.output.cascade, snakemake.output.picture)
+    fit_cascade(spec, snakemake.input.validation, labels, snakemake.output.cascade, snakemake.output.plot)

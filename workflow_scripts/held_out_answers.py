@@ -1,4 +1,4 @@
-"""The validation rows of a dataset as answers that judges can label."""
+"""Write the validation rows of a dataset as candidates for judges to label."""
 
 from bert_judge.judges.cascade.stage import held_out_answers
 from bert_judge.runtime.logs import job_log

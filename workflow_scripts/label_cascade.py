@@ -1,4 +1,4 @@
-"""Verdicts of a cascade, put together from those of its judges."""
+"""Merge the labels of a cascade from those of its judges."""
 
 import json
 

@@ -17,7 +17,7 @@ from bert_judge.evaluation.matrix import MODEL
 from bert_judge.evaluation.scores import KEY
 from bert_judge.evaluation.standings import load_verdicts
 from bert_judge.evaluation.statistics import Interval
-from bert_judge.judges.cascade.judge import who_decided
+from bert_judge.judges.cascade.judge import deciding_judge
 from bert_judge.runtime.errors import InputError
 
 
@@ -49,7 +49,7 @@ def _seen_by_last(paths: Sequence[Path], judges: Sequence[str]) -> pd.DataFrame:
     """For each answer whether the last judge looked at it."""
     parts = [tables.read(path, tables.LABELS)[[*KEY, "model", "reason"]] for path in paths]
     frame = pd.concat(parts, ignore_index=True)
-    seen = frame["reason"].map(lambda reason: who_decided(reason, judges) == judges[-1])
+    seen = frame["reason"].map(lambda reason: deciding_judge(reason, judges) == judges[-1])
     return frame[KEY].assign(**{MODEL: frame["model"], "(seen)": seen.astype(bool)})
 
 

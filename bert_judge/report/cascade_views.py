@@ -92,9 +92,9 @@ def _finding(row: Mapping[str, Any]) -> str:
 def _curve(fitted: Path, judges: Sequence[str]) -> Curve:
     try:
         found = json.loads(fitted.read_text("utf-8"))
-        points_of = [(point["seen"][judges[-1]], point["agreement"]) for point in found["trade_off"]]
-        chosen = (found["chosen"]["seen"][judges[-1]], found["chosen"]["agreement"])
-        alone = {judge: float(found["alone"][judge]) for judge in judges}
+        points_of = [(point["row_shares"][judges[-1]], point["agreement"]) for point in found["trade_off"]]
+        chosen = (found["operating_point"]["row_shares"][judges[-1]], found["operating_point"]["agreement"])
+        alone = {judge: float(found["single_judges"][judge]) for judge in judges}
         rows = int(found["fitted_on"]["rows"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{fitted}: not the file of a fitted cascade; delete it and run again") from error

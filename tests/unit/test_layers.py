@@ -53,7 +53,7 @@ LIGHT_SCRIPTS = (
     "label_lexical",
     "label_llm",
     "label_simulated",
-    "leave_rows",
+    "select_undecided",
     "make_attacks",
     "measure_attacks",
     "measure_cascades",

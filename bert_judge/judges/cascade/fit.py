@@ -1,144 +1,242 @@
-"""Where the judges of a cascade are sure, learnt from rows whose right verdicts are known.
+"""The stage that fits a cascade: decision thresholds of its judges, from validation rows.
 
-The trust in a judge's verdict is the share of rows like it on which the judge was right: isotonic in the score, apart for "correct"
-and "incorrect", and over those rows only that the judges before it leave. One number, the least trust with which a judge decides,
-gives the cuts of all judges; from high to low it trades agreement for cost.
+The confidence in a verdict is the accuracy of that judge on rows with similar scores: an isotonic function of the score, separate
+for "correct" and "incorrect", fitted on the rows that the previous judges escalate. One minimum confidence for all judges yields
+the thresholds; lowering it trades agreement for cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from bert_judge.judges.cascade.judge import Cuts
+from bert_judge import tables
+from bert_judge.judges.bert.curves import BLUE, GREY
+from bert_judge.judges.cascade.judge import DecisionThresholds, to_json
+from bert_judge.judges.cascade.stage import join_labels, with_unique_attempts
 from bert_judge.runtime.errors import InputError
 
-# Trust is a share of at least so many rows.
-LEAST_ROWS = 20
-# Finer where it matters; above 1 no judge but the last decides, at 0 the first decides whatever it can.
-TRUSTS = np.unique(np.concatenate([[0.0], np.linspace(0.5, 0.98, 49), np.linspace(0.98, 1.0, 21), [2.0]]))
+log = logging.getLogger(__name__)
+
+MIN_BIN_ROWS = 20
+# Finer where it matters; above 1 only the last judge decides, at 0 the first decides everything with a valid verdict.
+CONFIDENCE_GRID = np.unique(np.concatenate([[0.0], np.linspace(0.5, 0.98, 49), np.linspace(0.98, 1.0, 21), [2.0]]))
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Verdicts:
-    """A judge's verdicts on the rows.
+class JudgeOutputs:
+    """Verdicts and scores of a judge on the validation rows.
 
     Attributes:
-        said: texts out of `tables.VERDICTS`, shape (n,).
+        verdicts: texts out of `tables.VERDICTS`, shape (n,).
         scores: in [0, 1], NaN where invalid, shape (n,).
     """
 
-    said: NDArray[np.object_]
+    verdicts: NDArray[np.object_]
     scores: Floats
+
+    def agrees(self, correct: Bools) -> Bools:
+        """Return where the verdict equals the true one, shape (n,)."""
+        return np.asarray(self.verdicts == np.where(correct, "correct", "incorrect"), dtype=bool)
 
 
 @dataclass(frozen=True)
-class Point:
-    """One choice of cuts and what it gives on the rows.
+class OperatingPoint:
+    """Thresholds for one minimum confidence, and their outcome on the validation rows.
 
     Attributes:
-        trust: the least trust with which a judge decides.
-        cuts: judge → where it is sure, for all but the last.
-        seen: judge → share of the rows that it looks at.
-        agreement: share of the rows with the right verdict.
+        confidence: minimum confidence with which a judge decides.
+        thresholds: judge → thresholds, for all but the last.
+        row_shares: judge → share of the rows that it labels.
+        agreement: share of the rows with the true verdict.
     """
 
-    trust: float
-    cuts: Mapping[str, Cuts]
-    seen: Mapping[str, float]
+    confidence: float
+    thresholds: Mapping[str, DecisionThresholds]
+    row_shares: Mapping[str, float]
     agreement: float
 
+    @property
+    def escalation_rate(self) -> float:
+        """Share of the rows that the last judge labels."""
+        return list(self.row_shares.values())[-1]
 
-def trade_off(judges: Mapping[str, Verdicts], right: Bools) -> list[Point]:
-    """What a cascade gives for every least trust, the strictest first; choices with the same outcome stand once.
+    def to_json(self) -> dict[str, Any]:
+        return {"confidence": self.confidence, "row_shares": dict(self.row_shares), "agreement": self.agreement}
+
+
+def fit_cascade(
+    spec: Mapping[str, Any], validation: str | Path, labels: Mapping[str, str | Path], output: str | Path, plot: str | Path
+) -> None:
+    """Choose the decision thresholds of a cascade.
+
+    Args:
+        spec: `Plan.cascade_spec`.
+        validation: validation rows of its dataset.
+        labels: judge → its label table of these rows; the dataset's teacher needs none, the rows hold its labels.
+        output: cascade.json to write.
+        plot: PNG of agreement against escalation rate to write.
+
+    Raises:
+        InputError: a label table does not fit the rows, or no thresholds reach the configured accuracy or budget.
+    """
+    rows = with_unique_attempts(tables.read(validation, tables.DATASET))
+    correct = (rows["label"] >= 0.5).to_numpy()
+    judges = {}
+    for name in spec["judges"]:
+        if name == spec["teacher"]:
+            judges[name] = JudgeOutputs(np.where(correct, "correct", "incorrect").astype(object), correct.astype(float))
+        else:
+            table = join_labels(rows, labels[name])
+            judges[name] = JudgeOutputs(table["verdict"].to_numpy(dtype=object), table["score"].to_numpy(dtype=float))
+    points = operating_points(judges, correct)
+    try:
+        chosen = choose_point(points, spec["accuracy"], spec["budget"])
+    except InputError as error:
+        raise InputError(f"judges.{spec['judge']}.{error}") from None
+    single_judges = {name: float(outputs.agrees(correct).mean()) for name, outputs in judges.items()}
+    plot_trade_off(points, chosen, single_judges, plot)
+    description = {
+        **to_json(chosen.thresholds, spec["judges"][-1]),
+        "fitted_on": {"dataset": spec["dataset"], "rows": len(rows), "questions": int(rows["question"].nunique())},
+        "operating_point": chosen.to_json(),
+        "single_judges": single_judges,
+        "trade_off": [point.to_json() for point in points],
+    }
+    with tables.atomic(output) as temporary:
+        temporary.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    shares = ", ".join(f"{name} labels {share:.1%}" for name, share in chosen.row_shares.items())
+    log.info("%s: agreement %.1f%% on %d validation rows; %s", spec["judge"], 100 * chosen.agreement, len(rows), shares)
+
+
+def operating_points(judges: Mapping[str, JudgeOutputs], correct: Bools) -> list[OperatingPoint]:
+    """Compute the outcome of a cascade for each minimum confidence, the strictest first, without repeated outcomes.
 
     Args:
         judges: the cheapest first.
-        right: whether each row is right, shape (n,).
+        correct: whether each row is correct, shape (n,).
 
     Raises:
         InputError: there are no rows.
     """
-    if not len(right):
+    if not len(correct):
         raise InputError("no rows to fit a cascade on; raise the dataset's share of validation questions")
-    points = [_point(float(trust), judges, right) for trust in TRUSTS[::-1]]
-    distinct = {(point.agreement, *point.seen.values()): point for point in reversed(points)}
-    return [point for point in points if distinct[(point.agreement, *point.seen.values())] is point]
+    points = [_operating_point(float(confidence), judges, correct) for confidence in CONFIDENCE_GRID[::-1]]
+    distinct = {(point.agreement, *point.row_shares.values()): point for point in reversed(points)}
+    return [point for point in points if distinct[(point.agreement, *point.row_shares.values())] is point]
 
 
-def choose(points: list[Point], accuracy: float | None, budget: float | None) -> Point:
-    """The cheapest choice of the wanted agreement, or the best one within the budget.
+def choose_point(points: Sequence[OperatingPoint], accuracy: float | None, budget: float | None) -> OperatingPoint:
+    """Return the cheapest point with the required agreement, or the best one within the budget.
 
     Args:
-        points: of `trade_off`.
-        accuracy: least share of rows with the right verdict; the cheapest choice leaves the fewest rows to the last judge,
-            then to the one before.
-        budget: largest share of rows that the last judge sees.
+        points: of `operating_points`.
+        accuracy: minimum agreement; the cheapest point escalates least to the last judge, then to the one before.
+        budget: maximum escalation rate.
 
     Raises:
-        InputError: no choice is good or cheap enough.
+        InputError: no point satisfies the requirement.
     """
-    last = list(points[0].seen)[-1]
     if accuracy is not None:
-        good = [point for point in points if point.agreement >= accuracy]
-        if not good:
+        accurate = [point for point in points if point.agreement >= accuracy]
+        if not accurate:
             best = max(point.agreement for point in points)
-            raise InputError(f"accuracy: {accuracy} is not reached, the most is {best:.3f}; lower it or name a better last judge")
-        return min(good, key=lambda point: (list(point.seen.values())[::-1], -point.agreement))
-    cheap = [point for point in points if budget is None or point.seen[last] <= budget]
-    if not cheap:
-        least = min(point.seen[last] for point in points)
-        raise InputError(f"budget: {budget} is not kept, {last!r} sees at least {least:.3f} of the rows; raise it")
-    return max(cheap, key=lambda point: (point.agreement, -point.seen[last]))
+            raise InputError(f"accuracy: {accuracy} is not reached, the maximum is {best:.3f}; lower it or use a better last judge")
+        return min(accurate, key=lambda point: (list(point.row_shares.values())[::-1], -point.agreement))
+    affordable = [point for point in points if budget is None or point.escalation_rate <= budget]
+    if not affordable:
+        least = min(point.escalation_rate for point in points)
+        last = list(points[0].row_shares)[-1]
+        raise InputError(f"budget: {budget} is exceeded, {last!r} labels at least {least:.3f} of the rows; raise it")
+    return max(affordable, key=lambda point: (point.agreement, -point.escalation_rate))
 
 
-def _point(trust: float, judges: Mapping[str, Verdicts], right: Bools) -> Point:
-    left = np.ones(len(right), dtype=bool)
-    agrees = np.zeros(len(right), dtype=bool)
-    cuts: dict[str, Cuts] = {}
-    seen: dict[str, float] = {}
-    *early, last = judges
-    for name in early:
-        verdicts = judges[name]
-        hit = verdicts.said == np.where(right, "correct", "incorrect")
-        seen[name] = float(left.mean())
-        cuts[name] = Cuts(
-            low=_cut(verdicts, left & (verdicts.said == "incorrect"), hit, trust, falling=True),
-            high=_cut(verdicts, left & (verdicts.said == "correct"), hit, trust, falling=False),
-        )
-        sure = left & cuts[name].sure(verdicts.said, verdicts.scores)
-        agrees |= sure & hit
-        left &= ~sure
-    seen[last] = float(left.mean())
-    agrees |= left & (judges[last].said == np.where(right, "correct", "incorrect"))
-    return Point(trust, cuts, seen, float(agrees.mean()))
-
-
-def _cut(verdicts: Verdicts, rows: Bools, hit: Bools, trust: float, falling: bool) -> float | None:
-    """The least confident score at which the trust is reached; None: nowhere.
+def plot_trade_off(
+    points: Sequence[OperatingPoint], chosen: OperatingPoint, single_judges: Mapping[str, float], path: str | Path
+) -> None:
+    """Plot agreement over escalation rate, with random escalation for comparison.
 
     Args:
-        rows: those that the verdict is about.
-        falling: lower scores are the more confident ones.
+        points: of `operating_points`.
+        chosen: one of them.
+        single_judges: judge → its agreement on all rows.
+        path: PNG to write.
+    """
+    *early, last = single_judges
+    best_early = max(early, key=lambda name: single_judges[name])
+    figure = Figure(figsize=(6, 3.8), layout="constrained")
+    axes = figure.subplots()
+    curve = sorted((point.escalation_rate, point.agreement) for point in points)
+    axes.plot(
+        [0, 1], [single_judges[best_early], single_judges[last]], color=GREY, linewidth=1, linestyle="--", label="random escalation"
+    )
+    axes.plot([x for x, _ in curve], [y for _, y in curve], color=BLUE, marker=".", markersize=4, label="cascade")
+    axes.plot(chosen.escalation_rate, chosen.agreement, "o", color=BLUE, markersize=9, label="operating point")
+    for x, name, side in ((0, best_early, "left"), (1, last, "right")):
+        axes.plot(x, single_judges[name], "s", color="black", markersize=5)
+        axes.annotate(name, (x, single_judges[name]), (0, -14), textcoords="offset points", ha=side, fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlim(-0.02, 1.02)
+    axes.margins(y=0.15)
+    axes.set_xlabel(f"share of rows escalated to {last}")
+    axes.set_ylabel("agreement")
+    axes.legend(frameon=False, fontsize=9, loc="lower right")
+    with tables.atomic(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+
+
+def _operating_point(confidence: float, judges: Mapping[str, JudgeOutputs], correct: Bools) -> OperatingPoint:
+    undecided = np.ones(len(correct), dtype=bool)
+    agrees = np.zeros(len(correct), dtype=bool)
+    thresholds: dict[str, DecisionThresholds] = {}
+    row_shares: dict[str, float] = {}
+    *early, last = judges
+    for name in early:
+        outputs = judges[name]
+        hits = outputs.agrees(correct)
+        row_shares[name] = float(undecided.mean())
+        thresholds[name] = DecisionThresholds(
+            low=_threshold(outputs, undecided & (outputs.verdicts == "incorrect"), hits, confidence, descending=True),
+            high=_threshold(outputs, undecided & (outputs.verdicts == "correct"), hits, confidence, descending=False),
+        )
+        decided = undecided & thresholds[name].is_confident(outputs.verdicts, outputs.scores)
+        agrees |= decided & hits
+        undecided &= ~decided
+    row_shares[last] = float(undecided.mean())
+    agrees |= undecided & judges[last].agrees(correct)
+    return OperatingPoint(confidence, thresholds, row_shares, float(agrees.mean()))
+
+
+def _threshold(outputs: JudgeOutputs, rows: Bools, hits: Bools, confidence: float, descending: bool) -> float | None:
+    """Find the least confident score that reaches the confidence; None if none does.
+
+    Args:
+        rows: the rows with the verdict in question.
+        descending: confidence increases as the score falls.
     """
     if not rows.any():
         return None
-    scores, place, size = np.unique(verdicts.scores[rows], return_inverse=True, return_counts=True)
-    hits = np.bincount(place, hit[rows])
-    if falling:
-        scores, size, hits = scores[::-1], size[::-1], hits[::-1]
-    # Equal scores share a bin; one that is too small joins the next, the last one joins the one before.
-    number = np.minimum((size.cumsum() - 1) // LEAST_ROWS, max(size.sum() // LEAST_ROWS - 1, 0))
-    bins, first = np.unique(number, return_index=True)
-    sizes, right = (np.add.reduceat(counts, first) for counts in (size, hits))
-    # Half a row of either kind: a few rows without a fault are no proof.
-    trusted = IsotonicRegression().fit_transform(bins, (right + 0.5) / (sizes + 1), sample_weight=sizes)
-    enough = np.flatnonzero(trusted >= trust)
-    return float(scores[first[enough[0]]]) if len(enough) else None
+    scores, inverse, sizes = np.unique(outputs.scores[rows], return_inverse=True, return_counts=True)
+    hit_counts = np.bincount(inverse, hits[rows])
+    if descending:
+        scores, sizes, hit_counts = scores[::-1], sizes[::-1], hit_counts[::-1]
+    # Equal scores share a bin; a bin below the minimum size joins the next, the last one the previous.
+    bin_of_score = np.minimum((sizes.cumsum() - 1) // MIN_BIN_ROWS, max(sizes.sum() // MIN_BIN_ROWS - 1, 0))
+    bins, starts = np.unique(bin_of_score, return_index=True)
+    sizes, hit_counts = (np.add.reduceat(counts, starts) for counts in (sizes, hit_counts))
+    # Half a row of each kind is added, so that a small bin without errors does not count as certain.
+    accuracy = IsotonicRegression().fit_transform(bins, (hit_counts + 0.5) / (sizes + 1), sample_weight=sizes)
+    reached = np.flatnonzero(accuracy >= confidence)
+    return float(scores[starts[reached[0]]]) if len(reached) else None

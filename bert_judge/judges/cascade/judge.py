@@ -1,10 +1,10 @@
-"""Several judges in a row: a cheap one decides where it is sure, and leaves the rest to the next."""
+"""A cascade of judges: each decides where it is confident and escalates the rest to the next, more expensive judge."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,134 +15,157 @@ from numpy.typing import ArrayLike, NDArray
 from bert_judge.judges.protocol import Judge, Label, Row
 from bert_judge.runtime.errors import InputError
 
-# The file of a fitted cascade, in its folder below results/judges/.
-FILE = "cascade.json"
+_REASON_PREFIX = "decided by "
 
 
 @dataclass(frozen=True)
-class Cuts:
-    """Where a judge is sure: of "incorrect" up to `low`, of "correct" from `high` on; None: never."""
+class DecisionThresholds:
+    """Scores at which a judge decides: "incorrect" up to `low`, "correct" from `high`; None: never."""
 
     low: float | None
     high: float | None
 
-    def sure(self, verdicts: ArrayLike, scores: ArrayLike | Sequence[float | None]) -> NDArray[np.bool_]:
-        """Of which verdicts the judge is sure; never of an invalid one.
+    def is_confident(self, verdicts: ArrayLike, scores: ArrayLike | Sequence[float | None]) -> NDArray[np.bool_]:
+        """Return which verdicts are decisions; an invalid verdict never is.
 
         Args:
             verdicts: texts out of `tables.VERDICTS`, shape (n,).
             scores: in [0, 1], NaN or None for an invalid verdict, shape (n,).
         """
-        said, score = np.asarray(verdicts, dtype=object), np.asarray(scores, dtype=float)
-        low, high = (math.nan if cut is None else cut for cut in (self.low, self.high))
-        # A comparison with NaN is false.
-        return np.asarray(((said == "incorrect") & (score <= low)) | ((said == "correct") & (score >= high)), dtype=bool)
+        verdict, score = np.asarray(verdicts, dtype=object), np.asarray(scores, dtype=float)
+        low, high = (math.nan if threshold is None else threshold for threshold in (self.low, self.high))
+        # Comparisons with NaN are false.
+        confident = ((verdict == "incorrect") & (score <= low)) | ((verdict == "correct") & (score >= high))
+        return np.asarray(confident, dtype=bool)
 
 
 class CascadeJudge:
-    """Implements `judges.protocol.Judge` on other judges, each of which sees only what those before it left.
+    """Implements `judges.protocol.Judge` on other judges, each of which labels only the rows escalated to it.
 
     Args:
-        judges: name → judge, the cheapest first; the last one decides all that is left.
-        cuts: name → where that judge is sure, for all but the last.
+        judges: name → judge, the cheapest first; the last one decides all remaining rows.
+        thresholds: name → decision thresholds, for all but the last judge.
     """
 
-    def __init__(self, judges: Mapping[str, Judge], cuts: Mapping[str, Cuts]) -> None:
-        if missing := [name for name in list(judges)[:-1] if name not in cuts]:
-            raise InputError(f"cascade: no cuts for {missing[0]!r}; fit the cascade on these judges")
-        self.judges, self.cuts = dict(judges), dict(cuts)
+    def __init__(self, judges: Mapping[str, Judge], thresholds: Mapping[str, DecisionThresholds]) -> None:
+        if missing := [name for name in list(judges)[:-1] if name not in thresholds]:
+            raise InputError(f"cascade: no thresholds for {missing[0]!r}; fit the cascade on these judges")
+        self.judges, self.thresholds = dict(judges), dict(thresholds)
         self.revisions = {name: revision for judge in judges.values() for name, revision in judge.revisions.items()}
 
     @classmethod
     def load(cls, path: str | Path, judges: Mapping[str, Judge]) -> CascadeJudge:
-        """A cascade that the workflow fitted.
+        """Load a fitted cascade.
 
         Args:
             path: its cascade.json.
-            judges: as above, under the names in that file and in its order.
+            judges: as for the constructor, with the names and the order of that file.
 
         Raises:
-            InputError: no such file, or it is about other judges.
+            InputError: the file is missing or describes other judges.
         """
         names = fitted_judges(path)
         if list(judges) != names:
-            raise InputError(f"{path}: its judges are {', '.join(names)}; give these, in this order")
-        return cls(judges, load_cuts(path))
+            raise InputError(f"{path}: its judges are {', '.join(names)}; pass these, in this order")
+        return cls(judges, load_thresholds(path))
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """See `judges.protocol.Judge`. The tokens of a label are those of all judges that looked at the row."""
-        found: list[Label | None] = [None] * len(rows)
-        spent: list[Label | None] = [None] * len(rows)
-        left = list(range(len(rows)))
-        for name, judge in self.judges.items():
-            labels = judge.judge([rows[place] for place in left]) if left else []
-            cuts = self.cuts.get(name)
-            sure = cuts.sure([label.verdict for label in labels], [label.score for label in labels]) if cuts else [True] * len(left)
-            for place, label in zip(left, labels, strict=True):
-                spent[place] = with_tokens(label, spent[place])
-            decided = [place for place, done in zip(left, sure, strict=True) if done]
-            for place in decided:
-                found[place] = attributed(spent[place], name)
-            left = sorted({*left} - {*decided})
-        return [label for label in found if label is not None]
+        """See `judges.protocol.Judge`. The tokens of a label are the sum over all judges that labelled the row."""
+
+        def label_rows(name: str, positions: list[int]) -> list[Label]:
+            return self.judges[name].judge([rows[position] for position in positions])
+
+        labels = run_cascade(self.judges, self.thresholds, len(rows), label_rows)
+        return [labels[position] for position in range(len(rows))]
 
 
-def attributed(label: Label | None, judge: str) -> Label:
-    """A label of a cascade: the member's own, with its name in the reason."""
-    assert label is not None
-    return replace(label, reason=f"{decider(judge)}: {label.reason}" if label.reason else decider(judge))
+def run_cascade(
+    judges: Iterable[str],
+    thresholds: Mapping[str, DecisionThresholds],
+    num_rows: int,
+    label_rows: Callable[[str, list[int]], Iterable[Label]],
+    not_escalated: Collection[int] = (),
+) -> dict[int, Label]:
+    """Label rows judge by judge, until a judge is confident.
+
+    Args:
+        judges: names, the cheapest first.
+        thresholds: judge → decision thresholds; a judge without any decides all remaining rows.
+        label_rows: labels the rows at these positions with this judge.
+        not_escalated: positions of rows on which the first judge decides in any case.
+
+    Returns:
+        Row position → label, for the rows that a judge decided; the reason names that judge.
+    """
+    decided: dict[int, Label] = {}
+    latest: dict[int, Label] = {}
+    for judge in judges:
+        positions = [position for position in range(num_rows) if position not in decided]
+        if not positions:
+            break
+        labels = list(label_rows(judge, positions))
+        confident: Sequence[bool] | NDArray[np.bool_] = [True] * len(labels)
+        if judge in thresholds:
+            confident = thresholds[judge].is_confident([label.verdict for label in labels], [label.score for label in labels])
+        for position, label, is_confident in zip(positions, labels, confident, strict=True):
+            latest[position] = _add_tokens(label, latest.get(position))
+            if is_confident or position in not_escalated:
+                decided[position] = replace(latest[position], reason=format_reason(judge, label.reason))
+    return decided
 
 
-def decider(judge: str) -> str:
-    """How the reason of a cascade's label begins when this judge decided."""
-    return f"decided by {judge}"
+def format_reason(judge: str, reason: str | None = None) -> str:
+    """Build the reason of a cascade's label: the judge that decided, and that judge's own reason."""
+    return f"{_REASON_PREFIX}{judge}: {reason}" if reason else f"{_REASON_PREFIX}{judge}"
 
 
-def who_decided(reason: str | None, judges: Sequence[str]) -> str | None:
-    """The judge that a cascade's label says has decided; None when it says none of these."""
-    told = (reason or "").split(":")[0]
-    return next((judge for judge in judges if told == decider(judge)), None)
+def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
+    """Return the judge that `format_reason` named in a label's reason; None if it is none of these."""
+    prefix = (reason or "").split(":")[0]
+    return next((judge for judge in judges if prefix == format_reason(judge)), None)
 
 
-def with_tokens(label: Label, before: Label | None) -> Label:
-    """The label with the tokens of the judge before it on top."""
-    if before is None:
+def _add_tokens(label: Label, previous: Label | None) -> Label:
+    """Add the tokens of the previous judges to a label."""
+    if previous is None:
         return label
     return replace(
         label,
-        prompt_tokens=_sum(label.prompt_tokens, before.prompt_tokens),
-        completion_tokens=_sum(label.completion_tokens, before.completion_tokens),
+        prompt_tokens=_sum(label.prompt_tokens, previous.prompt_tokens),
+        completion_tokens=_sum(label.completion_tokens, previous.completion_tokens),
     )
 
 
 def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    reported = [count for count in counts if count is not None]
+    return sum(reported) if reported else None
 
 
 def fitted_judges(path: str | Path) -> list[str]:
-    """The judges of a fitted cascade, the cheapest first."""
-    return [*_read(path)["cuts"], _read(path)["last"]]
+    """Return the judges of a fitted cascade, the cheapest first."""
+    description = _read(path)
+    return [*description["thresholds"], description["last"]]
 
 
-def load_cuts(path: str | Path) -> dict[str, Cuts]:
-    """Judge → its cuts, for all but the last judge of a fitted cascade.
+def load_thresholds(path: str | Path) -> dict[str, DecisionThresholds]:
+    """Return judge → thresholds, for all but the last judge of a fitted cascade.
 
     Raises:
-        InputError: no such file, or it is not the one of a cascade.
+        InputError: the file is missing or does not describe a cascade.
     """
-    return {name: Cuts(**cuts) for name, cuts in _read(path)["cuts"].items()}
+    return {name: DecisionThresholds(**values) for name, values in _read(path)["thresholds"].items()}
 
 
-def described(cuts: Mapping[str, Cuts], last: str) -> dict[str, Any]:
-    """What `load_cuts` reads."""
-    return {"cuts": {name: asdict(entry) for name, entry in cuts.items()}, "last": last}
+def to_json(thresholds: Mapping[str, DecisionThresholds], last: str) -> dict[str, Any]:
+    """Return the part of cascade.json that `load_thresholds` and `fitted_judges` read."""
+    return {"thresholds": {name: asdict(values) for name, values in thresholds.items()}, "last": last}
 
 
 def _read(path: str | Path) -> dict[str, Any]:
     try:
-        found = json.loads(Path(path).read_text("utf-8"))
-        return {"cuts": {str(name): dict(cuts) for name, cuts in found["cuts"].items()}, "last": str(found["last"])}
+        content = json.loads(Path(path).read_text("utf-8"))
+        thresholds = {str(name): dict(values) for name, values in content["thresholds"].items()}
+        return {"thresholds": thresholds, "last": str(content["last"])}
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); fit the cascade first") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -12,7 +12,7 @@ from score_files import SCORE, VERDICT, write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.cascades import build_cascades
-from bert_judge.judges.cascade.judge import Cuts, decider, described
+from bert_judge.judges.cascade.judge import DecisionThresholds, format_reason, to_json
 from bert_judge.report import cascade_views
 from bert_judge.runtime.errors import InputError
 
@@ -35,7 +35,7 @@ def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: li
         columns = {"gold": gold, "cheap": CHEAP, "dear": DEAR, "both": DEAR}
         scores.append(write_scores(folder / "scores", "m", task, {name: columns[name] for name in spec["judges"]}))
         ids = pd.read_parquet(scores[-1])["sample_id"]
-        told = reasons or [decider("dear" if n in DECIDED_BY_DEAR else "cheap") for n in range(10)]
+        told = reasons or [format_reason("dear" if n in DECIDED_BY_DEAR else "cheap") for n in range(10)]
         frame = pd.DataFrame({"sample_id": ids, "attempt": 0, "model": "m", "judge": "both", "reason": told})
         frame = frame.assign(verdict=[VERDICT[v] for v in DEAR], score=[SCORE[v] for v in DEAR], raw=None, truncated=False)
         labels.append(folder / f"labels-{task}.parquet")
@@ -83,13 +83,13 @@ def test_labels_of_other_answers_are_refused(tmp_path: Path) -> None:
 
 
 def fitted(folder: Path, **changes: Any) -> Path:
-    point = {"trust": 0.9, "seen": {"cheap": 1.0, "dear": 0.3}, "agreement": 0.95}
-    ends = [{**point, "seen": {"cheap": 1.0, "dear": share}, "agreement": a} for share, a in ((0.0, 0.8), (1.0, 0.96))]
+    point = {"confidence": 0.9, "row_shares": {"cheap": 1.0, "dear": 0.3}, "agreement": 0.95}
+    ends = [{**point, "row_shares": {"cheap": 1.0, "dear": share}, "agreement": a} for share, a in ((0.0, 0.8), (1.0, 0.96))]
     content = {
-        **described({"cheap": Cuts(0.1, 0.9)}, "dear"),
+        **to_json({"cheap": DecisionThresholds(0.1, 0.9)}, "dear"),
         "fitted_on": {"dataset": "mix", "rows": 100, "questions": 50},
-        "chosen": point,
-        "alone": {"cheap": 0.8, "dear": 0.96},
+        "operating_point": point,
+        "single_judges": {"cheap": 0.8, "dear": 0.96},
         "trade_off": [point, *ends],
     }
     path = folder / "cascade.json"
@@ -121,4 +121,4 @@ def test_the_curve_lies_in_its_picture(tmp_path: Path) -> None:
 def test_a_file_without_a_curve_is_refused(tmp_path: Path) -> None:
     run(tmp_path)
     with pytest.raises(InputError, match="not the file of a fitted cascade"):
-        cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"seen": {}}])})
+        cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"row_shares": {}}])})
