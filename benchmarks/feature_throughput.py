@@ -22,11 +22,11 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from bert_judge.assets.prepare import local_folder
-from bert_judge.config import BASIC_POOLINGS, ProbeJudge
+from bert_judge.judges.probe.config import BASIC_POOLINGS, ProbeJudgeConfig
 from bert_judge.judges.probe.extraction import BATCH_TOKENS, Reader
 
 SPEC: dict[str, Any] = {
-    "prompt": ProbeJudge.model_fields["prompt"].default,
+    "prompt": ProbeJudgeConfig.model_fields["prompt"].default,
     "poolings": list(BASIC_POOLINGS),
     "max_length": 256,
     "precision": "float32",

@@ -114,9 +114,11 @@ def without(run: Run, source: str, judge: str) -> dict[str, Any]:
     derived = copy.deepcopy({key: value for key, value in run.items() if key not in {"audit", "attacks"}})
     name, kept = blind(judge, source), built_on(run, judge)
     above = {other: derived["judges"][other] for other in kept}
-    derived["judges"] = {other: entry for other, entry in derived["judges"].items() if entry["kind"] not in ("cascade", "adapted")}
+    derived["judges"] = {
+        other: entry for other, entry in derived["judges"].items() if entry["kind"] not in ("cascade", "prior_shift")
+    }
     for other, entry in above.items():
-        below = {"judge": name} if entry["kind"] == "adapted" else {"judges": [*entry["judges"][:-1], name]}
+        below = {"judge": name} if entry["kind"] == "prior_shift" else {"judges": [*entry["judges"][:-1], name]}
         derived["judges"][blind(other, source)] = entry | below | {"dataset": name}
     imported = derived["tasks"]["imported"]
     entry = derived["judges"].pop(judge)

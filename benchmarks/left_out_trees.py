@@ -24,15 +24,15 @@ from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from bert_judge import tables
-from bert_judge.config import AdaptedJudge
 from bert_judge.config import files as config_files
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.feature_pool import FeaturePool
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.visible_text import normalize_inputs
 
 RULE = "rouge_l_recall_lenient"
-CAUTION = AdaptedJudge.model_fields["caution"].default
+CAUTION = PriorShiftJudgeConfig.model_fields["caution"].default
 
 
 def main() -> int:

@@ -89,7 +89,7 @@ rule label_adapted:
     benchmark:
         "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.judges("adapted")),
+        judge=one_of(PLAN.judges("prior_shift")),
     conda:
         "../envs/core.yaml"
     resources:

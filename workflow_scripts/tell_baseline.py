@@ -2,7 +2,7 @@
 
 import json
 
-from bert_judge.config import BaselineTraining
+from bert_judge.judges.probe.config import BaselineTraining
 from bert_judge.runtime import gpus
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder

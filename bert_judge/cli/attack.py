@@ -12,20 +12,18 @@ from rich.table import Table
 
 from bert_judge import plan, tables
 from bert_judge.cli.terminal import console
-from bert_judge.config import (
-    AdaptedJudge,
-    BertJudge,
-    CascadeJudge,
-    ImportedJudge,
-    LexicalJudge,
-    LLMJudge,
-    PairwiseJudge,
-    ProbeJudge,
-    SimulatedJudge,
-)
 from bert_judge.config import files as config_files
 from bert_judge.evaluation.attacks.runner import Tables, try_judge
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.cascade.config import CascadeJudgeConfig
+from bert_judge.judges.imported.config import ImportedJudgeConfig
+from bert_judge.judges.lexical.config import LexicalJudgeConfig
+from bert_judge.judges.llm.config import LLMJudgeConfig
+from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.probe.config import ProbeJudgeConfig
 from bert_judge.judges.protocol import Judge
+from bert_judge.judges.simulated.config import SimulatedJudgeConfig
 from bert_judge.plan import ATTACKS, Plan
 from bert_judge.plan.specs import READING
 from bert_judge.runtime import resume
@@ -35,7 +33,7 @@ SHOWN = 160
 HEADINGS = {"attack": "Attacks: called correct, in %", "harmless": "Harmless variations: called incorrect, in %"}
 
 # How a judge is read that no configuration says anything of.
-_READ_AS_USUAL = BertJudge(kind="bert", checkpoint="a folder").model_dump(mode="json", include=READING)
+_READ_AS_USUAL = BertJudgeConfig(kind="bert", checkpoint="a folder").model_dump(mode="json", include=READING)
 
 
 def show(
@@ -82,13 +80,13 @@ def _opened(judge: str, task: str, files: Sequence[Path]) -> Iterator[tuple[Judg
     if judge not in made.config.judges:
         there = ", ".join(made.config.judges)
         raise InputError(f"{judge}: neither the folder of a trained judge nor a judge of the configuration; there are: {there}")
-    if isinstance(entry := made.config.judges[judge], ImportedJudge | SimulatedJudge):
+    if isinstance(entry := made.config.judges[judge], ImportedJudgeConfig | SimulatedJudgeConfig):
         raise InputError(f"{judge}: of kind {entry.kind}, which knows no verdict on made-up answers; choose another judge")
-    if isinstance(entry, PairwiseJudge):
+    if isinstance(entry, PairwiseJudgeConfig):
         raise InputError(f"{judge}: compares two answers, and an attack is a single one; choose another judge")
-    if isinstance(entry, AdaptedJudge):
+    if isinstance(entry, PriorShiftJudgeConfig):
         raise InputError(f"{judge}: adapts to the answers of a model, and attacks are none; name its judge {entry.judge}")
-    if isinstance(entry, CascadeJudge):
+    if isinstance(entry, CascadeJudgeConfig):
         raise InputError(f"{judge}: a cascade judges in a run only; list it under attacks.judges, and snakemake --cores 2 attacks")
     spec = made.labels_spec(judge, ATTACKS, task)
     with _of_configuration(made, raw, spec) as opened:
@@ -109,22 +107,22 @@ def _of_configuration(made: Plan, raw: dict[str, Any], spec: dict[str, Any]) -> 
     name, entry = spec["judge"], made.config.judges[spec["judge"]]
     manifest = Path(f"results/prepared/judge-{name}.json")
     match entry:
-        case BertJudge():
+        case BertJudgeConfig():
             from bert_judge.judges.bert.judge import BERTJudge
 
             checkpoint = Path(f"results/judges/{name}/judge.json") if entry.dataset else manifest
             yield BERTJudge.from_run(_there(checkpoint), spec["settings"], name, _converted(name))
-        case LLMJudge():
+        case LLMJudgeConfig():
             from bert_judge.judges.llm.rubric import prompted_judge
 
             store = resume.store_folder(f"verdicts/{name}/{ATTACKS}")
             local = _there(manifest) if f"judge-{name}" in made.assets else None
             yield prompted_judge(spec, local, store, raw["judges"][name])
-        case ProbeJudge():
+        case ProbeJudgeConfig():
             from bert_judge.judges.probe.judge import Probe
 
             yield Probe(_there(Path(f"results/judges/{name}/probe.json")).parent, entry.threshold)
-        case LexicalJudge():
+        case LexicalJudgeConfig():
             from bert_judge.judges.lexical.judge import LexicalJudge as Lexical
 
             with Lexical(spec["settings"]) as lexical:

@@ -28,8 +28,8 @@ def show(paths: Sequence[Path], files: Sequence[Path] = (), screen: Console | No
         InputError: no such path, a file that is no label table, or a faulty configuration.
     """
     judges = config.parse(config_files.load(files)).judges if files else {}
-    prompted = {name: judge.model for name, judge in judges.items() if isinstance(judge, config.LLMJudge | config.PairwiseJudge)}
-    prices = {name: model.price for name, model in prompted.items() if model and model.price}
+    models = {name: getattr(judge, "model", None) for name, judge in judges.items()}
+    prices = {name: model.price for name, model in models.items() if model and model.price}
     made = cost.of_tables(_files(paths), prices)
     table = Table("judge", title="Per 1,000 verdicts", title_justify="left")
     for name in ("verdicts", "invalid", "tokens read", "tokens written", "money", "seconds"):

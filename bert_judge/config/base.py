@@ -32,3 +32,9 @@ class Block(BaseModel):
     )
     # Keys that say how the work is done and not what comes out: no part of a spec.
     run_time: ClassVar[frozenset[str]] = frozenset()
+
+
+class JudgeConfig(Block):
+    """A block under `judges`; `kind` chooses the model that validates it."""
+
+    kind: str

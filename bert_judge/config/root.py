@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, create_model
 
 from bert_judge.config import validation
 from bert_judge.config.attacks import Attacks
 from bert_judge.config.audit import Audit
-from bert_judge.config.base import Block, ModelKey, Name
+from bert_judge.config.base import Block, JudgeConfig, ModelKey, Name
 from bert_judge.config.datasets import Dataset
 from bert_judge.config.imports import Import
-from bert_judge.config.judges import Judge
 from bert_judge.config.models import Model, Price
 from bert_judge.config.pairs import PairSet
 from bert_judge.config.students import Filter
 from bert_judge.config.tasks import Tasks
+from bert_judge.judges import registry
 from bert_judge.runtime.errors import ConfigError
 
 
@@ -38,7 +39,7 @@ class Config(Block):
     """`free`: the question only; `soft`: conclude with "Final answer: …"; `strict`: nothing but "Final answer: …" """
     datasets: dict[Name, Dataset] = {}
     """name → labelled answers that train a judge"""
-    judges: dict[Name, Judge] = Field(min_length=1)
+    judges: dict[Name, JudgeConfig] = Field(min_length=1)
     """name → a way to decide"""
     filters: dict[Name, Filter] = {}
     """name → a choice of answers that students learn from"""
@@ -56,6 +57,15 @@ class Config(Block):
     """name → two answers to each question, for judges of kind pairwise"""
 
 
+@cache
+def config_model() -> type[Config]:
+    """Return `Config` with the blocks of all registered judge kinds."""
+    blocks = Union[tuple(kind.config for kind in registry.kinds())]  # type: ignore[valid-type]  # noqa: UP007
+    judges = dict[Name, Annotated[blocks, Field(discriminator="kind")]]
+    field = Field(min_length=1, description=Config.model_fields["judges"].description)
+    return create_model("Config", __base__=Config, __doc__=Config.__doc__, judges=(judges, field))
+
+
 def parse(raw: Mapping[str, Any]) -> Config:
     """Validate a configuration.
 
@@ -66,7 +76,7 @@ def parse(raw: Mapping[str, Any]) -> Config:
     config = None
     try:
         # Only the keys of the documentation count, not the Python names of the fields behind them.
-        config = Config.model_validate(raw, by_alias=True, by_name=False)
+        config = config_model().model_validate(raw, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = validation.of_shape(raw, error.errors(), json_schema())
     lines += validation.of_names(raw)
@@ -77,4 +87,4 @@ def parse(raw: Mapping[str, Any]) -> Config:
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema that editors use to complete and check a configuration."""
-    return TypeAdapter(Config).json_schema(by_alias=True)
+    return TypeAdapter(config_model()).json_schema(by_alias=True)

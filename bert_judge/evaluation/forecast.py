@@ -14,8 +14,10 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from bert_judge.config import BertJudge, HFModel, ImportedModel, LLMJudge, OpenAIModel, SimulatedModel, StudentModel, VLLMModel
+from bert_judge.config import HFModel, ImportedModel, OpenAIModel, SimulatedModel, StudentModel, VLLMModel
 from bert_judge.evaluation import timings
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.llm.config import LLMJudgeConfig
 from bert_judge.plan import Plan
 
 TABLE = re.compile(r"(?P<stage>candidates|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
@@ -79,8 +81,8 @@ def forecast(plan: Plan, pending: Iterable[str], root: str | Path = "results") -
             works.append(Work(model, "answers", len(tasks), _rows(plan, [(model, t) for t in tasks], root), gpus(entry), rates))
     for judge, kind in plan.config.judges.items():
         pairs = [(m["model"], m["task"]) for m in found if m["judge"] == judge]
-        if pairs and isinstance(kind, BertJudge | LLMJudge):
-            count = 1 if isinstance(kind, BertJudge) else gpus(kind.model)
+        if pairs and isinstance(kind, BertJudgeConfig | LLMJudgeConfig):
+            count = 1 if isinstance(kind, BertJudgeConfig) else gpus(kind.model)
             works.append(Work(judge, "verdicts", len(pairs), _rows(plan, pairs, root), count, measured(root, f"labels/{judge}")))
     return works
 

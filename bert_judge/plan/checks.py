@@ -11,21 +11,14 @@ from pydantic import ValidationError
 from bert_judge import tasks
 from bert_judge.assets.prepare import local_folder
 from bert_judge.candidates.importers import files
-from bert_judge.config import (
-    AdaptedJudge,
-    Attacks,
-    Audit,
-    BertJudge,
-    CascadeJudge,
-    Config,
-    Import,
-    ImportedJudge,
-    ImportedModel,
-    ProbeJudge,
-    SimulatedJudge,
-    SimulatedModel,
-)
+from bert_judge.config import Attacks, Audit, Config, Import, ImportedModel, SimulatedModel
 from bert_judge.config.validation import entries, listed_tasks, texts
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.cascade.config import CascadeJudgeConfig
+from bert_judge.judges.imported.config import ImportedJudgeConfig
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.probe.config import ProbeJudgeConfig
+from bert_judge.judges.simulated.config import SimulatedJudgeConfig
 from bert_judge.plan.resolved_config import from_data, import_path
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.sources import published
@@ -36,7 +29,7 @@ if TYPE_CHECKING:
 # Kinds of judges whose scores can be read as probabilities.
 ADAPTABLE = ("bert", "llm", "probe")
 # Those that a dataset may have made what they are.
-FITTED = BertJudge | ProbeJudge | CascadeJudge | AdaptedJudge
+FITTED = BertJudgeConfig | ProbeJudgeConfig | CascadeJudgeConfig | PriorShiftJudgeConfig
 
 
 def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
@@ -156,9 +149,9 @@ def of_fit(config: Config) -> list[str]:
         if dataset.fallback and dataset.fallback.teacher == dataset.teacher:
             faults.append(f"datasets.{name}.fallback.teacher: {dataset.teacher!r} is the teacher itself; choose another")
     for name, judge in config.judges.items():
-        faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudge) else []
-        faults += _adapted_faults(config, name, judge) if isinstance(judge, AdaptedJudge) else []
-        faults += _probe_faults(config, name, judge) if isinstance(judge, ProbeJudge) else []
+        faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudgeConfig) else []
+        faults += _adapted_faults(config, name, judge) if isinstance(judge, PriorShiftJudgeConfig) else []
+        faults += _probe_faults(config, name, judge) if isinstance(judge, ProbeJudgeConfig) else []
     if config.gold is not None and config.gold not in config.score_with:
         faults.append(f"gold: {config.gold!r} must be listed under score_with too")
     faults += _attack_faults(config, config.attacks) if config.attacks else []
@@ -168,17 +161,17 @@ def of_fit(config: Config) -> list[str]:
 def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
     """Judges that look answers up instead of judging them, and questions that a judge may have been trained on."""
     judges = config.judges
-    cascades = [judge for name in attacks.judges if isinstance(judge := judges[name], CascadeJudge)]
+    cascades = [judge for name in attacks.judges if isinstance(judge := judges[name], CascadeJudgeConfig)]
     asked = dict.fromkeys([*attacks.judges, *(member for cascade in cascades for member in cascade.judges)])
     faults = [
         f"attacks.judges: {name!r} is of kind {judges[name].kind} and knows no verdict on made-up answers; choose another"
         for name in asked
-        if isinstance(judges[name], ImportedJudge | SimulatedJudge)
+        if isinstance(judges[name], ImportedJudgeConfig | SimulatedJudgeConfig)
     ]
     faults += [
         f"attacks.judges: {name!r} adapts to the answers of a model, and attacks are none; name its judge {entry.judge!r}"
         for name in attacks.judges
-        if isinstance(entry := judges[name], AdaptedJudge)
+        if isinstance(entry := judges[name], PriorShiftJudgeConfig)
     ]
     unknown = [] if attacks.tasks == "all" else [name for name in attacks.tasks if name not in config.tasks.test]
     return faults + [f"attacks.tasks: {name!r} must be listed under tasks.test too" for name in unknown]
@@ -205,7 +198,7 @@ def _audit_faults(config: Config, audit: Audit) -> list[str]:
     return faults
 
 
-def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[str]:
+def _cascade_faults(config: Config, name: str, cascade: CascadeJudgeConfig) -> list[str]:
     """Judges that cannot be part of a cascade, or not in their place."""
     teacher = config.datasets[cascade.dataset].teacher
     faults = []
@@ -213,7 +206,7 @@ def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[st
         kind = config.judges[judge].kind
         if kind == "cascade":
             faults.append(f"judges.{name}.judges: {judge!r} is a cascade itself; list its judges here")
-        elif kind == "adapted":
+        elif kind == "prior_shift":
             faults.append(f"judges.{name}.judges: {judge!r} adapts to all answers of a model, not to some; list its judge here")
         elif judge == teacher and place < len(cascade.judges):
             faults.append(f"judges.{name}.judges: {judge!r} teaches {cascade.dataset!r}, so it is right there; put it last")
@@ -225,7 +218,7 @@ def _cascade_faults(config: Config, name: str, cascade: CascadeJudge) -> list[st
     return faults
 
 
-def _adapted_faults(config: Config, name: str, adapted: AdaptedJudge) -> list[str]:
+def _adapted_faults(config: Config, name: str, adapted: PriorShiftJudgeConfig) -> list[str]:
     """A judge whose scores are no probabilities."""
     kind = config.judges[adapted.judge].kind
     if kind in ADAPTABLE:
@@ -235,7 +228,7 @@ def _adapted_faults(config: Config, name: str, adapted: AdaptedJudge) -> list[st
     ]
 
 
-def _probe_faults(config: Config, name: str, probe: ProbeJudge) -> list[str]:
+def _probe_faults(config: Config, name: str, probe: ProbeJudgeConfig) -> list[str]:
     """Datasets with rows that no model gave as an answer, whose hidden states nobody stores."""
     made_up = [kind for kind, share in config.datasets[probe.dataset].augment.model_dump().items() if share]
     told = f"judges.{name}.dataset: {probe.dataset!r} has made-up rows ({', '.join(made_up)}); give the probe one without `augment`"
@@ -250,8 +243,8 @@ def _taught_by(config: Config, dataset: str) -> set[str]:
         judge = config.judges[teachers.pop()]
         behind = {judge.dataset} if isinstance(judge, FITTED) and judge.dataset else set()
         teachers += [teacher for name in behind - found for teacher in config.datasets[name].teachers]
-        teachers += judge.judges if isinstance(judge, CascadeJudge) else []
-        teachers += [judge.judge] if isinstance(judge, AdaptedJudge) else []
+        teachers += judge.judges if isinstance(judge, CascadeJudgeConfig) else []
+        teachers += [judge.judge] if isinstance(judge, PriorShiftJudgeConfig) else []
         found |= behind
     return found
 
@@ -302,13 +295,13 @@ def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str
 def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
     """One line when a judge that does not read answers has no verdicts on a table that is asked of it."""
     judge = plan.config.judges[name]
-    if isinstance(judge, CascadeJudge):
+    if isinstance(judge, CascadeJudgeConfig):
         tables = list(tables)
         return [fault for member in judge.judges for fault in verdict_faults(plan, f"judges.{name}.judges", member, tables)]
     for model, task in tables:
-        if isinstance(judge, SimulatedJudge) and not isinstance(plan.models[model], SimulatedModel):
+        if isinstance(judge, SimulatedJudgeConfig) and not isinstance(plan.models[model], SimulatedModel):
             return [f"{where}: {name!r} knows the truth about simulated models only, and {model!r} is none; use another judge"]
-        if isinstance(judge, ImportedJudge) and plan.verdict_import(name, task) is None:
+        if isinstance(judge, ImportedJudgeConfig) and plan.verdict_import(name, task) is None:
             return [
                 f"{where}: {name!r} has no verdicts on task {task!r}; add the task's file, or one file of verdicts, "
                 f"to judges.{name}.from"

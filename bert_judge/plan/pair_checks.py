@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from bert_judge.config import Config, ImportedJudge, PairwiseJudge, SimulatedJudge
+from bert_judge.config import Config
+from bert_judge.judges.imported.config import ImportedJudgeConfig
+from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
+from bert_judge.judges.simulated.config import SimulatedJudgeConfig
 from bert_judge.plan.checks import verdict_faults
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ FOLDER = "pairs"
 
 def of_fit(config: Config) -> list[str]:
     """Judges in places where those of another kind belong; no file is looked at."""
-    pairwise = {name for name, judge in config.judges.items() if isinstance(judge, PairwiseJudge)}
+    pairwise = {name for name, judge in config.judges.items() if isinstance(judge, PairwiseJudgeConfig)}
     faults = [
         f"{where}: {name!r} is of kind pairwise and compares two answers; name a judge of single answers"
         for where, name in _pointwise_uses(config)
@@ -61,7 +64,7 @@ def _leaks(config: Config, key: str) -> list[str]:
     faults = []
     for name in entry.judges:
         judge = config.judges.get(name)
-        for learnt in (judge.pairs or []) if isinstance(judge, PairwiseJudge) else []:
+        for learnt in (judge.pairs or []) if isinstance(judge, PairwiseJudgeConfig) else []:
             other = config.pairs.get(learnt)
             if learnt == key:
                 faults.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
@@ -102,7 +105,7 @@ def of_use(plan: Plan) -> list[str]:
         if not plan.pair_parts(key):
             faults.append(f"pairs.{key}: no two of its models have answers to the same task; mend its models or tasks")
         gold = plan.config.judges.get(entry.gold) if entry.gold else None
-        if entry.gold and isinstance(gold, ImportedJudge | SimulatedJudge):
+        if entry.gold and isinstance(gold, ImportedJudgeConfig | SimulatedJudgeConfig):
             faults += verdict_faults(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
     for name in plan.trained_pair_judges:
         faults += [

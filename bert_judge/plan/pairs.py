@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from bert_judge.config import LocalModel, PairSet, PairwiseJudge
+from bert_judge.config import LocalModel, PairSet
+from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 from bert_judge.plan import launches, matchups
 from bert_judge.plan.resolved_config import Names, Spec
 from bert_judge.plan.specs import ASKED, dump
@@ -22,9 +23,9 @@ class PairSpecs(Names):
         """Names of the judges of kind pairwise."""
         return self.judges("pairwise")
 
-    def pair_judge(self, name: str) -> PairwiseJudge:
+    def pair_judge(self, name: str) -> PairwiseJudgeConfig:
         entry = self.config.judges[name]
-        assert isinstance(entry, PairwiseJudge)
+        assert isinstance(entry, PairwiseJudgeConfig)
         return entry
 
     @property

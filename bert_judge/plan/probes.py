@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from bert_judge import tables
-from bert_judge.config import LEARNING, PROMPT, ProbeJudge
+from bert_judge.judges.probe.config import LEARNING, PROMPT, ProbeJudgeConfig
 from bert_judge.plan.resolved_config import Names, Spec, backbone_asset, word_of
 from bert_judge.runtime.resume import content_key
 
@@ -17,9 +17,9 @@ from bert_judge.runtime.resume import content_key
 class ProbeSpecs(Names):
     """The part of the plan that is about probes."""
 
-    def probe(self, name: str) -> ProbeJudge:
+    def probe(self, name: str) -> ProbeJudgeConfig:
         entry = self.config.judges[name]
-        assert isinstance(entry, ProbeJudge)
+        assert isinstance(entry, ProbeJudgeConfig)
         return entry
 
     @cached_property
@@ -61,7 +61,7 @@ class ProbeSpecs(Names):
         """Of a probe's training."""
         probe = self.probe(judge)
         # A threshold is read with the verdicts; baselines stand beside the probe and change nothing in it.
-        other = {"aspects", "threshold", "baselines", "baseline_training", *ProbeJudge.reads} - {"pooling"}
+        other = {"aspects", "threshold", "baselines", "baseline_training", *ProbeJudgeConfig.reads} - {"pooling"}
         made = probe.model_dump(mode="json", exclude=other)
         read = self.read_by(judge)
         aspects = {

@@ -10,23 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tasks
-from bert_judge.config import (
-    AdaptedJudge,
-    BertJudge,
-    CascadeJudge,
-    Config,
-    Import,
-    ImportedJudge,
-    ImportedModel,
-    LLMJudge,
-    LocalModel,
-    Model,
-    PairwiseJudge,
-    ProbeJudge,
-    SimulatedModel,
-    StudentModel,
-    TaskSource,
-)
+from bert_judge.config import Config, Import, ImportedModel, LocalModel, Model, SimulatedModel, StudentModel, TaskSource
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.cascade.config import CascadeJudgeConfig
+from bert_judge.judges.imported.config import ImportedJudgeConfig
+from bert_judge.judges.llm.config import LLMJudgeConfig
+from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.probe.config import ProbeJudgeConfig
 from bert_judge.plan import selections
 from bert_judge.runtime.resume import content_key
 from bert_judge.tasks.sources import published
@@ -60,14 +51,14 @@ class Names:
         """Names of the judges of a kind."""
         return [name for name, judge in self.config.judges.items() if judge.kind == kind]
 
-    def cascade(self, name: str) -> CascadeJudge:
+    def cascade(self, name: str) -> CascadeJudgeConfig:
         entry = self.config.judges[name]
-        assert isinstance(entry, CascadeJudge)
+        assert isinstance(entry, CascadeJudgeConfig)
         return entry
 
-    def adapted(self, name: str) -> AdaptedJudge:
+    def adapted(self, name: str) -> PriorShiftJudgeConfig:
         entry = self.config.judges[name]
-        assert isinstance(entry, AdaptedJudge)
+        assert isinstance(entry, PriorShiftJudgeConfig)
         return entry
 
     def members(self, cascade: str, model: str, task: str) -> list[tuple[str, str]]:
@@ -184,7 +175,7 @@ class Names:
         The task's own file when the judge reads it, else the one file of the judge that no task is made of.
         """
         entry = self.config.judges[judge]
-        assert isinstance(entry, ImportedJudge)
+        assert isinstance(entry, ImportedJudgeConfig)
         own = self.import_of(task)
         if own in entry.source:
             return own
@@ -209,12 +200,12 @@ class Names:
         judges = {
             f"judge-{name}": {"repository": j.checkpoint or j.backbone, "revision": j.revision, "remote_code": False}
             for name, j in self.config.judges.items()
-            if isinstance(j, BertJudge) or (isinstance(j, PairwiseJudge) and not j.model and (j.pairs or j.checkpoint))
+            if isinstance(j, BertJudgeConfig) or (isinstance(j, PairwiseJudgeConfig) and not j.model and (j.pairs or j.checkpoint))
         }
         judges |= {
             f"judge-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
             for name, j in self.config.judges.items()
-            if isinstance(j, LLMJudge | PairwiseJudge) and isinstance(m := j.model, LocalModel)
+            if isinstance(j, LLMJudgeConfig | PairwiseJudgeConfig) and isinstance(m := j.model, LocalModel)
         }
         data_sets = {
             f"task-{name}": {
@@ -237,7 +228,7 @@ class Names:
                 "remote_code": False,
             }
             for judge in self.config.judges.values()
-            if isinstance(judge, ProbeJudge)
+            if isinstance(judge, ProbeJudgeConfig)
         }
 
     @property

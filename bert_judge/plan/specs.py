@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from bert_judge.config import (
-    AdaptedJudge,
-    BertJudge,
-    CascadeJudge,
-    ImportedJudge,
-    ImportedModel,
-    LLMJudge,
-    LocalModel,
-    ProbeJudge,
-    SimulatedJudge,
-)
+from bert_judge.config import ImportedModel, LocalModel
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.cascade.config import CascadeJudgeConfig
+from bert_judge.judges.imported.config import ImportedJudgeConfig
+from bert_judge.judges.llm.config import LLMJudgeConfig
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.probe.config import ProbeJudgeConfig
+from bert_judge.judges.simulated.config import SimulatedJudgeConfig
 from bert_judge.plan import selections
 from bert_judge.plan.resolved_config import ATTACKS, Names, Spec
 
 # How a trained encoder's scores are read; the other keys of its block say how it is made.
 READING = {"kind", "threshold", "calibrated", "references", "early_exit", "backend", "precision"}
-TRAINED = BertJudge | ProbeJudge | CascadeJudge | AdaptedJudge
+TRAINED = BertJudgeConfig | ProbeJudgeConfig | CascadeJudgeConfig | PriorShiftJudgeConfig
 # How a model that is fine-tuned here is asked: its prompts, when it learns and when it answers.
 ASKED = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
 
@@ -70,17 +67,17 @@ class Specs(Names):
         entry = self.config.judges[judge]
         spec: Spec = {"judge": judge, "model": model, "task": task}
         match entry:
-            case BertJudge():
+            case BertJudgeConfig():
                 # What made the checkpoint is in the judge's own spec; here stands how its scores are read. A judge from before
                 # there was an early exit has none, and its tables stay what they are.
                 unused = {"early_exit"} if entry.early_exit else set()
                 return {**spec, "settings": dump(entry, only=READING - unused)}
-            case LLMJudge():
+            case LLMJudgeConfig():
                 asked = dump(entry.model, without={"attempts", *entry.model.run_time})
                 # A judge without aspects is what it was before there were any.
                 unused = set() if entry.aspects else {"aspects"}
                 return {**spec, "settings": {**dump(entry, without={"model", *entry.run_time, *unused}), "model": asked}}
-            case ImportedJudge():
+            case ImportedJudgeConfig():
                 spec = {**spec, "settings": {"kind": entry.kind}, "source": self.candidates_spec(model, task)}
                 verdicts = self.verdict_import(judge, task)
                 # Verdicts in the rows of the answers need no import of their own.
@@ -88,11 +85,11 @@ class Specs(Names):
                 if verdicts is not None and (aspects := self.config.imports[verdicts].aspects):
                     spec["aspects"] = dump(aspects)
                 return spec if in_rows or verdicts is None else {**spec, "verdicts": self._import(verdicts)}
-            case SimulatedJudge():
+            case SimulatedJudgeConfig():
                 return {**spec, "settings": dump(entry), "source": self.candidates_spec(model, task)}
-            case ProbeJudge():
+            case ProbeJudgeConfig():
                 return {**spec, "settings": dump(entry, only={"kind", "threshold"})}
-            case CascadeJudge():
+            case CascadeJudgeConfig():
                 # Where its judges are sure is in the cascade's own spec.
                 return {**spec, "settings": dump(entry, only={"kind", "judges"})}
             case _:
@@ -120,7 +117,7 @@ class Specs(Names):
 
     def judge_spec(self, judge: str) -> Spec:
         entry = self.config.judges[judge]
-        assert isinstance(entry, BertJudge)
+        assert isinstance(entry, BertJudgeConfig)
         spec = {"judge": judge, **dump(entry, without=(READING - {"kind"}) | entry.run_time)}
         return {**spec, "training": dump(entry.training, without={*entry.training.run_time})}
 
@@ -151,7 +148,7 @@ class Specs(Names):
     def cost_spec(self) -> Spec:
         """Whose tokens and times are counted, and what they cost."""
         judges = self.config.judges
-        trained = {n: j.dataset for n in self.config.score_with if isinstance(j := judges[n], BertJudge) and j.dataset}
+        trained = {n: j.dataset for n in self.config.score_with if isinstance(j := judges[n], BertJudgeConfig) and j.dataset}
         taught: dict[str, list[list[str]]] = {}
         for name in sorted(set(trained.values())):
             for teacher, m, t in self.taught(name):
@@ -159,11 +156,11 @@ class Specs(Names):
         trained_on = sorted({(m, t) for pairs in taught.values() for m, t in pairs})
         # Only what takes part: another judge in the configuration makes nothing stale.
         at_work = sorted({*self.config.score_with, *taught})
-        prompted = {name: judge for name in at_work if isinstance(judge := judges[name], LLMJudge)}
+        prompted = {name: judge for name in at_work if isinstance(judge := judges[name], LLMJudgeConfig)}
         asked = {n: j.model for n, j in prompted.items() if isinstance(j.model, LocalModel)}
         models = {m: self.models[m] for m, _ in [*self.scored, *trained_on]}
         gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in sorted(models.items()) if isinstance(m, LocalModel)}
-        judging = {n: 1 for n in at_work if isinstance(judges[n], BertJudge)}
+        judging = {n: 1 for n in at_work if isinstance(judges[n], BertJudgeConfig)}
         judging |= {n: getattr(m, "tensor_parallel_size", 1) for n, m in asked.items()}
         return {
             "tables": [[m, t] for m, t in self.scored],

@@ -7,7 +7,11 @@ import os
 import re
 from collections.abc import Iterable
 
-from bert_judge.config import AdaptedJudge, BertJudge, CascadeJudge, PairwiseJudge, ProbeJudge
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.cascade.config import CascadeJudgeConfig
+from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.probe.config import ProbeJudgeConfig
 from bert_judge.plan import ATTACKS, Plan, selections
 
 # Jobs are processes of their own, perhaps on other machines: they inherit what the run was asked for.
@@ -91,9 +95,9 @@ def _judged(plan: Plan, judges: Iterable[str], pairs: Iterable[tuple[str, str]])
     for judge in judges:
         found |= {(judge, *pair) for pair in pairs}
         match plan.config.judges.get(judge):
-            case CascadeJudge():
+            case CascadeJudgeConfig():
                 found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model, task)}
-            case AdaptedJudge(judge=other):
+            case PriorShiftJudgeConfig(judge=other):
                 found |= {(other, *pair) for pair in pairs}
     return found
 
@@ -111,15 +115,15 @@ def _taught(plan: Plan, judges: Iterable[str]) -> Needs:
     found: Needs = set()
     for judge in judges:
         match plan.config.judges.get(judge):
-            case BertJudge(dataset=str(dataset)) | ProbeJudge(dataset=dataset):
+            case BertJudgeConfig(dataset=str(dataset)) | ProbeJudgeConfig(dataset=dataset):
                 found |= _training(plan, [dataset])
-            case PairwiseJudge(pairs=list(sets)):
+            case PairwiseJudgeConfig(pairs=list(sets)):
                 found |= _paired(plan, sets)
-            case CascadeJudge() as cascade:
+            case CascadeJudgeConfig() as cascade:
                 found |= _training(plan, [cascade.dataset]) | _taught(plan, cascade.judges)
                 held_out = selections.HeldOut(cascade.dataset).name
                 found |= {(member, held_out, selections.VALIDATION) for member in plan.learners(judge)}
-            case AdaptedJudge() as adapted:
+            case PriorShiftJudgeConfig() as adapted:
                 found |= _taught(plan, [adapted.judge]) | (_training(plan, [adapted.dataset]) if adapted.dataset else set())
     return found
 

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import plan
-from bert_judge.config import BertJudge, LexicalJudge, LLMJudge, LocalModel, PairwiseJudge
+from bert_judge.config import LocalModel
 from bert_judge.config import files as config_files
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.lexical.config import LexicalJudgeConfig
+from bert_judge.judges.llm.config import LLMJudgeConfig
+from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 from bert_judge.labels.score_file import judge_loading
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import loading
@@ -89,23 +93,23 @@ def _add(loads: Loads, made: plan.Plan, raw: dict[str, Any], name: str, results:
     entry = made.config.judges[name]
     manifest, trained = results / "prepared" / f"judge-{name}.json", results / "judges" / name / "judge.json"
     match entry:
-        case BertJudge():
+        case BertJudgeConfig():
             checkpoint = trained if entry.dataset else manifest
             needed: Path | None = checkpoint
             settings, work = made.labels_spec(name, SERVED, SERVED)["settings"], results / ".work" / "encoders" / name
             loads.pointwise[name] = partial(loading.encoder, checkpoint, settings, name, work)
-        case LexicalJudge():
+        case LexicalJudgeConfig():
             needed = None
             loads.pointwise[name] = partial(loading.rule, made.labels_spec(name, SERVED, SERVED)["settings"])
-        case LLMJudge():
+        case LLMJudgeConfig():
             needed = manifest if isinstance(entry.model, LocalModel) else None
             loads.pointwise[name] = partial(loading.prompted, made.labels_spec(name, SERVED, SERVED), raw["judges"][name], needed)
-        case PairwiseJudge() if entry.model is not None:
+        case PairwiseJudgeConfig() if entry.model is not None:
             own = trained.with_name("manifest.json") if entry.tuned else manifest
             needed = own if isinstance(entry.model, LocalModel) else None
             spec = made.preferences_spec(name, SERVED)
             loads.pairwise[name] = partial(loading.pair_prompted, spec, raw["judges"][name], needed)
-        case PairwiseJudge():
+        case PairwiseJudgeConfig():
             needed = trained if entry.pairs else manifest
             loads.pairwise[name] = partial(loading.pair_trained, needed, name)
         case _:

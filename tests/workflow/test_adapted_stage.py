@@ -11,7 +11,7 @@ from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_pri
 
 pytestmark = pytest.mark.workflow
 
-ADAPTED = {"kind": "adapted", "judge": "encoder", "dataset": "mix"}
+ADAPTED = {"kind": "prior_shift", "judge": "encoder", "dataset": "mix"}
 
 
 @pytest.fixture(scope="module")

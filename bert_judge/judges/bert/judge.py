@@ -12,9 +12,10 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from bert_judge.config import BertJudge, Input, Training
+from bert_judge.config import Input, Training
 from bert_judge.judges.bert import calibration
 from bert_judge.judges.bert import checkpoint as checkpoints
+from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.bert.early_exit import learn_reach, reach
 from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.feature_pool import FeaturePool
@@ -30,7 +31,7 @@ from bert_judge.runtime.metrics import classification_metrics
 
 log = logging.getLogger(__name__)
 # Which of several the encoder reads.
-REFERENCES = get_args(BertJudge.model_fields["references"].annotation)
+REFERENCES = get_args(BertJudgeConfig.model_fields["references"].annotation)
 # The reason of a verdict that the encoder could not have turned.
 UNREAD = "clear without the encoder"
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from bert_judge import config
 from bert_judge.judges.lexical import choices, extraction, stemming
+from bert_judge.judges.lexical.config import LexicalJudgeConfig
 from bert_judge.judges.lexical.math_worker import MathVerifier, Outcome
 from bert_judge.judges.lexical.normalization import words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
@@ -38,11 +38,11 @@ class LexicalJudge:
     """Judges by a rule on words.
 
     Args:
-        settings: the fields of `config.LexicalJudge`.
+        settings: the fields of `LexicalJudgeConfig`.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = config.LexicalJudge.model_validate({"kind": "lexical", **settings})
+        self.settings = LexicalJudgeConfig.model_validate({"kind": "lexical", **settings})
         self.revisions: dict[str, str] = {}
         self._verifier = MathVerifier(self.settings.seconds)
 

@@ -56,7 +56,7 @@ class LLMJudge:
 
     Args:
         name: of the judge in the configuration, for messages.
-        settings: the values of `config.LLMJudge`; uses reasoning, threshold, seed and max_candidate_chars.
+        settings: the values of `LLMJudgeConfig`; uses reasoning, threshold, seed and max_candidate_chars.
         generator: holds the model.
     """
 

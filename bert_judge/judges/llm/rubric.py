@@ -41,7 +41,7 @@ class RubricJudge:
 
     Args:
         name: of the judge in the configuration, for messages.
-        settings: the values of `config.LLMJudge`; uses aspects, reasoning, threshold, seed and max_candidate_chars.
+        settings: the values of `LLMJudgeConfig`; uses aspects, reasoning, threshold, seed and max_candidate_chars.
         generator: holds the model.
     """
 

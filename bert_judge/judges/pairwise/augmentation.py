@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bert_judge.config import PairAugment
+from bert_judge.judges.pairwise.config import PairAugment
 from bert_judge.judges.pairwise.protocol import Pair, swapped
 from bert_judge.runtime import keyed_random
 

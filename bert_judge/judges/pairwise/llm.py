@@ -44,7 +44,7 @@ class PairLLMJudge:
 
     Args:
         name: of the judge in the configuration, for messages.
-        settings: the values of `config.PairwiseJudge`; uses reasoning, scores, seed, max_answer_chars and, if it is there, tuned.
+        settings: the values of `PairwiseJudgeConfig`; uses reasoning, scores, seed, max_answer_chars and, if it is there, tuned.
         generator: holds the model.
     """
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.config import PairAugment, Training
+from bert_judge.config import Training
 from bert_judge.judges.bert.judge_folder import CARD
 from bert_judge.judges.pairwise import training_rows
 from bert_judge.judges.pairwise.augmentation import augmented
 from bert_judge.judges.pairwise.card import write_pair_card
+from bert_judge.judges.pairwise.config import PairAugment
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.runtime import resume
 

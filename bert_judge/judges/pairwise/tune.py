@@ -14,10 +14,11 @@ from bert_judge.candidates.finetuning.saving import MANIFEST, METRICS, save, wri
 from bert_judge.candidates.finetuning.trainer import tune
 from bert_judge.candidates.generators import hf_model
 from bert_judge.candidates.generators.chat import PromptEncoder
-from bert_judge.config import HFModel, PairAugment, Tuning
+from bert_judge.config import HFModel, Tuning
 from bert_judge.judges.bert.judge_folder import CARD
 from bert_judge.judges.pairwise import training_rows, tuned
 from bert_judge.judges.pairwise.augmentation import augmented
+from bert_judge.judges.pairwise.config import PairAugment
 from bert_judge.judges.pairwise.training_texts import encode
 from bert_judge.judges.pairwise.tuned_card import write_tuned_card
 from bert_judge.runtime import resume

@@ -23,7 +23,7 @@ def pool(hidden: Tensor, mask: Tensor, poolings: Sequence[str]) -> Tensor:
     Args:
         hidden: shape (texts, tokens, width).
         mask: True where a token is; shape (texts, tokens), at least one per text.
-        poolings: of `config.BASIC_POOLINGS`.
+        poolings: of `BASIC_POOLINGS`.
 
     Returns:
         float32, shape (texts, poolings, width).
@@ -61,7 +61,7 @@ class PooledLayers:
 
     Args:
         model: an encoder or the body of a language model, without a head.
-        poolings: of `config.BASIC_POOLINGS`.
+        poolings: of `BASIC_POOLINGS`.
 
     Attributes:
         layers: number of layers with states, the embeddings (layer 0) among them.

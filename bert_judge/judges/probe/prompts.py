@@ -22,7 +22,7 @@ class PromptEncoder:
 
     Args:
         tokenizer: of the frozen model; its padding side does not matter.
-        template: see `config.ProbeJudge.prompt`, with the aspect filled in.
+        template: see `ProbeJudgeConfig.prompt`, with the aspect filled in.
         max_length: longest prompt in tokens.
 
     Raises:

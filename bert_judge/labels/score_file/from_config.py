@@ -8,8 +8,11 @@ from typing import Any
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import prepare
-from bert_judge.config import BertJudge, LexicalJudge, LLMJudge, LocalModel
+from bert_judge.config import LocalModel
 from bert_judge.config import files as config_files
+from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge.judges.lexical.config import LexicalJudgeConfig
+from bert_judge.judges.llm.config import LLMJudgeConfig
 from bert_judge.judges.protocol import Judge
 from bert_judge.plan import Plan
 from bert_judge.runtime import resume
@@ -55,7 +58,7 @@ def of_raw(
     """
     made = plan.make(raw, written or [])
     entry = made.config.judges[name]
-    if not isinstance(entry, LexicalJudge | LLMJudge | BertJudge):
+    if not isinstance(entry, LexicalJudgeConfig | LLMJudgeConfig | BertJudgeConfig):
         raise InputError(f"--judge {name}: of kind {entry.kind}, which judges the answers of a run only; name another judge")
     spec = made.labels_spec(name, ANY, ANY)
     if threshold is not None:
@@ -67,11 +70,11 @@ def of_raw(
 def _loaded(made: Plan, raw: Mapping[str, Any], spec: Mapping[str, Any], results: Path) -> Judge:
     name, entry = spec["judge"], made.config.judges[spec["judge"]]
     manifest = results / ".work" / "prepared" / f"judge-{name}.json"
-    if isinstance(entry, LexicalJudge):
+    if isinstance(entry, LexicalJudgeConfig):
         from bert_judge.judges.lexical.judge import LexicalJudge as Lexical
 
         return Lexical(spec["settings"])
-    if isinstance(entry, LLMJudge):
+    if isinstance(entry, LLMJudgeConfig):
         from bert_judge.judges.llm.rubric import prompted_judge
 
         local = isinstance(entry.model, LocalModel)
@@ -82,7 +85,7 @@ def _loaded(made: Plan, raw: Mapping[str, Any], spec: Mapping[str, Any], results
         return prompted_judge(spec, manifest if local else None, store, raw["judges"][name])
     from bert_judge.judges.bert.judge import BERTJudge
 
-    assert isinstance(entry, BertJudge)
+    assert isinstance(entry, BertJudgeConfig)
     checkpoint = results / "judges" / name / "judge.json"
     if entry.checkpoint:
         prepare(made.assets[f"judge-{name}"], manifest)

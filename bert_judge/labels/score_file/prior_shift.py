@@ -10,16 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from bert_judge.config import AdaptedJudge
 from bert_judge.judges.bert import judge_folder
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.protocol import Label, decided
 from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.runtime.errors import InputError
 
 # As in a run.
-CAUTION = AdaptedJudge.model_fields["caution"].default
+CAUTION = PriorShiftJudgeConfig.model_fields["caution"].default
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def faults(raw: Mapping[str, Any]) -> list[str]:
 HF = {"generator": "hf", "model": "owner/name"}
 SERVED = {"generator": "openai", "model": "m"}
 SIMULATED = {"generator": "simulated", "knowledge": 0.5}
-ADAPTED = {"kind": "adapted", "judge": "bert", "dataset": "capitals"}
+ADAPTED = {"kind": "prior_shift", "judge": "bert", "dataset": "capitals"}
 CASCADE = {"kind": "cascade", "judges": ["contains", "bert", "human"], "dataset": "capitals", "accuracy": 0.9}
 # What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -222,12 +222,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     # adapted judges
     "adapted without a prior": (
-        {"judges/moved": {"kind": "adapted", "judge": "bert"}},
+        {"judges/moved": {"kind": "prior_shift", "judge": "bert"}},
         "judges.moved: give either dataset or prior",
     ),
     "adapted with two priors": ({"judges/moved": {**ADAPTED, "prior": 0.5}}, "judges.moved: give either dataset or prior"),
     "adapted to certainty": (
-        {"judges/moved": {"kind": "adapted", "judge": "bert", "prior": 1.0}},
+        {"judges/moved": {"kind": "prior_shift", "judge": "bert", "prior": 1.0}},
         "judges.moved.prior: needs number",
     ),
     "adapted of nobody": (
@@ -244,7 +244,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "adapted twice": (
         {"judges/moved": ADAPTED, "judges/again": {**ADAPTED, "judge": "moved"}},
-        "judges.again.judge: 'moved' is of kind adapted; only scores of the kinds bert, llm, probe can be moved",
+        "judges.again.judge: 'moved' is of kind prior_shift; only scores of the kinds bert, llm, probe can be moved",
     ),
     "adapted in a cascade": (
         {"judges/moved": ADAPTED, "judges/both": {**CASCADE, "judges": ["contains", "moved"]}},

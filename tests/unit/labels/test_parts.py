@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bert_judge import config, plan, tables
+from bert_judge import plan, tables
+from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.labels import table_shards
 from bert_judge.labels.stage import label_table
@@ -123,6 +124,6 @@ def test_the_number_of_parts_is_in_no_spec() -> None:
     one, four = (
         plan.make({**raw, "judges": {**raw["judges"], "j": {**raw["judges"]["j"], **more}}}) for more in ({}, {"parts": 4})
     )
-    assert isinstance(four.config.judges["j"], config.BertJudge) and four.config.judges["j"].parts == 4
+    assert isinstance(four.config.judges["j"], BertJudgeConfig) and four.config.judges["j"].parts == 4
     assert one.judge_spec("j") == four.judge_spec("j")
     assert one.labels_spec("j", "m", "facts_test") == four.labels_spec("j", "m", "facts_test")

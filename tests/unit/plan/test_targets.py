@@ -25,8 +25,8 @@ CONFIG: dict[str, Any] = {
         "later": {"kind": "bert", "dataset": "second"},
         "dear": {"kind": "llm", "model": VLLM},
         "both": {"kind": "cascade", "judges": ["first", "dear"], "dataset": "mix", "budget": 0.1},
-        "adapted": {"kind": "adapted", "judge": "first", "dataset": "second"},
-        "dear_adapted": {"kind": "adapted", "judge": "dear", "prior": 0.4},
+        "adapted": {"kind": "prior_shift", "judge": "first", "dataset": "second"},
+        "dear_adapted": {"kind": "prior_shift", "judge": "dear", "prior": 0.4},
     },
     "score_with": ["strict", "first"],
 }

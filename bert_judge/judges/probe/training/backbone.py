@@ -10,8 +10,8 @@ from peft import LoraConfig, get_peft_model
 from transformers.pytorch_utils import Conv1D
 
 from bert_judge.assets import pretrained
-from bert_judge.config import BaselineTraining
 from bert_judge.judges.bert.trainer import in_head, new_head, set_dropout
+from bert_judge.judges.probe.config import BaselineTraining
 from bert_judge.runtime.errors import InputError
 
 # In a few hundred rows all is learnt by heart without it; never in attention, where it keeps off the fast path.

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.config import LEARNING, BaselineTraining
+from bert_judge.judges.probe.config import LEARNING, BaselineTraining
 from bert_judge.judges.probe.training.labels import TEST, both_parts, known, told_table
 from bert_judge.runtime import resume
 
@@ -38,7 +38,7 @@ def tell_test_part(
         output: gets a table `tables.TOLD`; an empty one where the baseline is absent.
         note: gets how the baseline came about, or `absent`, as JSON.
         work_folder: keeps the progress until both are written.
-        run_time: settings of `config.BaselineTraining` that change no result.
+        run_time: settings of `BaselineTraining` that change no result.
 
     Raises:
         InputError: the labels or the backbone are of no use.

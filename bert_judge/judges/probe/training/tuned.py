@@ -19,7 +19,7 @@ import torch
 from torch.utils.data import Dataset
 from transformers import PrinterCallback, Trainer
 
-from bert_judge.config import BaselineTraining, Training
+from bert_judge.config import Training
 from bert_judge.judges.bert.attention import quick_to_learn
 from bert_judge.judges.bert.batching import by_token_budget
 from bert_judge.judges.bert.callbacks import SaveBeforeTheEnd, Speed, StopIfDiverged
@@ -27,6 +27,7 @@ from bert_judge.judges.bert.checkpoint import window
 from bert_judge.judges.bert.encoding import Encoded
 from bert_judge.judges.bert.inference import collate
 from bert_judge.judges.bert.trainer import arguments, batch_order, last_checkpoint, parameter_groups
+from bert_judge.judges.probe.config import BaselineTraining
 from bert_judge.judges.probe.extraction import BATCH_TOKENS
 from bert_judge.judges.probe.prompts import PromptEncoder
 from bert_judge.judges.probe.training.aspect_heads import AspectHeads

@@ -190,7 +190,7 @@ def test_the_program_says_what_it_cannot_try(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     above = {
-        "adapted": {"kind": "adapted", "judge": "judge", "prior": 0.5},
+        "adapted": {"kind": "prior_shift", "judge": "judge", "prior": 0.5},
         "both": {"kind": "cascade", "judges": ["regex_lenient", "judge"], "dataset": "demo", "budget": 0.5},
     }
     raw = {**DEFAULT_RUN, "judges": {**DEFAULT_RUN["judges"], **above}}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from test_pair_tables import ROW
 
 from bert_judge import tables
-from bert_judge.config import PairAugment
 from bert_judge.judges.pairwise import Opinion, Pair, Preference, both_orders
 from bert_judge.judges.pairwise.augmentation import Example, augmented, supported, swap, swapped_names, without_references
+from bert_judge.judges.pairwise.config import PairAugment
 from bert_judge.judges.pairwise.training_rows import labelled, split
 from bert_judge.labels.preferences import FAILED, compare_pairs
 

@@ -14,7 +14,7 @@ import torch
 
 from bert_judge import tables
 from bert_judge.assets import prepare
-from bert_judge.config import BaselineTraining, ProbeJudge
+from bert_judge.judges.probe.config import BaselineTraining, ProbeJudgeConfig
 from bert_judge.judges.probe.metrics import measured
 from bert_judge.judges.probe.training import prompted
 from bert_judge.judges.probe.training.aspect_heads import IGNORED, AspectHeads
@@ -242,4 +242,4 @@ def test_settings_of_no_use_are_refused(probe: dict[str, Any], says: str) -> Non
 
 
 def test_one_name_is_a_list() -> None:
-    assert ProbeJudge(kind="probe", dataset="d", baselines="length").baselines == ["length"]
+    assert ProbeJudgeConfig(kind="probe", dataset="d", baselines="length").baselines == ["length"]

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from bert_judge.config.base import Block, Share, Texts, as_list
+from bert_judge.config.base import Block, JudgeConfig, Share, Texts, as_list
 from bert_judge.config.encoder import Training
 from bert_judge.config.models import LanguageModel, LocalModel
 from bert_judge.config.tuning import Tuning
@@ -39,7 +39,7 @@ class PairAugment(Block):
     """a row with references loses them"""
 
 
-class PairwiseJudge(Block):
+class PairwiseJudgeConfig(JudgeConfig):
     """Which of two answers is better, each shown in both places: by a trained encoder, a language model, prompted as it is or tuned
     before, or a rule."""
 
@@ -87,7 +87,7 @@ class PairwiseJudge(Block):
         return self.model is not None and self.pairs is not None
 
     @model_validator(mode="after")
-    def _one_origin(self) -> PairwiseJudge:
+    def _one_origin(self) -> PairwiseJudgeConfig:
         origins = {name for names in ORIGINS for name in names}
         given = tuple(sorted(origin for origin in origins if getattr(self, origin) is not None))
         if given not in ORIGINS:
@@ -100,7 +100,7 @@ class PairwiseJudge(Block):
         return self
 
     @model_validator(mode="after")
-    def _can_be_tuned(self) -> PairwiseJudge:
+    def _can_be_tuned(self) -> PairwiseJudgeConfig:
         if not self.tuned:
             return self
         if not isinstance(self.model, LocalModel):

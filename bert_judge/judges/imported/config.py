@@ -1,0 +1,17 @@
+"""Settings of judges of kind `imported`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from bert_judge.config.base import JudgeConfig, Names
+
+
+class ImportedJudgeConfig(JudgeConfig):
+    """Verdicts read from a file, a person's for example."""
+
+    kind: Literal["imported"]
+    source: Names = Field(alias="from")
+    """name of an import, or several"""

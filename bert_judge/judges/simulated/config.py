@@ -1,0 +1,19 @@
+"""Settings of judges of kind `simulated`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bert_judge.config.base import JudgeConfig
+
+
+class SimulatedJudgeConfig(JudgeConfig):
+    """The known truth about simulated models, with a share of flipped verdicts."""
+
+    kind: Literal["simulated"]
+    flip: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    """share of verdicts that are turned round"""
+    seed: int = 0
+    """another seed, other flips"""
