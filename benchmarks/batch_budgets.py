@@ -19,17 +19,17 @@ import timing
 from transformers import PreTrainedModel
 
 from bert_judge.judges.bert import checkpoint, inference
-from bert_judge.judges.bert.backends.choice import choose
-from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.backends.choice import choose_backend
+from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.runtime.hardware import best_device
 
 CPU_BUDGETS, CUDA_BUDGETS = (256, 512, 1024, 1536, 2048, 4096), (8192, 16384, 32768, 65536, 131072)
 
 
-def rates(name: str, model: PreTrainedModel, rows: Sequence[Encoded], budgets: Sequence[int], rounds: int) -> list[str]:
+def rates(name: str, model: PreTrainedModel, rows: Sequence[EncodedRow], budgets: Sequence[int], rounds: int) -> list[str]:
     """A line of the table: thousands of tokens a second with each budget."""
-    backend = peers.backend_of(choose("auto", "auto", best_device(), model.num_parameters()), model)
-    ways = {f"{name}, {budget} tokens": partial(inference.logits, backend, rows, 0, budget) for budget in budgets}
+    backend = peers.backend_of(choose_backend("auto", "auto", best_device(), model.num_parameters()), model)
+    ways = {f"{name}, {budget} tokens": partial(inference.compute_logits, backend, rows, 0, budget) for budget in budgets}
     times, _ = timing.alternate(ways, rounds)
     tokens = sum(len(row.ids) for row in rows)
     return [f"{name} ({backend.name})", *(f"{tokens / time.wall / 1000:.2f}" for time in times.values())]

@@ -14,11 +14,11 @@ from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
 from bert_judge.judges.bert import backends, inference
-from bert_judge.judges.bert.backends.choice import FAST, Choice, choose, installed
+from bert_judge.judges.bert.backends.choice import FASTEST_BACKEND, BackendChoice, choose_backend, is_installed
 from bert_judge.judges.bert.backends.protocol import Backend
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
-from bert_judge.judges.bert.batching import by_token_budget
-from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.encoding import EncodedRow
+from bert_judge.judges.bert.inference import batch_by_tokens
 from bert_judge.runtime.hardware import best_device, supports_int8
 
 try:
@@ -103,7 +103,7 @@ def causal(lengths: Sequence[int], dtype: torch.dtype) -> Run:
     def run() -> np.ndarray:
         found = np.zeros(len(whole), int)
         with torch.inference_mode():
-            for batch in by_token_budget(whole, budget):
+            for batch in batch_by_tokens(whole, budget):
                 longest = whole[batch[0]]
                 own = torch.tensor([whole[i] for i in batch], device=device)
                 # Padding on the left, so that every row's last token is its own.
@@ -128,23 +128,23 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
     per_token = 2 * sum(p.numel() for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name)
     attention = 4 * config.num_hidden_layers * config.hidden_size
     operations = sum(per_token * n + attention * n * n for n in lengths)
-    choices = [choose("auto", "auto", device, model.num_parameters())]
-    if device.type == "cpu" and supports_int8() and installed(FAST):
-        choices.append(choose(FAST, "int8", device, model.num_parameters()))
+    choices = [choose_backend("auto", "auto", device, model.num_parameters())]
+    if device.type == "cpu" and supports_int8() and is_installed(FASTEST_BACKEND):
+        choices.append(choose_backend(FASTEST_BACKEND, "int8", device, model.num_parameters()))
     made = [backend_of(choice, model) for choice in dict.fromkeys(choices)]
-    return {backend.name: lambda backend=backend: inference.logits(backend, rows, 0) for backend in made}, float(operations)
+    return {backend.name: lambda backend=backend: inference.compute_logits(backend, rows, 0) for backend in made}, float(operations)
 
 
-def backend_of(choice: Choice, model: PreTrainedModel) -> Backend:
+def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:
     if choice.backend == "torch":
         return TorchBackend(model, getattr(torch, choice.precision))
-    return backends.convert(choice, model)
+    return backends.convert_model(choice, model)
 
 
-def eurobert(lengths: Sequence[int]) -> tuple[PreTrainedModel, list[Encoded]]:
+def eurobert(lengths: Sequence[int]) -> tuple[PreTrainedModel, list[EncodedRow]]:
     """A model of EuroBERT-210m's shape with random weights, on the best device, and rows of these lengths.
 
     No two rows are equal, or they would be read once.
     """
     model = AutoModelForSequenceClassification.from_config(EuroBertConfig(num_labels=2)).to(best_device()).eval()
-    return model, [Encoded((100 + i, *range(1000, 999 + n)), (0,) * n, False) for i, n in enumerate(lengths)]
+    return model, [EncodedRow((100 + i, *range(1000, 999 + n)), (0,) * n, False) for i, n in enumerate(lengths)]

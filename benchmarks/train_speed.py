@@ -24,7 +24,7 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import Training
 from bert_judge.judges.bert import checkpoint, trainer
-from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import collate
 from bert_judge.runtime.hardware import best_device, best_dtype
 
@@ -62,7 +62,7 @@ def plain(backbone: Path, examples: trainer.Examples, settings: Training, folder
         )
         pad_id = loaded.tokenizer.pad_token_id
 
-        def padded(batch: Sequence[tuple[Encoded, float]]) -> dict[str, torch.Tensor]:
+        def padded(batch: Sequence[tuple[EncodedRow, float]]) -> dict[str, torch.Tensor]:
             rows, labels = zip(*batch, strict=True)
             return {**collate(rows, pad_id, loaded.model.config), "labels": torch.tensor([round(label) for label in labels])}
 

@@ -2,7 +2,7 @@
 
 import json
 
-from bert_judge.judges.bert.judge_folder import located
+from bert_judge.judges.bert.judge_folder import resolve_checkpoint
 from bert_judge.judges.lazy import WhenNeeded
 from bert_judge.labels import table_shards
 from bert_judge.labels.stage import label_table
@@ -24,6 +24,6 @@ with job_log(snakemake.log[0]):
     if snakemake.input.parts:
         table_shards.join(spec, snakemake.input.candidates, list(snakemake.input.parts), output)
     else:
-        _, revision = located(snakemake.input.checkpoint)
+        _, revision = resolve_checkpoint(snakemake.input.checkpoint)
         judge = WhenNeeded({spec["judge"]: revision}, load)
         label_table(spec, snakemake.input.candidates, output, judge, work_folder(output))

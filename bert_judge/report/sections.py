@@ -194,7 +194,7 @@ def validation(judges: Mapping[str, Path]) -> list[tuple[str, dict[str, Any]]]:
     """
     found = []
     for judge, folder in judges.items():
-        content = judge_folder.metrics(Path(folder))
+        content = judge_folder.read_metrics(Path(folder))
         if content is not None:
             found.append((judge, _flat(content)))
     return found

@@ -19,7 +19,7 @@ from transformers import Trainer
 
 from bert_judge.judges.bert import checkpoint, trainer
 from bert_judge.judges.bert.checkpoint import Checkpoint
-from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.judge import BERTJudge
 
@@ -52,11 +52,11 @@ def learnt(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return folder / "judge"
 
 
-def rows_of(loaded: Checkpoint) -> list[Encoded]:
+def rows_of(loaded: Checkpoint) -> list[EncodedRow]:
     return loaded.encoder.encode([QUESTION] * len(CANDIDATES), CANDIDATES, ["Paris"] * len(CANDIDATES))
 
 
-def one_by_one(loaded: Checkpoint, rows: list[Encoded]) -> np.ndarray:
+def one_by_one(loaded: Checkpoint, rows: list[EncodedRow]) -> np.ndarray:
     """logit₁ − logit₀ of each row alone, by the model as it stands and nothing else, shape (n,)."""
     found = []
     for row in rows:
@@ -77,7 +77,7 @@ def test_the_gpu_says_what_the_cpu_says(learnt: Path, precision: str) -> None:
     assert np.ptp(expected) > 1, "the rows must differ, or the test says nothing"
     engine, tolerance = Engine(loaded, precision=precision), NEAR[precision] * float(np.abs(expected).max())
     np.testing.assert_allclose(engine.logits(rows), expected, rtol=0, atol=tolerance)
-    read = engine.read([QUESTION] * len(CANDIDATES), [["Paris"]] * len(CANDIDATES), CANDIDATES)
+    read = engine.score([QUESTION] * len(CANDIDATES), [["Paris"]] * len(CANDIDATES), CANDIDATES)
     np.testing.assert_allclose(read.logits, expected, rtol=0, atol=tolerance)
 
 

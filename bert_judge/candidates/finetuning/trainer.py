@@ -19,9 +19,9 @@ from bert_judge.candidates.finetuning.examples import Example
 from bert_judge.candidates.finetuning.launch import launched, processes
 from bert_judge.candidates.generators.hf_model import LoadedModel
 from bert_judge.config import Tuning
-from bert_judge.judges.bert.attention import quick_to_learn
-from bert_judge.judges.bert.callbacks import SaveBeforeTheEnd, Speed, StopIfDiverged
-from bert_judge.judges.bert.trainer import arguments, batch_order, last_checkpoint
+from bert_judge.judges.bert.attention import float32_attention
+from bert_judge.judges.bert.callbacks import SaveOnSigterm, StopIfDiverged, ThroughputCallback
+from bert_judge.judges.bert.trainer import batch_order, find_last_checkpoint, training_arguments
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
@@ -70,20 +70,20 @@ def tune(
         **({"gradient_checkpointing": True} if settings.save_memory else {}),
     }
     # First of all: among several processes it gives each its device.
-    told = arguments(settings, work_folder, steps, **more)
-    speed = Speed(model, sum(len(examples[place]) for place in order), best_dtype(best_device()), together)
+    told = training_arguments(settings, work_folder, steps, **more)
+    throughput = ThroughputCallback(model, sum(len(examples[place]) for place in order), best_dtype(best_device()), together)
     trainer = Trainer(
         model=model,
         args=told,
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, loaded.pad),
-        callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
+        callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
     # One of several that stopped on its own would leave the others waiting for it.
     with sigterm.defer_sigterm() if together == 1 else nullcontext():
         loss = _trained(trainer, work_folder)
-    figures = {"steps": trainer.state.global_step, **speed.figures(trainer.state), "loss": loss}
+    figures = {"steps": trainer.state.global_step, **throughput.summary(trainer.state), "loss": loss}
     # Also a single process that was launched may hold its weights in FSDP's form, which is none to save.
     whole = _gathered(trainer, blank) if launched() else model
     return None if whole is None else _merged(whole, settings, dtype), figures
@@ -96,8 +96,8 @@ def _trained(trainer: Trainer, work_folder: Path) -> float:
         SystemExit: SIGTERM came; what was done is saved.
     """
     with trainer.args.main_process_first():
-        checkpoint = last_checkpoint(work_folder)
-    with quick_to_learn(cast(PreTrainedModel, trainer.model)):
+        checkpoint = find_last_checkpoint(work_folder)
+    with float32_attention(cast(PreTrainedModel, trainer.model)):
         result = trainer.train(resume_from_checkpoint=checkpoint)
     if trainer.state.global_step < trainer.state.max_steps:
         sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")

@@ -17,17 +17,17 @@ from transformers.masking_utils import sdpa_mask
 from bert_judge.runtime import hardware
 
 FUSED = "sdpa"
-FUSED_IN_FLOAT32 = "sdpa_in_float32"
+SDPA_FLOAT32 = "sdpa_in_float32"
 
 
 @contextmanager
-def quick_to_learn(model: PreTrainedModel) -> Iterator[None]:
+def float32_attention(model: PreTrainedModel) -> Iterator[None]:
     """Within it a model with fused attention attends in float32 on a machine without GPU; what it says differs by rounding."""
     # Not the model's own device: several processes give it to theirs as the training starts.
     if model.config._attn_implementation != FUSED or hardware.best_device().type != "cpu":
         yield
         return
-    model.set_attn_implementation(FUSED_IN_FLOAT32)
+    model.set_attn_implementation(SDPA_FLOAT32)
     try:
         yield
     finally:
@@ -48,5 +48,5 @@ def _exact(value: Any) -> Any:
     return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
-AttentionInterface.register(FUSED_IN_FLOAT32, _in_float32)
-AttentionMaskInterface.register(FUSED_IN_FLOAT32, sdpa_mask)
+AttentionInterface.register(SDPA_FLOAT32, _in_float32)
+AttentionMaskInterface.register(SDPA_FLOAT32, sdpa_mask)

@@ -16,7 +16,7 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 
-class Speed(TrainerCallback):
+class ThroughputCallback(TrainerCallback):
     """Lines for a log file: loss, tokens per second, and the share of the machine that they take.
 
     The share is that of the products with weights, forward and backward (6 operations a weight and token; Kaplan et al. 2020,
@@ -42,14 +42,14 @@ class Speed(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: dict[str, Any] | None = None, **_: Any
     ) -> None:
         if logs and "loss" in logs:
-            told = self.figures(state)
+            told = self.summary(state)
             step, loss, rate = state.global_step, float(logs["loss"]), told["tokens_per_second"]
             share = told["utilisation"]
             log.info(
                 "step %d of %d, loss %.4f, %.0f tokens/s, %.0f%% of the machine", step, state.max_steps, loss, rate, 100 * share
             )
 
-    def figures(self, state: TrainerState) -> dict[str, float]:
+    def summary(self, state: TrainerState) -> dict[str, float]:
         """Of what this process did, not of what an earlier one left: tokens, seconds, tokens_per_second, utilisation."""
         seconds = time.monotonic() - self.started
         tokens = round(self.tokens * (state.global_step - self.first) / max(1, state.max_steps))
@@ -58,7 +58,7 @@ class Speed(TrainerCallback):
         return {name: round(value, 4 if name == "utilisation" else 1) for name, value in figures.items()}
 
 
-class SaveBeforeTheEnd(TrainerCallback):
+class SaveOnSigterm(TrainerCallback):
     """A checkpoint after the step in hand, when a scheduler asks to stop."""
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:

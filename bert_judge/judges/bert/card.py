@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import __version__
-from bert_judge.judges.bert.checkpoint import Card
+from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.model_card import code_block, markdown_table, metrics_table, write_model_card
 
 CURVES = "calibration.png"
@@ -44,7 +44,12 @@ _EARLY_EXIT = """\
 
 
 def write_judge_card(
-    folder: str | Path, name: str, card: Card, metrics: Mapping[str, float], dataset: Mapping[str, Any], summary: Mapping[str, Any]
+    folder: str | Path,
+    name: str,
+    card: JudgeMetadata,
+    metrics: Mapping[str, float],
+    dataset: Mapping[str, Any],
+    summary: Mapping[str, Any],
 ) -> None:
     """Write `README.md` into the folder of a judge.
 
@@ -99,7 +104,7 @@ def _training_data(dataset: Mapping[str, Any], summary: Mapping[str, Any]) -> st
     return "\n".join([*sentences, "", markdown_table(("task", "rows"), train["per_task"].items())])
 
 
-def _formula(card: Card) -> str:
+def _formula(card: JudgeMetadata) -> str:
     if not card.stack:
         return f"sigmoid(z / {card.temperature:.3f})"
     weights = f"{card.stack['encoder']:.3f} z + {card.stack['features']:.3f} t + {card.stack['bias']:.3f}"

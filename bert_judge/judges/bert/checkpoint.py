@@ -20,14 +20,14 @@ from bert_judge import __version__, tables
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
 from bert_judge.judges.bert.encoding import TAGS, RowEncoder
-from bert_judge.judges.bert.judge_folder import CARD
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
-class Card:
+class JudgeMetadata:
     """What `judge.json` holds.
 
     Attributes:
@@ -54,7 +54,7 @@ class Card:
 
     def write(self, folder: Path) -> None:
         """Written last: a folder with a card is a whole judge."""
-        with tables.atomic(folder / CARD) as temporary:
+        with tables.atomic(folder / JUDGE_FILE) as temporary:
             content = {**asdict(self), "input": self.input.model_dump()}
             temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -66,7 +66,7 @@ class Checkpoint:
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     encoder: RowEncoder
-    card: Card
+    metadata: JudgeMetadata
     trained: bool
 
     def save(self, folder: Path) -> None:
@@ -74,7 +74,7 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        self.card.write(folder)
+        self.metadata.write(folder)
 
 
 def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Checkpoint:
@@ -96,15 +96,15 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     card = _read_card(folder, tokenizer)
     trained = card is not None
-    card = card or Card(input=settings or Input())
+    card = card or JudgeMetadata(input=settings or Input())
     torch.manual_seed(seed)
     model = pretrained.classifier(folder, logits=2, new_head=not trained)
-    encoder = RowEncoder(tokenizer, card.input, window(model))
+    encoder = RowEncoder(tokenizer, card.input, max_input_length(model))
     _grow(model, tokenizer)
     return Checkpoint(model.float().eval(), tokenizer, encoder, card, trained)
 
 
-def window(model: PreTrainedModel) -> int:
+def max_input_length(model: PreTrainedModel) -> int:
     """The longest input of a model in tokens."""
     positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
     # RoBERTa and its kin number positions from behind the padding token's id on: 514 of them hold 512 tokens.
@@ -113,19 +113,19 @@ def window(model: PreTrainedModel) -> int:
     return positions - max((index + 1 for index in padding if index is not None), default=0)
 
 
-def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Card | None:
-    path = folder / CARD
+def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMetadata | None:
+    path = folder / JUDGE_FILE
     if path.is_file():
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content.get("pairwise", {}).get("writes"):
                 raise InputError(f"{path}: a language model that compares two answers, and no encoder; name another checkpoint")
-            return Card(**{**content, "input": Input.model_validate(content["input"])})
+            return JudgeMetadata(**{**content, "input": Input.model_validate(content["input"])})
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError, ValidationError) as error:
             raise InputError(f"{path}: broken: {' '.join(str(error).split())[:200]}; train the judge anew") from error
     if set(TAGS.values()) <= set(tokenizer.get_vocab()):
         log.info("%s: a published checkpoint: format 'tags', cut on the left", folder)
-        return Card(input=Input(format="tags", truncation="left", max_length=8192))
+        return JudgeMetadata(input=Input(format="tags", truncation="left", max_length=8192))
     return None
 
 

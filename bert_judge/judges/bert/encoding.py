@@ -27,7 +27,7 @@ CHARACTERS_PER_TOKEN = 20
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedRow:
     """One row as the encoder reads it.
 
     Attributes:
@@ -58,7 +58,7 @@ class RowEncoder:
             tokenizer.add_special_tokens({"additional_special_tokens": list(TAGS.values())})
             self.tags = {part: cast(int, tokenizer.convert_tokens_to_ids(tag)) for part, tag in TAGS.items()}
 
-    def encode(self, questions: Sequence[str], candidates: Sequence[str], references: Sequence[str]) -> list[Encoded]:
+    def encode(self, questions: Sequence[str], candidates: Sequence[str], references: Sequence[str]) -> list[EncodedRow]:
         """One encoded row per (question, candidate, reference)."""
         shown = questions if self.settings.question else [""] * len(questions)
         parts = [self._tokens(texts) for texts in (shown, candidates, references)]
@@ -80,27 +80,27 @@ class RowEncoder:
         ids = dict(zip(distinct, encoded["input_ids"], strict=True))
         return [ids[text[-limit:]] for text in texts]
 
-    def _assemble_tags(self, question: list[int], candidate: list[int], reference: list[int]) -> Encoded:
+    def _assemble_tags(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:
         start, end = self._around_one
         marks = 3 if self.settings.question else 2
         room = self.max_length - len(start) - len(end)
         cut = False
         if self.settings.truncation == "middle":
-            question, candidate, reference, cut = fit(question, candidate, reference, room - marks)
+            question, candidate, reference, cut = truncate_parts(question, candidate, reference, room - marks)
         body = [self.tags["candidate"], *candidate, self.tags["reference"], *reference]
         if self.settings.question:
             body = [self.tags["question"], *question, *body]
         ids = (*start, *body[-room:], *end)
-        return Encoded(ids, (0,) * len(ids), cut or len(body) > room)
+        return EncodedRow(ids, (0,) * len(ids), cut or len(body) > room)
 
-    def _assemble_pair(self, question: list[int], candidate: list[int], reference: list[int]) -> Encoded:
+    def _assemble_pair(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:
         start, middle, end = self._around_two
         separator = [self._separator] if self.settings.question else []
         room = self.max_length - len(start) - len(middle) - len(end) - len(separator)
-        question, candidate, reference, cut = fit(question, candidate, reference, room)
+        question, candidate, reference, cut = truncate_parts(question, candidate, reference, room)
         first = (*start, *reference, *middle)
         second = (*candidate, *separator, *question, *end)
-        return Encoded(first + second, (0,) * len(first) + (1,) * len(second), cut)
+        return EncodedRow(first + second, (0,) * len(first) + (1,) * len(second), cut)
 
     @cached_property
     def _around_one(self) -> tuple[list[int], list[int]]:
@@ -134,7 +134,9 @@ class RowEncoder:
         return self.tokenizer.eos_token_id if token is None else token
 
 
-def fit(question: list[int], candidate: list[int], reference: list[int], room: int) -> tuple[list[int], list[int], list[int], bool]:
+def truncate_parts(
+    question: list[int], candidate: list[int], reference: list[int], room: int
+) -> tuple[list[int], list[int], list[int], bool]:
     """Cut a row to `room` tokens in the order of what a verdict can do without.
 
     The reference is kept whole (only one longer than half the room loses its end); then the end of the candidate, where
@@ -148,18 +150,18 @@ def fit(question: list[int], candidate: list[int], reference: list[int], room: i
     reference = reference[: max(room // 2, room - len(question) - len(candidate))]
     room -= len(reference)
     question_room = max(min(len(question), room // 4), room - len(candidate))
-    candidate = middle_cut(candidate, room - min(len(question), question_room))
-    question = end_of(question, room - len(candidate))
+    candidate = truncate_middle(candidate, room - min(len(question), question_room))
+    question = keep_tail(question, room - len(candidate))
     return question, candidate, reference, True
 
 
-def middle_cut(tokens: list[int], room: int) -> list[int]:
+def truncate_middle(tokens: list[int], room: int) -> list[int]:
     """Keep a quarter of the room for the start of a text and the rest for its end."""
     if len(tokens) <= room:
         return tokens
     head = room // 4
-    return tokens[:head] + end_of(tokens, room - head)
+    return tokens[:head] + keep_tail(tokens, room - head)
 
 
-def end_of(tokens: list[int], room: int) -> list[int]:
+def keep_tail(tokens: list[int], room: int) -> list[int]:
     return tokens[len(tokens) - room :] if len(tokens) > room else tokens

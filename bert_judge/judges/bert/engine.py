@@ -11,12 +11,12 @@ import numpy as np
 import torch
 
 from bert_judge.judges.bert import backends, inference
-from bert_judge.judges.bert.backends.choice import Choice, choose
+from bert_judge.judges.bert.backends.choice import BackendChoice, choose_backend
 from bert_judge.judges.bert.backends.protocol import Backend
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
 from bert_judge.judges.bert.checkpoint import Checkpoint
-from bert_judge.judges.bert.encoding import Encoded
-from bert_judge.judges.bert.inference import Scored
+from bert_judge.judges.bert.encoding import EncodedRow
+from bert_judge.judges.bert.inference import EncoderOutput
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 
@@ -48,7 +48,7 @@ class Engine:
         self.work_folder = None if work_folder is None else Path(work_folder)
         self.device = hardware.best_device()
         checkpoint.model.to(self.device)  # type: ignore[arg-type]
-        self.choice = choose(backend, precision, self.device, checkpoint.model.num_parameters())
+        self.choice = choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
         # What nobody asked for may fail to be: then torch does it.
         self._asked = backend != "auto" or precision != "auto"
         self._converted: Backend | None = None
@@ -57,12 +57,12 @@ class Engine:
 
     @property
     def error(self) -> float:
-        """What rounding may do to the logits of `read`; see `protocol.Backend`."""
+        """What rounding may do to the logits of `score`; see `protocol.Backend`."""
         return self._backend.error
 
-    def read(
+    def score(
         self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str], exact: bool = False
-    ) -> Scored:
+    ) -> EncoderOutput:
         """Per row the logit of its best reference, whether anything was cut, and the tokens read over all references.
 
         Args:
@@ -70,9 +70,9 @@ class Engine:
             exact: with the model in memory, not with a rounded copy.
         """
         if not len(candidates):
-            return Scored(np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
+            return EncoderOutput(np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
         counts = [len(listed) for listed in references]
-        seen = inference.score(
+        seen = inference.score_rows(
             self._torch if exact else self._backend,
             self.checkpoint.encoder,
             [question for question, n in zip(questions, counts, strict=True) for _ in range(n)],
@@ -82,13 +82,13 @@ class Engine:
         )
         starts = np.cumsum([0, *counts[:-1]])
         cut = np.logical_or.reduceat(seen.truncated, starts)
-        return Scored(np.maximum.reduceat(seen.logits, starts), cut, np.add.reduceat(seen.tokens, starts))
+        return EncoderOutput(np.maximum.reduceat(seen.logits, starts), cut, np.add.reduceat(seen.tokens, starts))
 
-    def logits(self, rows: Sequence[Encoded]) -> np.ndarray:
+    def logits(self, rows: Sequence[EncodedRow]) -> np.ndarray:
         """logit₁ − logit₀ of encoded rows, float64, shape (n,); the same for a row whatever the order of the rows."""
         ordered = sorted(set(rows), key=lambda row: (len(row.ids), row.ids, row.types))
         pad_id = cast(int, self.checkpoint.tokenizer.pad_token_id)
-        found = inference.logits(self._backend, ordered, pad_id, self.batch_tokens)
+        found = inference.compute_logits(self._backend, ordered, pad_id, self.batch_tokens)
         of = dict(zip(ordered, found.tolist(), strict=True))
         return np.array([of[row] for row in rows], dtype=float)
 
@@ -96,7 +96,7 @@ class Engine:
         """Run the model in memory from now on: a converted copy would not follow its changes."""
         if self.choice.backend != "torch":
             dtype = hardware.best_dtype(self.device)
-            self.choice = Choice("torch", str(dtype).removeprefix("torch."), why)
+            self.choice = BackendChoice("torch", str(dtype).removeprefix("torch."), why)
             self._converted = None
 
     @property
@@ -109,7 +109,7 @@ class Engine:
         """What runs the encoder; a model that must be converted is, the first time."""
         if self.choice.backend != "torch" and self._converted is None:
             try:
-                self._converted = backends.convert(self.choice, self.checkpoint.model, self.work_folder)
+                self._converted = backends.convert_model(self.choice, self.checkpoint.model, self.work_folder)
             except InputError as error:
                 if self._asked:
                     raise

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from bert_judge.judges.bert.backends.protocol import Backend, padded, takes
-from bert_judge.judges.bert.batching import by_token_budget
-from bert_judge.judges.bert.encoding import Encoded, RowEncoder
+from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class Scored:
+class EncoderOutput:
     """What the encoder says of n rows.
 
     Attributes:
@@ -42,14 +41,14 @@ class Scored:
     tokens: np.ndarray
 
 
-def score(
+def score_rows(
     backend: Backend,
     encoder: RowEncoder,
     questions: Sequence[str],
     candidates: Sequence[str],
     references: Sequence[str],
     batch_tokens: int | None = None,
-) -> Scored:
+) -> EncoderOutput:
     """Encode and score rows; the next chunk is tokenised while the model works on this one.
 
     Args:
@@ -60,18 +59,18 @@ def score(
     where: dict[tuple[str, str, str], int] = {}
     positions = [where.setdefault(row, len(where)) for row in zip(shown, candidates, references, strict=True)]
     unique = list(where)
-    result = Scored(np.zeros(len(unique)), np.zeros(len(unique), bool), np.zeros(len(unique), int))
+    result = EncoderOutput(np.zeros(len(unique)), np.zeros(len(unique), bool), np.zeros(len(unique), int))
     pad_id = cast(int, encoder.tokenizer.pad_token_id)
     progress = _Progress(len(unique))
     for chunk, rows in _encoded_ahead(encoder, unique, batch_tokens or backend.budget):
-        result.logits[chunk] = logits(backend, rows, pad_id, batch_tokens)
+        result.logits[chunk] = compute_logits(backend, rows, pad_id, batch_tokens)
         result.truncated[chunk] = [row.truncated for row in rows]
         result.tokens[chunk] = [len(row.ids) for row in rows]
         progress.step(len(chunk))
-    return Scored(result.logits[positions], result.truncated[positions], result.tokens[positions])
+    return EncoderOutput(result.logits[positions], result.truncated[positions], result.tokens[positions])
 
 
-def logits(backend: Backend, rows: Sequence[Encoded], pad_id: int, batch_tokens: int | None = None) -> np.ndarray:
+def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, batch_tokens: int | None = None) -> np.ndarray:
     """logit₁ − logit₀ per row.
 
     Args:
@@ -92,7 +91,7 @@ def logits(backend: Backend, rows: Sequence[Encoded], pad_id: int, batch_tokens:
         output = backend.run(padded([unique[position] for position in batch], pad_id, backend.tile))
         found[batch] = output[:, 1].astype(float) - output[:, 0]
 
-    batches = by_token_budget(lengths, budget)
+    batches = batch_by_tokens(lengths, budget)
     if backend.at_once == 1:
         for batch in batches:
             run(batch)
@@ -103,6 +102,24 @@ def logits(backend: Backend, rows: Sequence[Encoded], pad_id: int, batch_tokens:
     return np.array([of[row] for row in rows], dtype=float)
 
 
+def batch_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Positions of rows, longest first, in batches of at most `budget` tokens, padding included.
+
+    A row longer than the budget makes a batch of its own. Longest first: a batch that does not fit into memory shows at once.
+    """
+    batch: list[int] = []
+    longest = 0
+    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if batch and longest * (len(batch) + 1) > budget:
+            yield batch
+            batch = []
+        if not batch:
+            longest = lengths[position]
+        batch.append(position)
+    if batch:
+        yield batch
+
+
 def _budget(backend: Backend, tokens: int) -> int:
     """Tokens per batch that suit a back end and so many tokens to read."""
     if backend.at_once == 1:
@@ -110,7 +127,7 @@ def _budget(backend: Backend, tokens: int) -> int:
     return min(backend.budget, max(LEAST_TOKENS, tokens // (BATCHES_PER_THREAD * backend.at_once)))
 
 
-def collate(rows: Sequence[Encoded], pad_id: int, config: object) -> dict[str, torch.Tensor]:
+def collate(rows: Sequence[EncodedRow], pad_id: int, config: object) -> dict[str, torch.Tensor]:
     """Padded tensors of shape (rows, longest row), those that the model of this config reads."""
     batch = padded(rows, pad_id)
     return {name: torch.from_numpy(batch[name]) for name in takes(config)}
@@ -118,7 +135,7 @@ def collate(rows: Sequence[Encoded], pad_id: int, config: object) -> dict[str, t
 
 def _encoded_ahead(
     encoder: RowEncoder, rows: Sequence[tuple[str, str, str]], batch_tokens: int
-) -> Iterator[tuple[list[int], list[Encoded]]]:
+) -> Iterator[tuple[list[int], list[EncodedRow]]]:
     """Chunks of positions with their encoded rows, longest texts first, one chunk ahead of the reader.
 
     Fast tokenizers let go of the interpreter while they work.
@@ -127,13 +144,13 @@ def _encoded_ahead(
     lengths = [min(limit, sum(map(len, row))) for row in rows]
     size = max(CHUNK_TOKENS, CHUNK_BATCHES * batch_tokens) * CHARACTERS_PER_TOKEN
 
-    def encode(chunk: list[int]) -> tuple[list[int], list[Encoded]]:
+    def encode(chunk: list[int]) -> tuple[list[int], list[EncodedRow]]:
         questions, candidates, references = zip(*(rows[i] for i in chunk), strict=True)
         return chunk, encoder.encode(questions, candidates, references)
 
     with ThreadPoolExecutor(1) as ahead:
         pending = None
-        for chunk in by_token_budget(lengths, size):
+        for chunk in batch_by_tokens(lengths, size):
             following = ahead.submit(encode, chunk)
             if pending is not None:
                 yield pending.result()

@@ -20,7 +20,7 @@ from bert_judge.judges.bert.early_exit import learn_reach, reach
 from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.feature_pool import FeaturePool
 from bert_judge.judges.bert.features import is_cut
-from bert_judge.judges.bert.judge_folder import CARD, located
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, resolve_checkpoint
 from bert_judge.judges.bert.references import closest
 from bert_judge.judges.bert.stacker import fit_stack, fit_trees, load_trees, save_trees, tree_logits
 from bert_judge.judges.metric import AsMetric
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 # Which of several the encoder reads.
 REFERENCES = get_args(BertJudgeConfig.model_fields["references"].annotation)
 # The reason of a verdict that the encoder could not have turned.
-UNREAD = "clear without the encoder"
+EARLY_EXIT_REASON = "clear without the encoder"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Beside:
+class CalibrationRows:
     """Labelled rows beside those that a judge is measured on; all lists have length n.
 
     Attributes:
@@ -114,7 +114,7 @@ class BERTJudge(AsMetric):
         if references not in REFERENCES:
             raise InputError(f"references: {references!r} is none; choose one of {', '.join(REFERENCES)}")
         self.checkpoint = checkpoints.load(path, input)
-        if self.checkpoint.card.pairwise:
+        if self.checkpoint.metadata.pairwise:
             raise InputError(f"{path}: a judge of two answers; load it with bert_judge.judges.pairwise.encoder.PairEncoderJudge")
         self.threshold = threshold
         self.calibrated = calibrated
@@ -122,12 +122,12 @@ class BERTJudge(AsMetric):
         self.early_exit = early_exit
         self.revisions = {name: revision}
         self.path = Path(path)
-        self.trees = load_trees(self.path) if self.checkpoint.card.stack else None
+        self.trees = load_trees(self.path) if self.checkpoint.metadata.stack else None
         self.features = FeaturePool(cores=torch.get_num_threads())
         try:
-            reach(self.checkpoint.card.reach)
+            reach(self.checkpoint.metadata.reach)
         except (ValueError, TypeError) as error:
-            raise InputError(f"{self.path / CARD}: broken: {error}; train the judge anew") from error
+            raise InputError(f"{self.path / JUDGE_FILE}: broken: {error}; train the judge anew") from error
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
@@ -139,13 +139,13 @@ class BERTJudge(AsMetric):
         """The judge of a workflow run.
 
         Args:
-            checkpoint: as for `on_disk.located`.
+            checkpoint: as for `judge_folder.resolve_checkpoint`.
             settings: threshold, calibrated, references, backend, precision and, where it is off, early_exit, as in the judge's
                 configuration.
             name: of the judge in the configuration.
             work_folder: as above.
         """
-        folder, revision = located(checkpoint)
+        folder, revision = resolve_checkpoint(checkpoint)
         chosen = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
         chosen |= {key: settings[key] for key in ("early_exit",) if key in settings}
         return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
@@ -167,12 +167,12 @@ class BERTJudge(AsMetric):
         self.check_trained()
         listed, candidates = normalize_inputs(questions, references, candidates)
         shown = listed if self.references == "all" else [[text] for text in _closest(candidates, listed)]
-        trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.card.stack else None
+        trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.metadata.stack else None
         logits, left = self._left_to_read(trees, len(candidates))
         # A column of a data frame is not told by place.
         asked = list(questions)
         rows = [asked[i] for i in left], [shown[i] for i in left], [candidates[i] for i in left]
-        read = self.engine.read(*rows)
+        read = self.engine.score(*rows)
         beside = None if trees is None else trees[left]
         logits[left] = self._made_sure(read.logits, beside, *rows) if self.engine.error else read.logits
         empty = np.array([is_blank_answer(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
@@ -200,7 +200,7 @@ class BERTJudge(AsMetric):
         return [decided(0.0, reason="empty answer") if nothing else next(labels) for nothing in empty]
 
     def _label(self, score: float, raw: float, truncated: bool, tokens: int) -> Label:
-        said = {"raw": json.dumps({"raw_score": raw})} if tokens else {"reason": UNREAD}
+        said = {"raw": json.dumps({"raw_score": raw})} if tokens else {"reason": EARLY_EXIT_REASON}
         return decided(score, self.threshold, truncated=truncated, prompt_tokens=tokens, **said)
 
     def fit(
@@ -237,7 +237,7 @@ class BERTJudge(AsMetric):
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
-        self.checkpoint.card.temperature, self.checkpoint.card.stack, self.checkpoint.card.reach = 1.0, {}, {}
+        self.checkpoint.metadata.temperature, self.checkpoint.metadata.stack, self.checkpoint.metadata.reach = 1.0, {}, {}
         return figures
 
     def calibrate(
@@ -246,15 +246,15 @@ class BERTJudge(AsMetric):
         references: Sequence[str | Sequence[str]],
         candidates: Sequence[str],
         labels: Sequence[float],
-        weak: Beside | None = None,
-        made_up: Beside | None = None,
+        weak: CalibrationRows | None = None,
+        synthetic: CalibrationRows | None = None,
     ) -> tuple[dict[str, float], np.ndarray]:
         """Fit temperature and weights of the head on labelled rows that were not trained on.
 
         Args:
             questions, references, candidates, labels: rows as in `predict`, labels in [0, 1].
             weak: rows with labels of less authority: they weigh and calibrate the head, and nothing is measured on them.
-            made_up: rows that only help to weigh encoder and trees against each other.
+            synthetic: rows that only help to weigh encoder and trees against each other.
 
         Returns:
             Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
@@ -263,29 +263,29 @@ class BERTJudge(AsMetric):
             (n,).
         """
         listed, candidates = normalize_inputs(questions, references, candidates)
-        logits = self.engine.read(questions, listed, candidates, exact=True).logits
-        card = self.checkpoint.card
+        logits = self.engine.score(questions, listed, candidates, exact=True).logits
+        card = self.checkpoint.metadata
         card.temperature, card.stack, card.reach = calibration.fit_temperature(logits, labels), {}, {}
         encoder = classification_metrics(labels, calibration.scores(logits))
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
         trees = self._tree_logits(questions, listed, candidates)
         if trees is not None:
-            card.stack = self._weighed(logits, trees, labels, weak or Beside(), made_up or Beside())
+            card.stack = self._weighed(logits, trees, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
             parts["accuracy_features"] = classification_metrics(labels, calibration.scores(trees))["accuracy"]
             parts["share_read"] = len(self._left_to_read(trees, len(trees))[1]) / len(trees)
         scores = calibration.scores(self._whole(logits, trees))
         return {**classification_metrics(labels, scores, self.threshold), **parts}, scores
 
     def _weighed(
-        self, logits: np.ndarray, trees: np.ndarray, labels: Sequence[float], weak: Beside, made_up: Beside
+        self, logits: np.ndarray, trees: np.ndarray, labels: Sequence[float], weak: CalibrationRows, synthetic: CalibrationRows
     ) -> dict[str, float]:
         """What encoder and trees are worth, by rows with these logits and by those beside them; and how far the encoder reaches."""
         encoder, features, truth, weights = [logits], [trees], [*labels], [1.0] * len(labels)
-        for rows in (weak, made_up):
+        for rows in (weak, synthetic):
             if not rows.labels:
                 continue
             listed, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
-            encoder.append(self.engine.read(rows.questions, listed, candidates, exact=True).logits)
+            encoder.append(self.engine.score(rows.questions, listed, candidates, exact=True).logits)
             more = self._tree_logits(rows.questions, listed, candidates)
             assert more is not None
             features.append(more)
@@ -293,19 +293,19 @@ class BERTJudge(AsMetric):
             weights += rows.weights or [1.0] * len(rows.labels)
         real = len(labels) + len(weak.labels)
         beside, said = np.concatenate(features), np.concatenate(encoder)
-        self.checkpoint.card.reach = learn_reach(said, beside)
+        self.checkpoint.metadata.reach = learn_reach(said, beside)
         return fit_stack(said, beside, truth, weights, real)
 
     def save(self, folder: str | Path) -> None:
         """Write weights, trees, tokenizer and judge.json, the last of them last."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_trees(self.trees if self.checkpoint.card.stack else None, folder)
+        save_trees(self.trees if self.checkpoint.metadata.stack else None, folder)
         self.checkpoint.save(folder)
 
     def _left_to_read(self, trees: np.ndarray | None, rows: int) -> tuple[np.ndarray, np.ndarray]:
         """The encoder's logits to be expected, and the positions of the rows that it has to read."""
-        known = reach(self.checkpoint.card.reach)
+        known = reach(self.checkpoint.metadata.reach)
         if not self.early_exit or trees is None or known is None:
             return np.zeros(rows), np.arange(rows)
         low, mean, high = known.at(trees)
@@ -327,7 +327,7 @@ class BERTJudge(AsMetric):
         doubtful = np.flatnonzero(below != above).tolist()
         log.debug("%d of %d rows are read again in float32", len(doubtful), len(logits))
         if doubtful:
-            logits[doubtful] = self.engine.read(
+            logits[doubtful] = self.engine.score(
                 [questions[i] for i in doubtful], [references[i] for i in doubtful], [candidates[i] for i in doubtful], exact=True
             ).logits
         return logits
@@ -337,9 +337,9 @@ class BERTJudge(AsMetric):
 
     def _whole(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
         """Calibrated logits of the whole judge from those of the encoder and, where it listens to them, of the trees."""
-        stack = self.checkpoint.card.stack
+        stack = self.checkpoint.metadata.stack
         if not stack or trees is None:
-            return logits / self.checkpoint.card.temperature
+            return logits / self.checkpoint.metadata.temperature
         return stack["encoder"] * logits + stack["features"] * trees + stack["bias"]
 
     def _tree_logits(
@@ -349,7 +349,7 @@ class BERTJudge(AsMetric):
         return None if self.trees is None else tree_logits(self.trees, self._features(questions, references, candidates))
 
     def _features(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
-        shown = questions if self.checkpoint.card.input.question else [""] * len(questions)
+        shown = questions if self.checkpoint.metadata.input.question else [""] * len(questions)
         return self.features.table(shown, references, candidates)
 
 

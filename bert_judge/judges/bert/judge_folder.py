@@ -11,14 +11,14 @@ from bert_judge.assets.prepare import load_manifest
 from bert_judge.runtime.errors import InputError
 
 # Says how the weights beside it are used; written last, so a folder without it is no judge.
-CARD = "judge.json"
+JUDGE_FILE = "judge.json"
 # What its training measured.
 METRICS = "metrics.json"
 
 
 def fingerprint(folder: Path) -> str:
     """A hash of a judge's weights and, where it has one, its card, 16 hex digits: equal judges, equal scores."""
-    card = folder / CARD
+    card = folder / JUDGE_FILE
     digest = hashlib.sha256(card.read_bytes() if card.is_file() else b"")
     weights = [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
     # features.txt: the trees of a judge that has them (judges/head.py).
@@ -29,7 +29,7 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def metrics(folder: Path) -> dict[str, Any] | None:
+def read_metrics(folder: Path) -> dict[str, Any] | None:
     """What a judge's training measured; None of a judge that was not trained here.
 
     Raises:
@@ -47,14 +47,14 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     return content
 
 
-def located(checkpoint: str | Path) -> tuple[Path, str]:
+def resolve_checkpoint(checkpoint: str | Path) -> tuple[Path, str]:
     """Folder and revision of the judge of a workflow run.
 
     Args:
         checkpoint: the judge.json of a judge trained here, or the manifest of a prepared checkpoint.
     """
     checkpoint = Path(checkpoint)
-    if checkpoint.name == CARD:
+    if checkpoint.name == JUDGE_FILE:
         return checkpoint.parent, fingerprint(checkpoint.parent)
     manifest = load_manifest(checkpoint)
     return manifest.path, manifest.revision

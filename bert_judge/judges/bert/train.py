@@ -16,8 +16,8 @@ from bert_judge.config import Input, Training
 from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.card import CURVES, write_judge_card
 from bert_judge.judges.bert.curves import draw_curves
-from bert_judge.judges.bert.judge import BERTJudge, Beside
-from bert_judge.judges.bert.judge_folder import CARD, METRICS
+from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS
 from bert_judge.runtime import resume
 
 log = logging.getLogger(__name__)
@@ -58,16 +58,16 @@ def train_judge(
     weak = tables.read(validation_weak, tables.DATASET)
     metrics, scores = judge.calibrate(
         *(*_texts(held_out), held_out["label"].tolist()),
-        weak=Beside(*_texts(weak), weak["label"].tolist(), weak["weight"].tolist()),
-        made_up=Beside(*_texts(made_up), made_up["label"].tolist()),
+        weak=CalibrationRows(*_texts(weak), weak["label"].tolist(), weak["weight"].tolist()),
+        synthetic=CalibrationRows(*_texts(made_up), made_up["label"].tolist()),
     )
     _warn_of_an_idle_encoder(spec["judge"], metrics)
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
-    card = judge.checkpoint.card
+    card = judge.checkpoint.metadata
     card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
     folder.mkdir(parents=True, exist_ok=True)
     # From here until the new one is written, last of all, the folder is no judge.
-    (folder / CARD).unlink(missing_ok=True)
+    (folder / JUDGE_FILE).unlink(missing_ok=True)
     counts = json.loads(Path(summary).read_text())
     learnt = {"rows": len(rows), "rows_labelled_by_fallback": counts["fallback"]}
     _write_json(folder / METRICS, {"validation": metrics, "training": {**learnt, **figures}})

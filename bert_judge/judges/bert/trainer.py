@@ -22,10 +22,10 @@ from torch.utils.data import Dataset
 from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainingArguments
 
 from bert_judge.config import Training
-from bert_judge.judges.bert.attention import quick_to_learn
-from bert_judge.judges.bert.callbacks import SaveBeforeTheEnd, Speed, StopIfDiverged
+from bert_judge.judges.bert.attention import float32_attention
+from bert_judge.judges.bert.callbacks import SaveOnSigterm, StopIfDiverged, ThroughputCallback
 from bert_judge.judges.bert.checkpoint import Checkpoint
-from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import collate
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.hardware import best_device, best_dtype
@@ -62,10 +62,10 @@ class Examples:
         against: for each row another one, whose logit is taken off: what is learnt is which of the two is better. None: rows alone.
     """
 
-    rows: Sequence[Encoded]
+    rows: Sequence[EncodedRow]
     labels: Sequence[float]
     weights: Sequence[float]
-    against: Sequence[Encoded] | None = None
+    against: Sequence[EncodedRow] | None = None
 
     @property
     def tokens(self) -> list[int]:
@@ -84,36 +84,36 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         work_folder: keeps the run's progress; a run that finds progress there goes on from it.
 
     Returns:
-        Figures of the run: steps, loss and those of `Speed.figures`.
+        Figures of the run: steps, loss and those of `ThroughputCallback.figures`.
     """
     work_folder = Path(work_folder)
     tokens = examples.tokens
     order = batch_order(tokens, settings)
     model, config = checkpoint.model, checkpoint.model.config
     if not checkpoint.trained:
-        new_head(model, settings.seed)
+        initialize_head(model, settings.seed)
     set_dropout(model, settings.dropout)
     embeddings = model.get_input_embeddings()
     # New tokens have everything to learn; old ones are better left to what they mean in the whole language.
-    embeddings.requires_grad_(checkpoint.card.input.format == "tags" or not settings.freeze_embeddings)
+    embeddings.requires_grad_(checkpoint.metadata.input.format == "tags" or not settings.freeze_embeddings)
     pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
-    speed = Speed(model, sum(tokens[i] for i in order), best_dtype(best_device()))
+    throughput = ThroughputCallback(model, sum(tokens[i] for i in order), best_dtype(best_device()))
     trainer = _WeightedTrainer(
         model=model,
-        args=arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
+        args=training_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
         train_dataset=_Ordered(examples, order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
-        callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
+        callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    with sigterm.defer_sigterm(), quick_to_learn(model):
-        result = trainer.train(resume_from_checkpoint=last_checkpoint(work_folder))
+    with sigterm.defer_sigterm(), float32_attention(model):
+        result = trainer.train(resume_from_checkpoint=find_last_checkpoint(work_folder))
         if trainer.state.global_step < trainer.state.max_steps:
             sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
     embeddings.requires_grad_(True)
     model.eval()
-    return {"steps": result.global_step, **speed.figures(trainer.state), "loss": result.training_loss}
+    return {"steps": result.global_step, **throughput.summary(trainer.state), "loss": result.training_loss}
 
 
 def batch_order(lengths: Sequence[int], settings: Schedule) -> list[int]:
@@ -142,7 +142,7 @@ def _chunks(items: list[int], size: int) -> list[list[int]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def last_checkpoint(folder: Path) -> str | None:
+def find_last_checkpoint(folder: Path) -> str | None:
     """The newest whole checkpoint below a folder; half-written ones are removed.
 
     The Trainer writes `trainer_state.json` last.
@@ -214,7 +214,7 @@ class _WeightedTrainer(Trainer):
         return (loss, outputs) if return_outputs else loss
 
 
-def arguments(settings: Schedule, folder: Path, steps: int, **more: Any) -> TrainingArguments:
+def training_arguments(settings: Schedule, folder: Path, steps: int, **more: Any) -> TrainingArguments:
     """What the Trainer is told: rows in their given order, once; checkpoints that a kill does not reach; no network, no bars.
 
     Args:
@@ -250,7 +250,7 @@ def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[st
     groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            groups.setdefault((in_head(model, name), parameter.ndim > 1), []).append(parameter)
+            groups.setdefault((is_head_parameter(model, name), parameter.ndim > 1), []).append(parameter)
     return [
         {
             "params": parameters,
@@ -261,17 +261,17 @@ def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[st
     ]
 
 
-def new_head(model: PreTrainedModel, seed: int) -> None:
+def initialize_head(model: PreTrainedModel, seed: int) -> None:
     """Start the layers above the encoder anew (LeCun normal): a backbone's own pooler was made for another purpose."""
     torch.manual_seed(seed)
     for name, module in model.named_modules():
-        if isinstance(module, torch.nn.Linear) and in_head(model, name):
+        if isinstance(module, torch.nn.Linear) and is_head_parameter(model, name):
             torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
             if module.bias is not None:
                 torch.nn.init.zeros_(module.bias)
 
 
-def in_head(model: PreTrainedModel, name: str) -> bool:
+def is_head_parameter(model: PreTrainedModel, name: str) -> bool:
     """Whether a module or parameter stands above the encoder."""
     return "pooler" in name or not name.startswith(f"{model.base_model_prefix}.")
 

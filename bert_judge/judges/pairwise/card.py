@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bert_judge.judges.bert.checkpoint import Card
+from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.model_card import write_readme
 
 READS = {
@@ -54,7 +54,7 @@ T = {{ "%.3f" | format(card.temperature) }} and ln ν = {{ "%.3f" | format(card.
 """
 
 
-def write_pair_card(folder: str | Path, name: str, card: Card, metrics: Mapping[str, float], rows: int) -> None:
+def write_pair_card(folder: str | Path, name: str, card: JudgeMetadata, metrics: Mapping[str, float], rows: int) -> None:
     """Write `README.md` in the form that model hubs read.
 
     Args:

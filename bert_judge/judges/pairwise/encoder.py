@@ -12,9 +12,9 @@ import numpy as np
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
-from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.engine import Engine
-from bert_judge.judges.bert.judge_folder import located
+from bert_judge.judges.bert.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise import tie_model
 from bert_judge.judges.pairwise.encoding import PairRowEncoder
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
@@ -66,11 +66,11 @@ class PairEncoderJudge:
     ) -> None:
         self.path = Path(path)
         self.checkpoint = checkpoints.load(path, Input(max_length=max_length))
-        card = self.checkpoint.card
+        card = self.checkpoint.metadata
         if self.checkpoint.trained and not card.pairwise:
             raise InputError(f"{path}: a judge of single answers; name a judge of kind pairwise, or a backbone to train")
         card.pairwise = card.pairwise or {"compare": compare, "log_nu": tie_model.Ties().log_nu}
-        self.encoder = PairRowEncoder(self.checkpoint.tokenizer, card.input, checkpoints.window(self.checkpoint.model))
+        self.encoder = PairRowEncoder(self.checkpoint.tokenizer, card.input, checkpoints.max_input_length(self.checkpoint.model))
         # One format of numbers for both orders, and no conversion: what is exact must not depend on the machine.
         self.engine = Engine(self.checkpoint, backend="torch", batch_tokens=batch_tokens)
         self.revisions = {name: revision}
@@ -80,20 +80,20 @@ class PairEncoderJudge:
         """The judge of a workflow run.
 
         Args:
-            checkpoint: as for `on_disk.located`.
+            checkpoint: as for `judge_folder.resolve_checkpoint`.
             name: of the judge in the configuration.
         """
-        folder, revision = located(checkpoint)
+        folder, revision = resolve_checkpoint(checkpoint)
         return cls(folder, name=name, revision=revision)
 
     @property
     def symmetric(self) -> bool:
         """Whether a swap mirrors the verdict by construction."""
-        return self.checkpoint.card.pairwise["compare"] != "ordered"
+        return self.checkpoint.metadata.pairwise["compare"] != "ordered"
 
     @property
     def ties(self) -> tie_model.Ties:
-        card = self.checkpoint.card
+        card = self.checkpoint.metadata
         return tie_model.Ties(card.temperature, card.pairwise["log_nu"])
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
@@ -118,12 +118,12 @@ class PairEncoderJudge:
         """d(A, B) of each pair as it stands, before the temperature, shape (n,)."""
         return np.array([read.difference for read in self._read(pairs)], dtype=float)
 
-    def examples(self, pairs: Sequence[Pair]) -> tuple[list[Encoded], list[Encoded] | None]:
+    def examples(self, pairs: Sequence[Pair]) -> tuple[list[EncodedRow], list[EncodedRow] | None]:
         """What the encoder reads of each pair: a row, and the row whose logit is taken off; None where there is no such row."""
         shown = [_shown(pair) for pair in pairs]
         questions, references = [pair.question for pair in shown], ["\n".join(pair.references) for pair in shown]
         a, b = [pair.answer_a for pair in shown], [pair.answer_b for pair in shown]
-        if self.checkpoint.card.pairwise["compare"] == "apart":
+        if self.checkpoint.metadata.pairwise["compare"] == "apart":
             return self.encoder.alone(questions, references, a), self.encoder.alone(questions, references, b)
         rows = self.encoder.together(questions, references, a, b)
         return rows, self.encoder.together(questions, references, b, a) if self.symmetric else None
@@ -143,7 +143,7 @@ class PairEncoderJudge:
         examples = trainer.Examples(rows, labels, [1.0] * len(rows), against)
         figures = trainer.fit(self.checkpoint, examples, training, work_folder)
         self.checkpoint.trained = True
-        self.checkpoint.card.temperature = 1.0
+        self.checkpoint.metadata.temperature = 1.0
         return figures
 
     def calibrate(self, pairs: Sequence[Pair], labels: Sequence[float]) -> None:
@@ -152,8 +152,8 @@ class PairEncoderJudge:
         # Each pair counts in both orders: for a judge that is symmetric that changes nothing, and the others are asked so too.
         both = np.concatenate([self.differences(pairs), self.differences([swapped(pair) for pair in pairs])])
         found = tie_model.fit(both, np.concatenate([told, 1 - told]))
-        self.checkpoint.card.temperature = found.temperature
-        self.checkpoint.card.pairwise["log_nu"] = found.log_nu
+        self.checkpoint.metadata.temperature = found.temperature
+        self.checkpoint.metadata.pairwise["log_nu"] = found.log_nu
 
     def save(self, folder: str | Path) -> None:
         """Write weights, tokenizer and judge.json, the last of them last."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bert_judge.judges.bert.encoding import Encoded, RowEncoder, end_of, middle_cut
+from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail, truncate_middle
 
 
 class PairRowEncoder(RowEncoder):
@@ -16,36 +16,42 @@ class PairRowEncoder(RowEncoder):
 
     def together(
         self, questions: Sequence[str], references: Sequence[str], firsts: Sequence[str], seconds: Sequence[str]
-    ) -> list[Encoded]:
+    ) -> list[EncodedRow]:
         """One encoded row per (question, references, first answer, second answer)."""
         parts = [self._tokens(texts) for texts in (questions, references, firsts, seconds)]
         return [self._both(*row) for row in zip(*parts, strict=True)]
 
-    def alone(self, questions: Sequence[str], references: Sequence[str], answers: Sequence[str]) -> list[Encoded]:
+    def alone(self, questions: Sequence[str], references: Sequence[str], answers: Sequence[str]) -> list[EncodedRow]:
         """One encoded row per (question, references, answer)."""
         parts = [self._tokens(texts) for texts in (questions, references, answers)]
         return [self._one(*row) for row in zip(*parts, strict=True)]
 
-    def _both(self, question: list[int], references: list[int], first: list[int], second: list[int]) -> Encoded:
+    def _both(self, question: list[int], references: list[int], first: list[int], second: list[int]) -> EncodedRow:
         room = self._room(separators=2)
         lengths = [len(part) for part in (question, references, first, second)]
         of = shares(lengths, room)
-        tail = [*middle_cut(second, of[3]), self._separator, *end_of(question, of[0]), self._separator, *references[: of[1]]]
-        return self._assembled(middle_cut(first, of[2]), tail, of != lengths)
+        tail = [
+            *truncate_middle(second, of[3]),
+            self._separator,
+            *keep_tail(question, of[0]),
+            self._separator,
+            *references[: of[1]],
+        ]
+        return self._assembled(truncate_middle(first, of[2]), tail, of != lengths)
 
-    def _one(self, question: list[int], references: list[int], answer: list[int]) -> Encoded:
+    def _one(self, question: list[int], references: list[int], answer: list[int]) -> EncodedRow:
         lengths = [len(part) for part in (question, references, answer)]
         of = shares(lengths, self._room(separators=1))
-        tail = [*middle_cut(answer, of[2]), self._separator, *references[: of[1]]]
-        return self._assembled(end_of(question, of[0]), tail, of != lengths)
+        tail = [*truncate_middle(answer, of[2]), self._separator, *references[: of[1]]]
+        return self._assembled(keep_tail(question, of[0]), tail, of != lengths)
 
     def _room(self, separators: int) -> int:
         return self.max_length - sum(map(len, self._around_two)) - separators
 
-    def _assembled(self, first: Sequence[int], second: Sequence[int], cut: bool) -> Encoded:
+    def _assembled(self, first: Sequence[int], second: Sequence[int], cut: bool) -> EncodedRow:
         start, middle, end = self._around_two
         one, other = (*start, *first, *middle), (*second, *end)
-        return Encoded(one + other, (0,) * len(one) + (1,) * len(other), cut)
+        return EncodedRow(one + other, (0,) * len(one) + (1,) * len(other), cut)
 
 
 def shares(lengths: Sequence[int], room: int) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Training
-from bert_judge.judges.bert.judge_folder import CARD
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.pairwise import training_rows
 from bert_judge.judges.pairwise.augmentation import augmented
 from bert_judge.judges.pairwise.card import write_pair_card
@@ -56,11 +56,11 @@ def train_pair_judge(
     judge.calibrate([row.pair for row in held_out], [row.label for row in held_out])
     metrics = training_rows.measure(judge, held_out)
     log.info("held-out questions: %s", {name: round(value, 4) for name, value in metrics.items()})
-    card = judge.checkpoint.card
+    card = judge.checkpoint.metadata
     card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
     folder.mkdir(parents=True, exist_ok=True)
     # From here until the new one is written, last of all, the folder is no judge.
-    (folder / CARD).unlink(missing_ok=True)
+    (folder / JUDGE_FILE).unlink(missing_ok=True)
     with tables.atomic(folder / "metrics.json") as temporary:
         temporary.write_text(json.dumps({"validation": metrics, "training": figures}, indent=2) + "\n", encoding="utf-8")
     write_pair_card(folder, spec["judge"], card, metrics, len(lesson.train))

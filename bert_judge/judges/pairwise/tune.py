@@ -15,7 +15,7 @@ from bert_judge.candidates.finetuning.trainer import tune
 from bert_judge.candidates.generators import hf_model
 from bert_judge.candidates.generators.chat import PromptEncoder
 from bert_judge.config import HFModel, Tuning
-from bert_judge.judges.bert.judge_folder import CARD
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.pairwise import training_rows, tuned
 from bert_judge.judges.pairwise.augmentation import augmented
 from bert_judge.judges.pairwise.config import PairAugment
@@ -64,7 +64,7 @@ def tune_pair_judge(
     if model is None:
         # Another process writes what all of them made.
         return
-    made = save(name, model, loaded.tokenizer, folder, spec["settings"]["trust_remote_code"], (CARD, MANIFEST, METRICS))
+    made = save(name, model, loaded.tokenizer, folder, spec["settings"]["trust_remote_code"], (JUDGE_FILE, MANIFEST, METRICS))
     write_json(folder / MANIFEST, made)
     # What is measured is what lies there, and the memory holds one model.
     del model, loaded
@@ -84,5 +84,5 @@ def tune_pair_judge(
     rows = {"pairs": len(examples), "left_out": left_out, "reasons": reasoned}
     write_json(folder / METRICS, {"validation": found, "training": {**rows, **figures}})
     write_tuned_card(folder, spec, manifest, found, {**rows, **figures})
-    write_json(folder / CARD, card)
+    write_json(folder / JUDGE_FILE, card)
     resume.clear(work_folder)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from bert_judge.assets.prepare import Manifest
 from bert_judge.config import HFModel
-from bert_judge.judges.bert.judge_folder import CARD, located
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, resolve_checkpoint
 from bert_judge.judges.pairwise.llm import PairLLMJudge
 from bert_judge.judges.pairwise.protocol import PairJudge
 from bert_judge.runtime.errors import InputError
@@ -21,13 +21,13 @@ def load(checkpoint: str | Path, name: str) -> PairJudge:
     """A trained judge of pairs, whichever kind of model it is.
 
     Args:
-        checkpoint: as for `on_disk.located`.
+        checkpoint: as for `judge_folder.resolve_checkpoint`.
         name: of the judge in the configuration.
 
     Raises:
         InputError: it cannot be loaded.
     """
-    folder, revision = located(checkpoint)
+    folder, revision = resolve_checkpoint(checkpoint)
     card = _card(folder)
     if writes_scores(card):
         return of_card(card, folder, name, revision)
@@ -61,7 +61,7 @@ def of_card(card: Mapping[str, Any], folder: Path, name: str, revision: str) -> 
         told = {key: card["settings"][key] for key in ("seed", "max_answer_chars")}
         asked = HFModel.model_validate(card["settings"]["model"]).model_dump(mode="json")
     except (KeyError, TypeError, ValidationError) as error:
-        raise InputError(f"{folder / CARD}: broken: {' '.join(str(error).split())[:200]}; train the judge anew") from error
+        raise InputError(f"{folder / JUDGE_FILE}: broken: {' '.join(str(error).split())[:200]}; train the judge anew") from error
     settings = {**told, "reasoning": False, "scores": True, "tuned": True}
     return PairLLMJudge(name, settings, HFGenerator(name, asked, Manifest(name, revision, folder, ())))
 
@@ -69,7 +69,7 @@ def of_card(card: Mapping[str, Any], folder: Path, name: str, revision: str) -> 
 def _card(folder: Path) -> dict[str, Any]:
     """The judge.json of a folder; empty where there is none that can be read, which is told when it is loaded."""
     try:
-        card = json.loads((folder / CARD).read_text("utf-8"))
+        card = json.loads((folder / JUDGE_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     return card if isinstance(card, dict) else {}

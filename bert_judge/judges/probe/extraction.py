@@ -11,9 +11,8 @@ import numpy as np
 import torch
 
 from bert_judge.assets import pretrained
-from bert_judge.judges.bert.batching import by_token_budget
-from bert_judge.judges.bert.checkpoint import window
-from bert_judge.judges.bert.inference import collate
+from bert_judge.judges.bert.checkpoint import max_input_length
+from bert_judge.judges.bert.inference import batch_by_tokens, collate
 from bert_judge.judges.probe.pooling import PooledLayers
 from bert_judge.judges.probe.prompts import PromptEncoder
 from bert_judge.runtime import hardware
@@ -55,7 +54,7 @@ class Reader:
         model: Any = pretrained.backbone(folder, getattr(torch, spec["precision"]))
         self.device = hardware.best_device()
         self._layers = PooledLayers(model.to(self.device), spec["poolings"])
-        self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], window(model)))
+        self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(model)))
         self._pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (tokenizer.eos_token_id or 0)
         self._stored = np.dtype(spec["stored_as"])
         self._batch_tokens = batch_tokens or BATCH_TOKENS[self.device.type]
@@ -75,7 +74,7 @@ class Reader:
         prompts = self._encoder.encode(questions, candidates)
         unique = list(dict.fromkeys(prompts))
         states = np.zeros((len(unique), *self.shape), self._stored)
-        for batch in by_token_budget([len(prompt.ids) for prompt in unique], self._batch_tokens):
+        for batch in batch_by_tokens([len(prompt.ids) for prompt in unique], self._batch_tokens):
             # Float32 may hold what float16 cannot: an outlier becomes its largest number, not infinity.
             # Padding stands on the right, where positions need no care.
             tensors = collate([unique[place] for place in batch], self._pad, self._layers.model.config)

@@ -13,7 +13,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from bert_judge.judges.bert.encoding import CHARACTERS_PER_TOKEN, Encoded, fit
+from bert_judge.judges.bert.encoding import CHARACTERS_PER_TOKEN, EncodedRow, truncate_parts
 from bert_judge.runtime.errors import InputError
 
 
@@ -42,19 +42,19 @@ class PromptEncoder:
         if self._room < len(parts):
             raise InputError(f"the prompt {template!r:.80} leaves no room for an answer in {max_length} tokens; raise max_length")
 
-    def encode(self, questions: Sequence[str], candidates: Sequence[str]) -> list[Encoded]:
+    def encode(self, questions: Sequence[str], candidates: Sequence[str]) -> list[EncodedRow]:
         """One prompt per answer. Of what is too long the middle of the candidate goes first, then the start of the question."""
         shown = questions if "question" in self._fields else [""] * len(questions)
         return [self._assembled(*pair) for pair in zip(self._tokens(shown), self._tokens(candidates), strict=True)]
 
-    def _assembled(self, question: list[int], candidate: list[int]) -> Encoded:
-        question, candidate, _, cut = fit(question, candidate, [], self._room)
+    def _assembled(self, question: list[int], candidate: list[int]) -> EncodedRow:
+        question, candidate, _, cut = truncate_parts(question, candidate, [], self._room)
         filled = {"question": question, "candidate": candidate}
         body = chain.from_iterable(
             [*piece, *(filled[field] if field else ())] for piece, field in zip(self._pieces, self._fields, strict=True)
         )
         ids = (*self._start, *body, *self._end)
-        return Encoded(ids, (0,) * len(ids), cut)
+        return EncodedRow(ids, (0,) * len(ids), cut)
 
     def _fixed(self, text: str) -> list[int]:
         return self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] if text else []

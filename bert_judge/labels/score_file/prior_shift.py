@@ -94,7 +94,7 @@ def _calibrated(chosen: Chosen) -> Calibrated:
 
 def _prior(folder: Path) -> float:
     """Share of right answers among the rows that a judge was calibrated on."""
-    metrics = judge_folder.metrics(folder)
+    metrics = judge_folder.read_metrics(folder)
     if metrics is None:
         raise InputError(f"{folder}: has no {judge_folder.METRICS}, which says what --adapt starts from; take a judge trained here")
     validation = metrics.get("validation")

@@ -19,14 +19,14 @@ from bert_judge import tables
 from bert_judge.assets import model_files
 from bert_judge.judges.bert.encoding import TAGS
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.judge_folder import CARD
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.report.exporters import attack_table
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-# Beside weights, tokenizer and settings: what the judge is, how good, and its trees.
-OWN = (CARD, "features.txt", "metrics.json", "README.md", "calibration.png")
+# Files of a judge other than weights, tokenizer and model configuration.
+OWN = (JUDGE_FILE, "features.txt", "metrics.json", "README.md", "calibration.png")
 LABELS = {"0": "incorrect", "1": "correct"}
 # What the check looks at: short and long, another script, a special token's own letters.
 ROWS = (
@@ -80,8 +80,8 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
     Raises:
         InputError: the source is no trained judge, the folder is there already, or its scores differ.
     """
-    if not (source / CARD).is_file():
-        raise InputError(f"{source}: no {CARD} in it; name the folder of a judge that was trained here")
+    if not (source / JUDGE_FILE).is_file():
+        raise InputError(f"{source}: no {JUDGE_FILE} in it; name the folder of a judge that was trained here")
     if folder.exists():
         raise InputError(f"{folder}: is there already; remove it, or name another with -o")
     judge = BERTJudge(source, backend="torch", precision="float32", early_exit=False)
@@ -107,7 +107,7 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
 
 def texts(judge: BERTJudge, question: str, reference: str, candidate: str) -> tuple[str, ...]:
     """What a plain tokenizer is given for a row: one text, or a pair."""
-    settings = judge.checkpoint.card.input
+    settings = judge.checkpoint.metadata.input
     if settings.format == "tags":
         shown = f"{TAGS['question']}{question}" if settings.question else ""
         return (f"{shown}{TAGS['candidate']}{candidate}{TAGS['reference']}{reference}",)
@@ -134,7 +134,7 @@ def _name_labels(config: Path) -> None:
 
 
 def _add_to_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame | None) -> None:
-    card = judge.checkpoint.card
+    card = judge.checkpoint.metadata
     pair = card.input.format == "pair"
     if pair:
         call = f'r, c + "{_separator(judge)}" + q' if card.input.question else "r, c"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from transformers import PreTrainedModel
 
-from bert_judge.judges.bert.backends.choice import Choice
+from bert_judge.judges.bert.backends.choice import BackendChoice
 from bert_judge.judges.bert.backends.protocol import Backend
 
 
-def convert(choice: Choice, model: PreTrainedModel, folder: Path | None = None) -> Backend:
+def convert_model(choice: BackendChoice, model: PreTrainedModel, folder: Path | None = None) -> Backend:
     """The back end of a choice other than torch, with a converted copy of the model.
 
     Args:

@@ -19,13 +19,13 @@ FORMATS = {"torch": ("float32", "bfloat16"), "openvino": ("float32", "bfloat16",
 # What must be importable; the extra of the Python package has the back end's name.
 PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime"), "openvino": ("openvino",)}
 # The one that is so fast on a CPU, and so near in int8, that nobody has to ask for it (measured: docs/log.md).
-FAST = "openvino"
+FASTEST_BACKEND = "openvino"
 # A smaller encoder is judged through before it is converted.
 LEAST_PARAMETERS = 5_000_000
 
 
 @dataclass(frozen=True)
-class Choice:
+class BackendChoice:
     """Attributes: backend and precision without `auto`, and the reason in words."""
 
     backend: str
@@ -33,7 +33,7 @@ class Choice:
     reason: str
 
 
-def choose(backend: str, precision: str, device: torch.device, parameters: int) -> Choice:
+def choose_backend(backend: str, precision: str, device: torch.device, parameters: int) -> BackendChoice:
     """Settle what is left to `auto`.
 
     Args:
@@ -48,26 +48,28 @@ def choose(backend: str, precision: str, device: torch.device, parameters: int) 
     if (backend, precision) == ("openvino", "bfloat16") and fast != precision:
         raise InputError("precision: this CPU does not compute in bfloat16; choose int8, float32 or auto")
     if backend == "torch":
-        return Choice(backend, fast if precision == "auto" else precision, "as asked")
+        return BackendChoice(backend, fast if precision == "auto" else precision, "as asked")
     if backend != "auto":
-        return Choice(backend, _best_of(backend, fast) if precision == "auto" else precision, "as asked")
+        return BackendChoice(backend, _best_of(backend, fast) if precision == "auto" else precision, "as asked")
     if precision == "int8":
-        return Choice(next(name for name in FORMATS if _has_int8(name)), precision, "int8 as asked")
+        return BackendChoice(next(name for name in FORMATS if _has_int8(name)), precision, "int8 as asked")
     if precision != "auto":
-        return Choice("torch", precision, f"{precision} as asked")
+        return BackendChoice("torch", precision, f"{precision} as asked")
     if device.type != "cpu":
-        return Choice("torch", fast, f"the fastest format of this {device.type.upper()}")
-    best = _best_of(FAST, fast)
+        return BackendChoice("torch", fast, f"the fastest format of this {device.type.upper()}")
+    best = _best_of(FASTEST_BACKEND, fast)
     if best == "float32":
-        return Choice("torch", fast, "this CPU is fast in no smaller format")
+        return BackendChoice("torch", fast, "this CPU is fast in no smaller format")
     if parameters < LEAST_PARAMETERS:
-        return Choice("torch", fast, "the encoder is too small to be worth a conversion")
-    if not installed(FAST):
-        return Choice("torch", fast, f"{best} of another program would be faster on this CPU: pip install 'bert-judge[{FAST}]'")
-    return Choice(FAST, best, "the fastest format of this CPU; verdicts that hang on it are checked in float32")
+        return BackendChoice("torch", fast, "the encoder is too small to be worth a conversion")
+    if not is_installed(FASTEST_BACKEND):
+        return BackendChoice(
+            "torch", fast, f"{FASTEST_BACKEND} would be faster in {best}: pip install 'bert-judge[{FASTEST_BACKEND}]'"
+        )
+    return BackendChoice(FASTEST_BACKEND, best, "the fastest format of this CPU; verdicts that hang on it are checked in float32")
 
 
-def installed(backend: str) -> bool:
+def is_installed(backend: str) -> bool:
     """Whether a back end's packages are there, without importing them."""
     return all(importlib.util.find_spec(package) is not None for package in PACKAGES[backend])
 
@@ -84,7 +86,7 @@ def _best_of(backend: str, fast: str) -> str:
 
 
 def _has_int8(backend: str) -> bool:
-    return "int8" in FORMATS[backend] and installed(backend)
+    return "int8" in FORMATS[backend] and is_installed(backend)
 
 
 def _check(backend: str, precision: str) -> None:
@@ -94,9 +96,9 @@ def _check(backend: str, precision: str) -> None:
         raise InputError(f"precision: {precision!r} is none; choose one of {', '.join(formats)}")
     if backend == "auto":
         if precision == "int8" and not any(map(_has_int8, FORMATS)):
-            raise InputError(f"precision: int8 needs another back end; pip install 'bert-judge[{FAST}]'")
+            raise InputError(f"precision: int8 needs another back end; pip install 'bert-judge[{FASTEST_BACKEND}]'")
         return
-    if not installed(backend):
+    if not is_installed(backend):
         raise InputError(f"backend: {backend} is not installed; pip install 'bert-judge[{backend}]', or choose torch")
     if precision != "auto" and precision not in FORMATS[backend]:
         able = ", ".join(name for name, formats in FORMATS.items() if precision in formats)

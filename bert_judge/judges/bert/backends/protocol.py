@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bert_judge.judges.bert.encoding import Encoded
+from bert_judge.judges.bert.encoding import EncodedRow
 
 Batch = dict[str, np.ndarray]
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -37,7 +37,7 @@ class Backend(Protocol):
         ...
 
 
-def padded(rows: Sequence[Encoded], pad_id: int, tile: int = 1) -> Batch:
+def padded(rows: Sequence[EncodedRow], pad_id: int, tile: int = 1) -> Batch:
     """Arrays of shape (rows, longest row up to a multiple of `tile`); padding stands on the right and has mask 0."""
     shape = (len(rows), math.ceil(max(len(row.ids) for row in rows) / tile) * tile)
     ids, mask, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)

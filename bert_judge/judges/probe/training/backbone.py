@@ -10,7 +10,7 @@ from peft import LoraConfig, get_peft_model
 from transformers.pytorch_utils import Conv1D
 
 from bert_judge.assets import pretrained
-from bert_judge.judges.bert.trainer import in_head, new_head, set_dropout
+from bert_judge.judges.bert.trainer import initialize_head, is_head_parameter, set_dropout
 from bert_judge.judges.probe.config import BaselineTraining
 from bert_judge.runtime.errors import InputError
 
@@ -29,7 +29,7 @@ def loaded(folder: Path, logits: int, seed: int) -> tuple[Any, Any]:
     # A language model finds the last token of a row by it.
     model.config.pad_token_id = pad
     model.config.use_cache = False
-    new_head(model, seed)
+    initialize_head(model, seed)
     set_dropout(model, DROPOUT)
     return model, tokenizer
 
@@ -37,7 +37,9 @@ def loaded(folder: Path, logits: int, seed: int) -> tuple[Any, Any]:
 def adapted(model: Any, settings: BaselineTraining) -> Any:
     """Low-rank matrices beside every linear layer of the backbone; the head is learnt whole."""
     matrices = [
-        name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear | Conv1D) and not in_head(model, name)
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear | Conv1D) and not is_head_parameter(model, name)
     ]
     others = {name: child for name, child in model.named_children() if name != model.base_model_prefix}
     above = [name for name, child in others.items() if next(child.parameters(), None) is not None]

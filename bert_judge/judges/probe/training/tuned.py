@@ -20,13 +20,12 @@ from torch.utils.data import Dataset
 from transformers import PrinterCallback, Trainer
 
 from bert_judge.config import Training
-from bert_judge.judges.bert.attention import quick_to_learn
-from bert_judge.judges.bert.batching import by_token_budget
-from bert_judge.judges.bert.callbacks import SaveBeforeTheEnd, Speed, StopIfDiverged
-from bert_judge.judges.bert.checkpoint import window
-from bert_judge.judges.bert.encoding import Encoded
-from bert_judge.judges.bert.inference import collate
-from bert_judge.judges.bert.trainer import arguments, batch_order, last_checkpoint, parameter_groups
+from bert_judge.judges.bert.attention import float32_attention
+from bert_judge.judges.bert.callbacks import SaveOnSigterm, StopIfDiverged, ThroughputCallback
+from bert_judge.judges.bert.checkpoint import max_input_length
+from bert_judge.judges.bert.encoding import EncodedRow
+from bert_judge.judges.bert.inference import batch_by_tokens, collate
+from bert_judge.judges.bert.trainer import batch_order, find_last_checkpoint, parameter_groups, training_arguments
 from bert_judge.judges.probe.config import BaselineTraining
 from bert_judge.judges.probe.extraction import BATCH_TOKENS
 from bert_judge.judges.probe.prompts import PromptEncoder
@@ -39,7 +38,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
 
 log = logging.getLogger(__name__)
-Targets = tuple[Sequence[Encoded], np.ndarray]
+Targets = tuple[Sequence[EncodedRow], np.ndarray]
 
 
 def tell(
@@ -65,7 +64,7 @@ def tell(
     targets = heads.targets({name: (found.learn, found.classes) for name, found in aspects.items()}, len(rows))
     learn, held_out = _parted(aspects, settings)
     model, tokenizer = loaded(folder, heads.width, settings.seed)
-    encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], window(model)))
+    encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(model)))
     prompts = encoder.encode(rows["question"].tolist(), rows["candidate"].tolist())
     schedule = _schedule(settings, spec["baseline"])
     model = adapted(model, settings) if spec["baseline"] == "lora" else model
@@ -111,7 +110,7 @@ def _fit(
     order = batch_order(lengths, schedule)
     steps = math.ceil(len(order) / schedule.batch_size)
     every = math.ceil(steps / looks)
-    speed = Speed(model, sum(lengths[place] for place in order), best_dtype(best_device()))
+    throughput = ThroughputCallback(model, sum(lengths[place] for place in order), best_dtype(best_device()))
     more = {
         "eval_strategy": "steps",
         "eval_steps": every,
@@ -128,16 +127,16 @@ def _fit(
         heads,
         heads.weights(learn[1]),
         model=model,
-        args=arguments(schedule, work, steps, **more),
+        args=training_arguments(schedule, work, steps, **more),
         train_dataset=_Rows(learn, order),
         eval_dataset=_Rows(held_out, by_length),
         data_collator=lambda batch: _collate(batch, model.config),
         compute_metrics=lambda found: {"macro_f1": heads.macro_f1(np.asarray(found.predictions), np.asarray(found.label_ids))},
-        callbacks=[speed, SaveBeforeTheEnd(), StopIfDiverged()],
+        callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    with sigterm.defer_sigterm(), quick_to_learn(model):
-        trainer.train(resume_from_checkpoint=last_checkpoint(work))
+    with sigterm.defer_sigterm(), float32_attention(model):
+        trainer.train(resume_from_checkpoint=find_last_checkpoint(work))
         state = trainer.state
         if state.global_step < state.max_steps:
             sigterm.stop(f"{state.global_step} of {state.max_steps} steps, which are saved")
@@ -148,16 +147,16 @@ def _fit(
         "looks": steps // every,
         "best_step": state.best_global_step,
         "held_out_f1": state.best_metric,
-        "seconds": speed.figures(state)["seconds"],
+        "seconds": throughput.summary(state)["seconds"],
     }
 
 
 @torch.inference_mode()
-def _logits(model: Any, prompts: Sequence[Encoded], width: int) -> np.ndarray:
+def _logits(model: Any, prompts: Sequence[EncodedRow], width: int) -> np.ndarray:
     """float32, shape (prompts, width)."""
     found = np.zeros((len(prompts), width), np.float32)
     device = next(model.parameters()).device
-    for batch in by_token_budget([len(prompt.ids) for prompt in prompts], BATCH_TOKENS[device.type]):
+    for batch in batch_by_tokens([len(prompt.ids) for prompt in prompts], BATCH_TOKENS[device.type]):
         tensors = collate([prompts[place] for place in batch], model.config.pad_token_id, model.config)
         found[batch] = model(**{name: tensor.to(device) for name, tensor in tensors.items()}).logits.float().cpu().numpy()
     return found

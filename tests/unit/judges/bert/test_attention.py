@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from bert_judge.judges.bert import checkpoint
-from bert_judge.judges.bert.attention import FUSED_IN_FLOAT32, quick_to_learn
+from bert_judge.judges.bert.attention import SDPA_FLOAT32, float32_attention
 from bert_judge.judges.bert.inference import collate
 from bert_judge.runtime import hardware
 
@@ -30,9 +30,9 @@ def gradients(model: PreTrainedModel, inputs: dict[str, torch.Tensor], half: boo
 def check(model: PreTrainedModel, inputs: dict[str, torch.Tensor]) -> None:
     exact, usual = (gradients(model, inputs, half) for half in (False, True))
     before = model.config._attn_implementation
-    with quick_to_learn(model):
-        assert model.config._attn_implementation == (FUSED_IN_FLOAT32 if before == "sdpa" else before)
-        assert FUSED_IN_FLOAT32 not in model.config.to_json_string()
+    with float32_attention(model):
+        assert model.config._attn_implementation == (SDPA_FLOAT32 if before == "sdpa" else before)
+        assert SDPA_FLOAT32 not in model.config.to_json_string()
         quick = gradients(model, inputs, half=True)
         torch.testing.assert_close(gradients(model, inputs, half=False), exact, rtol=1e-3, atol=1e-5)
     assert model.config._attn_implementation == before
@@ -59,7 +59,7 @@ def test_a_language_model_learns_the_same(tmp_path: Path, architecture: str) -> 
 
 def test_a_training_that_fails_leaves_the_model_as_it_was(tmp_path: Path) -> None:
     model = checkpoint.load(tiny_models.encoder(tmp_path / "model")).model
-    with pytest.raises(ZeroDivisionError), quick_to_learn(model):
+    with pytest.raises(ZeroDivisionError), float32_attention(model):
         raise ZeroDivisionError
     assert model.config._attn_implementation == "sdpa"
 
@@ -67,5 +67,5 @@ def test_a_training_that_fails_leaves_the_model_as_it_was(tmp_path: Path) -> Non
 def test_on_a_gpu_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hardware, "best_device", lambda: torch.device("cuda"))
     model = checkpoint.load(tiny_models.encoder(tmp_path / "model")).model
-    with quick_to_learn(model):
+    with float32_attention(model):
         assert model.config._attn_implementation == "sdpa"

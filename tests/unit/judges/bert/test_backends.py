@@ -11,10 +11,10 @@ import torch
 
 from bert_judge.judges.bert import backends, checkpoint
 from bert_judge.judges.bert.backends import choice
-from bert_judge.judges.bert.backends.choice import Choice, choose
+from bert_judge.judges.bert.backends.choice import BackendChoice, choose_backend
 from bert_judge.judges.bert.backends.protocol import Backend
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
-from bert_judge.judges.bert.inference import logits
+from bert_judge.judges.bert.inference import compute_logits
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
@@ -67,7 +67,7 @@ def test_the_choice_and_its_reason(
     because: str,
 ) -> None:
     machine(monkeypatch, **has)
-    made = choose(*asked, device, parameters)
+    made = choose_backend(*asked, device, parameters)
     assert (made.backend, made.precision) == chosen
     assert because in made.reason
 
@@ -88,20 +88,20 @@ def test_the_choice_and_its_reason(
 def test_what_cannot_be_says_what_to_do(monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str], packages: str, says: str) -> None:
     machine(monkeypatch, packages=packages)
     with pytest.raises(InputError) as caught:
-        choose(*asked, CPU, LARGE)
+        choose_backend(*asked, CPU, LARGE)
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choice.installed("torch")
+    assert choice.is_installed("torch")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert not choice.installed("onnx")
+    assert not choice.is_installed("onnx")
 
 
 def converted(name: str, precision: str, loaded: checkpoint.Checkpoint, folder: Path | None = None) -> Backend:
     for package in choice.PACKAGES[name]:
         pytest.importorskip(package)
-    return backends.convert(Choice(name, precision, "test"), loaded.model, folder)
+    return backends.convert_model(BackendChoice(name, precision, "test"), loaded.model, folder)
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
@@ -124,13 +124,13 @@ def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: s
     backend = converted(name, precision, loaded)
     rows = loaded.encoder.encode(["What is the capital of France?"] * 6, CANDIDATES, ["Paris"] * 6)
     pad = loaded.tokenizer.pad_token_id
-    exact = logits(TorchBackend(loaded.model), rows, pad)
-    together = logits(backend, rows, pad)
+    exact = compute_logits(TorchBackend(loaded.model), rows, pad)
+    together = compute_logits(backend, rows, pad)
     size = np.abs(exact).max() if precision == "bfloat16" else np.ptp(exact)
     np.testing.assert_allclose(together, exact, atol=size * ERRORS[precision])
     # One by one, and turned round in small batches.
-    alone = np.concatenate([logits(backend, [row], pad) for row in rows])
-    turned = logits(backend, rows[::-1], pad, batch_tokens=100)[::-1]
+    alone = np.concatenate([compute_logits(backend, [row], pad) for row in rows])
+    turned = compute_logits(backend, rows[::-1], pad, batch_tokens=100)[::-1]
     company = size * ERRORS["bfloat16" if precision == "bfloat16" else "float32"]
     np.testing.assert_allclose(alone, together, atol=company)
     np.testing.assert_allclose(turned, together, atol=company)
@@ -156,7 +156,8 @@ def test_a_converted_model_is_kept_where_it_may_be(tmp_path: Path, name: str, ca
     rows = loaded.encoder.encode(["q"], ["Paris"], ["Paris"])
     with caplog.at_level(logging.INFO):
         found = [
-            logits(converted(name, "int8", loaded, folder), rows, 0) for folder in (None, tmp_path / "kept", tmp_path / "kept")
+            compute_logits(converted(name, "int8", loaded, folder), rows, 0)
+            for folder in (None, tmp_path / "kept", tmp_path / "kept")
         ]
         assert found[0] == found[1] == found[2]
         assert caplog.text.count("converting") == 2 and len(list((tmp_path / "kept").iterdir())) == 1
@@ -199,7 +200,7 @@ def test_no_verdict_hangs_on_rounding(tmp_path: Path) -> None:
     assert 0 < verdicts.sum() < 64
     model = judge.checkpoint.model
     for shift, equal in ((Rounded.error * 0.99, True), (Rounded.error * 50, False)):
-        judge.engine.choice = Choice("onnx", "int8", "test")
+        judge.engine.choice = BackendChoice("onnx", "int8", "test")
         judge.engine._converted = Rounded(TorchBackend(model), shift)
         rounded = judge.explain(*rows)
         assert np.array_equal(rounded.scores >= judge.threshold, verdicts) == equal
@@ -213,11 +214,11 @@ def test_what_nobody_asked_for_may_fail(tmp_path: Path, monkeypatch: pytest.Monk
     judge, rows = judge_and_rows(tmp_path)
     exact = judge.predict(*rows)
     monkeypatch.setattr(backends, "convert", refuse)
-    judge.engine.choice = Choice("onnx", "int8", "test")
+    judge.engine.choice = BackendChoice("onnx", "int8", "test")
     with caplog.at_level(logging.WARNING):
         np.testing.assert_array_equal(judge.predict(*rows), exact)
     assert "cannot be converted" in caplog.text and judge.engine.choice.backend == "torch"
-    judge.engine.choice, judge.engine._asked = Choice("onnx", "int8", "test"), True
+    judge.engine.choice, judge.engine._asked = BackendChoice("onnx", "int8", "test"), True
     with pytest.raises(InputError, match="cannot be converted"):
         judge.predict(*rows)
 

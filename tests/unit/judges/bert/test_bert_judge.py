@@ -11,8 +11,8 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
-from bert_judge.judges.bert.judge import BERTJudge, Beside
-from bert_judge.judges.bert.judge_folder import CARD
+from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
 
@@ -38,7 +38,7 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     scores = judge.predict(QUESTIONS, REFERENCES, CANDIDATES)
     assert scores.shape == (3,) and ((scores >= 0) & (scores <= 1)).all()
     np.testing.assert_allclose(again.predict(QUESTIONS, REFERENCES, CANDIDATES), scores, atol=1e-6)
-    assert again.checkpoint.card == judge.checkpoint.card
+    assert again.checkpoint.metadata == judge.checkpoint.metadata
 
 
 def test_features_are_part_of_the_saved_judge(tmp_path: Path) -> None:
@@ -59,16 +59,16 @@ def test_weak_rows_calibrate_and_are_not_measured_on(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     rows = QUESTIONS, REFERENCES, CANDIDATES
     alone, scores = judge.calibrate(*rows, [1.0, 0.0, 0.0])
-    more, raised = judge.calibrate(*rows, [1.0, 0.0, 0.0], weak=Beside(*rows, [1.0, 1.0, 1.0], [9.0, 9.0, 9.0]))
+    more, raised = judge.calibrate(*rows, [1.0, 0.0, 0.0], weak=CalibrationRows(*rows, [1.0, 1.0, 1.0], [9.0, 9.0, 9.0]))
     assert more["n"] == alone["n"] and more["temperature"] == alone["temperature"]
     assert (raised > scores).all()
-    _, made_up = judge.calibrate(*rows, [1.0, 0.0, 0.0], made_up=Beside(*rows, [1.0, 1.0, 1.0]))
+    _, made_up = judge.calibrate(*rows, [1.0, 0.0, 0.0], synthetic=CalibrationRows(*rows, [1.0, 1.0, 1.0]))
     assert (made_up < raised).all()
 
 
 def test_the_published_formula_gives_the_same_scores(tmp_path: Path) -> None:
     trained(tmp_path, "eurobert", format="tags").save(tmp_path / "judge")
-    (tmp_path / "judge" / CARD).unlink()  # a published checkpoint has no card
+    (tmp_path / "judge" / JUDGE_FILE).unlink()  # a published checkpoint has no card
     judge = BERTJudge(tmp_path / "judge", precision="float32")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "judge", truncation_side="left")
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "judge").eval()
@@ -102,7 +102,7 @@ def test_only_the_closest_reference_is_read_when_asked(tmp_path: Path) -> None:
     assert (one_read.raw <= all_read.raw + 1e-6).all()
     # The trees look at every reference still.
     whole = judge._tree_logits(*asked)
-    stack = one.checkpoint.card.stack
+    stack = one.checkpoint.metadata.stack
     logits = np.log(one_read.raw / (1 - one_read.raw))
     expected = stack["encoder"] * logits + stack["features"] * whole + stack["bias"]
     np.testing.assert_allclose(one_read.scores, 1 / (1 + np.exp(-expected)), atol=1e-5)
@@ -116,7 +116,7 @@ def test_a_way_to_read_references_that_is_none_is_refused(tmp_path: Path) -> Non
 
 def test_labels_keep_raw_scores_truncation_and_tokens(tmp_path: Path) -> None:
     judge = trained(tmp_path)
-    judge.checkpoint.card.temperature = 2.0
+    judge.checkpoint.metadata.temperature = 2.0
     rows = [Row("a", 0, "m", "q", ("Paris",), "It is Paris."), Row("b", 0, "m", "q", ("Paris",), "fox " * 500)]
     labels = judge.judge(rows)
     assert [label.truncated for label in labels] == [False, True]
@@ -151,7 +151,7 @@ def test_the_threshold_decides(tmp_path: Path) -> None:
 
 def broken_card(folder: Path) -> Path:
     trained(folder).save(folder / "judge")
-    (folder / "judge" / CARD).write_text('{"input": {"format": "verse"}}')
+    (folder / "judge" / JUDGE_FILE).write_text('{"input": {"format": "verse"}}')
     return folder / "judge"
 
 
@@ -191,7 +191,7 @@ def test_a_classifier_of_something_else_is_a_backbone(tmp_path: Path, labels: in
 
 def test_bad_calls_give_one_line(tmp_path: Path) -> None:
     judge = trained(tmp_path)
-    with pytest.raises(InputError, match="one length"):
+    with pytest.raises(InputError, match="equal length"):
         judge.predict(["q"], [["r"]], ["c", "d"])
     with pytest.raises(InputError, match="row 1 has no reference"):
         judge.predict(["q", "q"], [["r"], []], ["c", "d"])

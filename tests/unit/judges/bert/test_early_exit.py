@@ -12,7 +12,7 @@ from bert_judge import plan
 from bert_judge.config import Training
 from bert_judge.judges.bert import feature_pool
 from bert_judge.judges.bert.early_exit import BEYOND, LEAST_ROWS, learn_reach, reach
-from bert_judge.judges.bert.judge import UNREAD, BERTJudge
+from bert_judge.judges.bert.judge import EARLY_EXIT_REASON, BERTJudge
 from bert_judge.judges.protocol import Row
 from bert_judge.report.exporters import hub_folder
 from bert_judge.runtime.errors import InputError
@@ -117,7 +117,9 @@ def test_labels_say_what_was_not_read(folder: Path, tmp_path: Path) -> None:
     asked = [Row(str(i), 0, "m", q, tuple(r), c) for i, (q, r, c) in enumerate(zip(*texts, strict=True))]
     asked.append(Row("empty", 0, "m", "Which city?", ("Köln",), " "))
     *labels, empty = BERTJudge(folder).judge(asked)
-    assert {(label.reason, label.raw, label.prompt_tokens, label.truncated) for label in labels} == {(UNREAD, None, 0, False)}
+    assert {(label.reason, label.raw, label.prompt_tokens, label.truncated) for label in labels} == {
+        (EARLY_EXIT_REASON, None, 0, False)
+    }
     assert empty.reason == "empty answer"
     far = with_reach(folder, tmp_path / "far", (-1e9, 0.0, 1e9))
     assert all(label.raw and label.reason is None for label in BERTJudge(far).judge(asked)[:-1])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bert_judge.config import Input
 from bert_judge.judges.bert import checkpoint
-from bert_judge.judges.bert.encoding import TAGS, RowEncoder, fit
+from bert_judge.judges.bert.encoding import TAGS, RowEncoder, truncate_parts
 
 ROW = ("What is the capital of France?", "It is Paris.", "Paris")
 
@@ -118,7 +118,7 @@ lengths = st.integers(0, 300)
 @given(lengths, lengths, lengths, st.integers(4, 200))
 def test_fit_stays_in_its_room_and_prefers_the_reference(question: int, candidate: int, reference: int, room: int) -> None:
     parts = [list(range(n)) for n in (question, candidate, reference)]
-    q, c, r, cut = fit(*parts, room)
+    q, c, r, cut = truncate_parts(*parts, room)
     total = question + candidate + reference
     assert len(q) + len(c) + len(r) == min(total, room)
     assert cut == (total > room)

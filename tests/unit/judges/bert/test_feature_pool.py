@@ -16,7 +16,7 @@ from bert_judge.judges.bert.features import NAMES, feature_table
 ANSWERS = ["Paris", "", "東京 and Größe", "no " * 3_000, "It is Paris, not Lyon.", "\ud83d"]
 # No guard around what it does, as in a notebook or in a script of Snakemake's.
 SCRIPT = """
-from bert_judge.judges import feature_pool
+from bert_judge.judges.bert import feature_pool
 feature_pool.ROWS_ALONE, feature_pool.LEAST_ROWS = 0, 1
 print("begun")
 table = feature_pool.FeaturePool(2).table(["Capital?"] * 40, [["Paris"]] * 40, ["Paris", "Rome"] * 20)

@@ -55,7 +55,7 @@ def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
     figures = trainer.fit(loaded, examples, SETTINGS, tmp_path / "work")
     assert figures["steps"] == 120
-    scores = inference.logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
+    scores = inference.compute_logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
     assert [float(score > 0) for score in scores] == examples.labels
     assert not loaded.model.training
 
@@ -95,7 +95,7 @@ def test_a_half_written_checkpoint_is_not_trusted(tmp_path: Path) -> None:
         folder.mkdir()
         if content is not None:
             (folder / "trainer_state.json").write_text(content)
-    assert trainer.last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
+    assert trainer.find_last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10"]
 
 
@@ -103,9 +103,9 @@ CHILD = """
 import sys
 from pathlib import Path
 from test_fitting import SETTINGS, problem
-from bert_judge.encoder import fitting
+from bert_judge.judges.bert import trainer
 loaded, examples = problem(Path(sys.argv[1]))
-fitting.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))
+trainer.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))
 """
 
 
@@ -126,7 +126,7 @@ def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path, num
     assert child.wait(timeout=600) == status
 
     resumed, examples = problem(backbone)
-    assert trainer.last_checkpoint(tmp_path / "work") is not None
+    assert trainer.find_last_checkpoint(tmp_path / "work") is not None
     trainer.fit(resumed, examples, SETTINGS, tmp_path / "work")
     for name, tensor in undisturbed.model.state_dict().items():
         torch.testing.assert_close(resumed.model.state_dict()[name], tensor, rtol=0, atol=1e-6, msg=name)

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from bert_judge.judges.bert import checkpoint
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
-from bert_judge.judges.bert.batching import by_token_budget
-from bert_judge.judges.bert.inference import logits
+from bert_judge.judges.bert.inference import batch_by_tokens, compute_logits
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200))
 def test_batches_hold_every_row_once_within_the_budget(lengths: list[int], budget: int) -> None:
-    batches = list(by_token_budget(lengths, budget))
+    batches = list(batch_by_tokens(lengths, budget))
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget
@@ -30,11 +29,11 @@ def test_batches_order_and_duplicates_do_not_change_logits(tmp_path: Path, archi
     rows = loaded.encoder.encode(["What is the capital of France?"] * 15, candidates, ["Paris"] * 15)
     pad = loaded.tokenizer.pad_token_id
     torch_backend = TorchBackend(loaded.model)
-    alone = np.concatenate([logits(torch_backend, [row], pad) for row in rows])
-    together = logits(torch_backend, rows, pad)
+    alone = np.concatenate([compute_logits(torch_backend, [row], pad) for row in rows])
+    together = compute_logits(torch_backend, rows, pad)
     shuffled = list(range(15))
     random.Random(0).shuffle(shuffled)
-    reordered = logits(torch_backend, [rows[i] for i in shuffled], pad, batch_tokens=100)
+    reordered = compute_logits(torch_backend, [rows[i] for i in shuffled], pad, batch_tokens=100)
     spread = np.ptp(alone)
     assert spread > 1e-5, "the rows must differ, or the test says nothing"
     np.testing.assert_allclose(together, alone, atol=spread / 100)
@@ -61,13 +60,13 @@ def test_padding_to_a_multiple_changes_no_logit(tmp_path: Path, architecture: st
     rows = loaded.encoder.encode(["q"] * 40, ["no " * n for n in range(40)], ["Größe 東京"] * 40)
     pad, exact = loaded.tokenizer.pad_token_id, TorchBackend(loaded.model)
     wide = Wide(exact, budget=512, at_once=2, tile=16)
-    expected = logits(exact, rows, pad)
-    np.testing.assert_allclose(logits(wide, rows, pad), expected, atol=np.ptp(expected) / 100)
+    expected = compute_logits(exact, rows, pad)
+    np.testing.assert_allclose(compute_logits(wide, rows, pad), expected, atol=np.ptp(expected) / 100)
     assert {length % 16 for _, length in wide.shapes} == {0}
     # The table of positions ends with the longest row, and the last tile with it.
     [full] = loaded.encoder.encode(["q"], ["no " * 500], ["Paris"])
     assert len(full.ids) == 128
-    logits(wide, [full], pad)
+    compute_logits(wide, [full], pad)
     assert wide.shapes[-1] == (1, 128)
 
 
@@ -82,6 +81,6 @@ def test_threads_that_share_the_work_end_together(tmp_path: Path, rows: int, at_
         ["q"] * rows, [f"{n:04} makes forty-one tokens of the rest of the row" for n in range(rows)], ["P"] * rows
     )
     backend = Wide(TorchBackend(loaded.model), budget=4096, at_once=at_once, tile=1)
-    logits(backend, encoded, loaded.tokenizer.pad_token_id)
+    compute_logits(backend, encoded, loaded.tokenizer.pad_token_id)
     assert sum(count for count, _ in backend.shapes) == rows
     assert len(backend.shapes) == batches

@@ -35,6 +35,6 @@ def test_nltk_is_whole_for_whoever_imports_it_afterwards() -> None:
 
 
 def test_the_stemmer_is_nltks_own() -> None:
-    code = f"from bert_judge.judges import stemming; print(*map(stemming.porter().stem, {WORDS}))"
+    code = f"from bert_judge.judges.lexical import stemming; print(*map(stemming.porter().stem, {WORDS}))"
     own = PorterStemmer()
     assert printed(code) == [own.stem(word) for word in WORDS]

@@ -36,7 +36,7 @@ def judges(backbone: Path) -> dict[str, PairEncoderJudge]:
     made = {compare: PairEncoderJudge(backbone, compare, max_length=48) for compare in ("mirrored", "apart", "ordered")}
     for judge in made.values():
         judge.checkpoint.trained = True
-        judge.checkpoint.card.pairwise["log_nu"] = -0.5
+        judge.checkpoint.metadata.pairwise["log_nu"] = -0.5
     return made
 
 
