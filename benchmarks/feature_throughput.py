@@ -30,7 +30,7 @@ SPEC: dict[str, Any] = {
     "poolings": list(BASIC_POOLINGS),
     "max_length": 256,
     "precision": "float32",
-    "stored_as": "float32",
+    "storage_dtype": "float32",
 }
 
 

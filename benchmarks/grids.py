@@ -81,12 +81,12 @@ def write(folder: Path, size: Size) -> None:
     (folder / "grid_tasks.py").write_text(TASKS.format(rows=size.rows, tasks=size.tasks))
     known = {f"simulated-{number:03d}": 0.3 + 0.6 * number / size.models for number in range(size.models)}
     config = {
-        "models": {name: {"generator": "simulated", "knowledge": share} for name, share in known.items()},
+        "models": {name: {"generator": "simulated", "p_correct": share} for name, share in known.items()},
         "tasks": {"test": [f"sums-{n:03d}" for n in range(size.tasks)]},
         "task_files": ["grid_tasks.py"],
         "prompt_style": "soft",
         "judges": JUDGES,
-        "score_with": list(JUDGES),
+        "scorers": list(JUDGES),
         "gold": "truth",
     }
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
@@ -127,7 +127,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
         "build_scores": [
             job(
                 "build_scores",
-                {"candidates": answers.format(m, t), "labels": [verdicts.format(judge, m, t) for judge in made.config.score_with]},
+                {"candidates": answers.format(m, t), "labels": [verdicts.format(judge, m, t) for judge in made.config.scorers]},
                 scores.format(m, t),
                 made.scores_spec(m, t),
             )

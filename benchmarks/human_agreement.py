@@ -65,7 +65,7 @@ def main() -> int:
         judged = itertools.product(learnt, tables_of(run, source))
         targets = [f"results/labels/{blind(name, source)}/{model}/{task}.parquet" for name, (model, task) in judged]
         snakemake(options.cores, [path], targets)
-    compared = [name for name in run["score_with"] if name != run["gold"]]
+    compared = [name for name in run["scorers"] if name != run["gold"]]
     rules = [name for name in compared if run["judges"][name]["kind"] == "lexical"]
     summary, leads = [], []
     for source in sources:
@@ -126,13 +126,13 @@ def without(run: Run, source: str, judge: str) -> dict[str, Any]:
     dataset["tasks"] = [task for task in dataset["tasks"] if imported[task]["from"] != source]
     mix = dataset.get("mix", {})
     dataset["mix"] = mix | {"per_task": {t: rows for t, rows in mix.get("per_task", {}).items() if t in dataset["tasks"]}}
-    if fallback := dataset.get("fallback"):
-        fallback["tasks"] = [task for task in fallback["tasks"] if task in dataset["tasks"]]
-        if not fallback["tasks"]:
-            del dataset["fallback"]
+    if weak_teacher := dataset.get("weak_teacher"):
+        weak_teacher["tasks"] = [task for task in weak_teacher["tasks"] if task in dataset["tasks"]]
+        if not weak_teacher["tasks"]:
+            del dataset["weak_teacher"]
     derived["datasets"][name] = dataset
     derived["judges"][name] = entry | {"dataset": name}
-    derived["score_with"] = [derived["gold"], name, *(blind(other, source) for other in kept)]
+    derived["scorers"] = [derived["gold"], name, *(blind(other, source) for other in kept)]
     derived["tasks"]["train"] = dataset["tasks"]
     derived["tasks"]["test"] = [task for task in derived["tasks"]["test"] if imported[task]["from"] == source]
     derived["tasks"]["limit"] = {t: n for t, n in derived["tasks"].get("limit", {}).items() if t in derived["tasks"]["test"]}

@@ -32,7 +32,7 @@ from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_pri
 from bert_judge.judges.visible_text import normalize_inputs
 
 RULE = "rouge_l_recall_lenient"
-CAUTION = PriorShiftJudgeConfig.model_fields["caution"].default
+PRIOR_STRENGTH = PriorShiftJudgeConfig.model_fields["prior_strength"].default
 
 
 def main() -> int:
@@ -115,7 +115,7 @@ def line(
 
 def agreement_adapted(right: np.ndarray, logits: np.ndarray, prior: float) -> float:
     scores = expit(logits)
-    told = shift_prior(scores, prior, estimate_base_rate(scores, prior, CAUTION))
+    told = shift_prior(scores, prior, estimate_base_rate(scores, prior, PRIOR_STRENGTH))
     return float(100 * np.mean((told >= 0.5) == right))
 
 

@@ -27,14 +27,14 @@ from bert_judge.judges.protocol import Label, Row
 
 WORDS: dict[str, dict[str, Any]] = {
     "exact, strict": {"metric": "exact_match", "extract": ["final_answer"]},
-    "exact, lenient": {"metric": "exact_match", "extract": ["final_answer", "boxed", "whole"]},
-    "contains": {"metric": "contains", "extract": ["whole"]},
-    "contains, answer": {"metric": "contains", "extract": ["final_answer", "boxed", "whole"]},
-    "token F1": {"metric": "token_f1", "extract": ["final_answer", "boxed", "whole"]},
-    "ROUGE-L recall": {"metric": "rouge_l_recall", "extract": ["whole"]},
-    "ROUGE-L recall, no stems": {"metric": "rouge_l_recall", "extract": ["whole"], "stem": False},
-    "ROUGE-L recall, answer": {"metric": "rouge_l_recall", "extract": ["final_answer", "boxed", "whole"]},
-    "ROUGE-L F": {"metric": "rouge_l_f", "extract": ["final_answer", "boxed", "whole"]},
+    "exact, lenient": {"metric": "exact_match", "extract": ["final_answer", "boxed", "full_text"]},
+    "contains": {"metric": "contains", "extract": ["full_text"]},
+    "contains, answer": {"metric": "contains", "extract": ["final_answer", "boxed", "full_text"]},
+    "token F1": {"metric": "token_f1", "extract": ["final_answer", "boxed", "full_text"]},
+    "ROUGE-L recall": {"metric": "rouge_l_recall", "extract": ["full_text"]},
+    "ROUGE-L recall, no stems": {"metric": "rouge_l_recall", "extract": ["full_text"], "stem": False},
+    "ROUGE-L recall, answer": {"metric": "rouge_l_recall", "extract": ["final_answer", "boxed", "full_text"]},
+    "ROUGE-L F": {"metric": "rouge_l_f", "extract": ["final_answer", "boxed", "full_text"]},
 }
 NUMBERS: dict[str, dict[str, Any]] = {
     "exact, strict": WORDS["exact, strict"],
@@ -42,7 +42,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
     "Math-Verify, strict": {"metric": "math_verify", "extract": ["final_answer"]},
     "Math-Verify, last number": {"metric": "math_verify", "extract": ["boxed", "last_number"]},
     "Math-Verify, lenient": {"metric": "math_verify", "extract": ["boxed", "final_answer", "last_number"]},
-    "Math-Verify, whole": {"metric": "math_verify", "extract": ["whole"]},
+    "Math-Verify, whole": {"metric": "math_verify", "extract": ["full_text"]},
     "ROUGE-L recall": WORDS["ROUGE-L recall"],
 }
 LETTERS: dict[str, dict[str, Any]] = {

@@ -38,7 +38,7 @@ DIFFERENCES = ("place_bias", "longer_excess")
 TINY_LM = "tiny_lm"
 # `all` would keep back what is wrong with a run.
 QUIET = ("--quiet", "host", "progress", "reason", "rules")
-SWAPPED = ("ordered_swapped", "ordered_both")
+SWAPPED = ("single_order_swapped", "single_order_both")
 Run = Mapping[str, Any]
 
 
@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--max-length", type=int, default=192)
-    parser.add_argument("--without", nargs="*", default=[], help="judges to leave out; none of the three ordered ones")
+    parser.add_argument("--without", nargs="*", default=[], help="judges to leave out; none of the three single_order ones")
     parser.add_argument("--files", nargs="+", choices=FILES, default=FILES, help="to train and to test on")
     parser.add_argument("--folder", type=Path, default=Path("results/.work/pairwise_agreement"), help="where the run lies")
     parser.add_argument("--tiny-lm", action="store_true", help="add a small random language model that is tuned on the pairs")
@@ -79,7 +79,7 @@ def of_people(
         entry["judges"] = [judge for judge in entry.get("judges", []) if judge not in without]
     made["pairs"] = {name: entry for name, entry in made["pairs"].items() if entry.get("from") in files}
     made["imports"] = {name: entry for name, entry in made["imports"].items() if name in files}
-    used = {*made["score_with"], *(judge for entry in made["pairs"].values() for judge in entry.get("judges", []))}
+    used = {*made["scorers"], *(judge for entry in made["pairs"].values() for judge in entry.get("judges", []))}
     made["judges"] = {name: entry for name, entry in made["judges"].items() if name in used}
     for entry in made["judges"].values():
         if "pairs" in entry:
@@ -123,7 +123,7 @@ def add_tiny_lm(run: dict[str, Any], folder: Path, epochs: float) -> None:
         "reasoning": False,
         "augment": {"both_orders": 1.0},
         "max_answer_chars": 2000,
-        "tuning": {"method": "full", "epochs": epochs, "learning_rate": 1e-3, "warmup": 0.1},
+        "tuning": {"method": "full", "epochs": epochs, "learning_rate": 1e-3, "warmup_ratio": 0.1},
     }
     for entry in run["pairs"].values():
         if entry.get("judges"):
@@ -176,7 +176,7 @@ def against_best_rule(rows: pd.DataFrame, said: pd.DataFrame, trained: list[str]
 
 def swap_effect(said: pd.DataFrame) -> pd.DataFrame:
     """What swap augmentation changes, of the encoder that reads one order at a time."""
-    return pd.DataFrame([{"against ordered": judge, **changes(said, judge, "ordered")} for judge in SWAPPED])
+    return pd.DataFrame([{"against single_order": judge, **changes(said, judge, "single_order")} for judge in SWAPPED])
 
 
 def changes(said: pd.DataFrame, judge: str, base: str) -> dict[str, str]:

@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--classifiers", nargs="+", default=["logistic"])
     options = parser.parse_args()
     spec = json.loads((options.probe / "probe.json").read_text("utf-8"))["spec"]
-    spec |= {"classifiers": options.classifiers, "concatenate": 1}
+    spec |= {"classifiers": options.classifiers, "max_concat_layers": 1}
     folder = Path("results/datasets", spec["dataset"])
     rows, cut = both_parts(folder / "train.parquet", folder / "validation.parquet")
     one, cost = read(spec, next(iter(spec["features"].values()))["prompt"], options.pooling, rows)

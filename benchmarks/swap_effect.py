@@ -1,6 +1,6 @@
 """What swapping the answers and hiding the references in training do to an encoder that compares, where it learns something.
 
-    BERT_JUDGE_DATA=… python benchmarks/swap_effect.py --start results/judges/bert [--cores 2] [--leaning 0.8] [--kinds mirrored]
+    BERT_JUDGE_DATA=… python benchmarks/swap_effect.py --start results/judges/bert [--cores 2] [--leaning 0.8] [--kinds symmetric]
 
 Pairs of a right and a wrong answer to the same question of NQ-open, as people judged them one by one, the references in sight. The
 encoder starts from that of a judge of single answers, whose training questions are these training questions; the test questions are
@@ -35,13 +35,13 @@ TESTED = "with_references", "without_references"
 RULES = ("longer", "overlap", "random")
 # What the judges differ in; all other settings are the same.
 KINDS: dict[str, dict[str, Any]] = {
-    "plain": {"compare": "ordered", "augment": {}},
-    "swap": {"compare": "ordered", "augment": {"swap": 0.5}},
-    "both_orders": {"compare": "ordered", "augment": {"both_orders": 1.0}},
-    "drop_reference": {"compare": "ordered", "augment": {"both_orders": 1.0, "drop_reference": 0.5}},
-    "support_reference": {"compare": "ordered", "augment": {"both_orders": 1.0, "support_reference": 0.5}},
-    "mirrored": {"compare": "mirrored", "augment": {}},
-    "apart": {"compare": "apart", "augment": {}},
+    "plain": {"compare": "single_order", "augment": {}},
+    "swap": {"compare": "single_order", "augment": {"swap": 0.5}},
+    "both_orders": {"compare": "single_order", "augment": {"both_orders": 1.0}},
+    "drop_reference": {"compare": "single_order", "augment": {"both_orders": 1.0, "drop_reference": 0.5}},
+    "support_reference": {"compare": "single_order", "augment": {"both_orders": 1.0, "support_reference": 0.5}},
+    "symmetric": {"compare": "symmetric", "augment": {}},
+    "pointwise": {"compare": "pointwise", "augment": {}},
 }
 # Which kinds learn from which file, and what each is held against: another kind that learns from it, or a rule.
 Compared = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -52,10 +52,10 @@ JUDGES: Compared = {
         "both_orders": ("plain",),
         "drop_reference": ("both_orders",),
         "support_reference": ("both_orders",),
-        "mirrored": ("both_orders", "overlap"),
-        "apart": ("both_orders", "overlap"),
+        "symmetric": ("both_orders", "overlap"),
+        "pointwise": ("both_orders", "overlap"),
     },
-    "leaning": {"plain": (), "swap": ("plain",), "both_orders": ("plain",), "mirrored": ("both_orders", "overlap")},
+    "leaning": {"plain": (), "swap": ("plain",), "both_orders": ("plain",), "symmetric": ("both_orders", "overlap")},
 }
 WEIGHTS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
 
@@ -145,19 +145,19 @@ def configuration(folder: Path, epochs: float, compared: Compared) -> dict[str, 
                 "max_length": 192,
                 "training": {"epochs": epochs / (1 + copies)},
             }
-    tested = {"questions": [0.7, 1], "judges": list(judges)}
+    tested = {"question_split": [0.7, 1], "judges": list(judges)}
     # Models, tasks and what scores them are of no use here, and must be there.
     run = config_files.load([common.CONFIG])
     return {
-        **{name: run[name] for name in ("models", "tasks", "score_with", "gold") if name in run},
+        **{name: run[name] for name in ("models", "tasks", "scorers", "gold") if name in run},
         "data": str(folder),
         "imports": {name: {"path": f"{name}.parquet"} for name in (*TRAINED, "bare")},
         "pairs": {
-            **{f"{name}_train": {"from": name, "questions": [0, 0.7]} for name in TRAINED},
+            **{f"{name}_train": {"from": name, "question_split": [0, 0.7]} for name in TRAINED},
             "with_references": {"from": "even", **tested},
             "without_references": {"from": "bare", **tested},
         },
-        "judges": {**judges, **{name: run["judges"][name] for name in run["score_with"]}},
+        "judges": {**judges, **{name: run["judges"][name] for name in run["scorers"]}},
     }
 
 

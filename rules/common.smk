@@ -76,7 +76,7 @@ def asked():
 
 def judged():
     """(judge, model, task) of every label table that is needed."""
-    scored = {(judge, *pair) for judge in PLAN.config.score_with for pair in PLAN.scored}
+    scored = {(judge, *pair) for judge in PLAN.config.scorers for pair in PLAN.scored}
     taught = {table for dataset in PLAN.config.datasets for table in PLAN.taught(dataset)}
     judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
     return sorted(scored | taught | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.chosen_from(name)})
@@ -303,10 +303,10 @@ def merged_labels(wildcards):
     return tables_of("labels/{judge}/{model}/{task}", [(dataset["teacher"], *pair) for pair in dataset["tables"]])
 
 
-def fallback_labels(wildcards):
+def weak_labels(wildcards):
     """Input function: the verdicts on what the teacher leaves open; none where nobody else is asked."""
-    fallback = PLAN.dataset_spec(wildcards.dataset).get("fallback")
-    pairs = [(fallback["teacher"], *pair) for pair in fallback["tables"]] if fallback else []
+    weak_teacher = PLAN.dataset_spec(wildcards.dataset).get("weak_teacher")
+    pairs = [(weak_teacher["teacher"], *pair) for pair in weak_teacher["tables"]] if weak_teacher else []
     return tables_of("labels/{judge}/{model}/{task}", pairs)
 
 
@@ -334,7 +334,7 @@ def overlaps_of_batch(wildcards):
 def parts_in(judge, model, task):
     """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
     table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
-    wanted = getattr(PLAN.config.judges[judge], "parts", 1)
+    wanted = getattr(PLAN.config.judges[judge], "num_shards", 1)
     return table_shards.listed(f"results/parts/{judge}/{model}/{task}", table, wanted)
 
 
@@ -346,7 +346,7 @@ def parts_of(wildcards):
 def scoring_labels(wildcards):
     return tables_of(
         "labels/{judge}/{model}/{task}",
-        [(judge, wildcards.model, wildcards.task) for judge in PLAN.config.score_with],
+        [(judge, wildcards.model, wildcards.task) for judge in PLAN.config.scorers],
     )
 
 

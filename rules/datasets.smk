@@ -2,7 +2,7 @@ rule merge_dataset:
     input:
         candidates=merged_candidates,
         labels=merged_labels,
-        fallback=fallback_labels,
+        weak_labels=weak_labels,
     output:
         train=update("results/datasets/{dataset}/train.parquet"),
         validation=update("results/datasets/{dataset}/validation.parquet"),

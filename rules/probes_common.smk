@@ -50,7 +50,7 @@ def overlap_of_probe(wildcards):
 
 def probe_metrics():
     """Figures of the probes, which the report shows."""
-    return [f"results/judges/{judge}/metrics.json" for judge in PLAN.judges("probe") if judge in PLAN.config.score_with]
+    return [f"results/judges/{judge}/metrics.json" for judge in PLAN.judges("probe") if judge in PLAN.config.scorers]
 
 
 # --- resources ---

@@ -10,7 +10,7 @@ with job_log(snakemake.log[0]):
         json.loads(snakemake.params.spec),
         candidates=snakemake.input.candidates,
         labels=snakemake.input.labels,
-        fallback=snakemake.input.fallback,
+        weak_labels=snakemake.input.weak_labels,
         train=snakemake.output.train,
         validation=snakemake.output.validation,
         validation_weak=snakemake.output.validation_weak,

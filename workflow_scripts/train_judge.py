@@ -22,5 +22,5 @@ with job_log(snakemake.log[0]):
         snakemake.input.backbone,
         folder,
         work_folder(folder),
-        settings.get("rows_at_once"),
+        settings.get("micro_batch_size"),
     )

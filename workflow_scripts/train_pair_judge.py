@@ -14,4 +14,4 @@ with job_log(snakemake.log[0]):
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("training", {})
     pairs, backbone = list(snakemake.input.pairs), snakemake.input.backbone
-    train_pair_judge(spec, pairs, backbone, folder, work_folder(folder), settings.get("rows_at_once"))
+    train_pair_judge(spec, pairs, backbone, folder, work_folder(folder), settings.get("micro_batch_size"))

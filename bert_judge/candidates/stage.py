@@ -41,7 +41,7 @@ def import_candidates(spec: Mapping[str, Any], task_table: str | Path, source: s
         InputError: the file cannot be read, or holds questions that the task table lacks.
     """
     asked = set(tables.read(task_table, tables.TASK)["sample_id"])
-    rows = task_rows.of_task(spec, source, ["candidate"], model=spec["settings"]["named"])
+    rows = task_rows.of_task(spec, source, ["candidate"], model=spec["settings"]["model_name"])
     if unknown := set(rows["sample_id"]) - asked:
         raise InputError(f"{task_table}: {len(unknown)} questions of {source} are not in it; make the task table anew")
     rows = rows.assign(

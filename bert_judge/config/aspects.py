@@ -30,16 +30,16 @@ class ProbeAspect(Aspect):
 
     head: Literal["binary", "classes", "ordinal"] = "ordinal"
     """`ordinal`: classes in an order; `classes`: without one; `binary`: good or not"""
-    good: float | None = None
+    positive_from: float | None = None
     """lowest value that counts as good, for the head `binary`; the middle of the range when left out"""
 
     @model_validator(mode="after")
     def _cut_inside(self) -> ProbeAspect:
         low, high = self.range
-        if self.good is not None and self.head != "binary":
-            raise ValueError(f"good is for the head binary, and this one is {self.head}; remove it")
-        if self.good is not None and not low < self.good <= high:
-            raise ValueError(f"good {self.good:g} parts nothing; give a value above {low} and up to {high}")
+        if self.positive_from is not None and self.head != "binary":
+            raise ValueError(f"positive_from is for the head binary, and this one is {self.head}; remove it")
+        if self.positive_from is not None and not low < self.positive_from <= high:
+            raise ValueError(f"positive_from {self.positive_from:g} parts nothing; give a value above {low} and up to {high}")
         return self
 
 

@@ -13,7 +13,7 @@ class Audit(Block):
     """People's labels on a few answers, which correct what a judge says of all."""
 
     judge: str
-    """the judge that is corrected first, out of `score_with`; its scores order the draw"""
+    """the judge that is corrected first, out of `scorers`; its scores order the draw"""
     size: int = Field(40, ge=10)
     """answers drawn of each model"""
     seed: int = 0

@@ -64,7 +64,7 @@ class Augment(Block):
     """right: a reference with one letter of a long word left out or doubled"""
 
 
-class Fallback(Block):
+class WeakTeacher(Block):
     """Weak labels for answers on which the teacher has no verdict, as the partial credit that a benchmark gives."""
 
     teacher: str
@@ -84,7 +84,7 @@ class Dataset(Block):
     """tasks, out of `tasks.train`"""
     models: list[str] | Literal["all"] = "all"
     """models; with `all`, a new model retrains the judge"""
-    fallback: Fallback | None = None
+    weak_teacher: WeakTeacher | None = None
     """who labels what the teacher leaves open; such rows train and do not validate, and the mix does not limit them"""
     mix: Mix = Mix()
     """limits per task and model"""
@@ -102,4 +102,4 @@ class Dataset(Block):
     @property
     def teachers(self) -> list[str]:
         """The teacher and, where there is one, whom the rest is left to."""
-        return [self.teacher, *([self.fallback.teacher] if self.fallback else [])]
+        return [self.teacher, *([self.weak_teacher.teacher] if self.weak_teacher else [])]

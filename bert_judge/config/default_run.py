@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 
-def _simulated(knowledge: float, **style: float) -> dict[str, Any]:
-    return {"generator": "simulated", "knowledge": knowledge, "style": style}
+def _simulated(p_correct: float, **style: float) -> dict[str, Any]:
+    return {"generator": "simulated", "p_correct": p_correct, "style": style}
 
 
 DEFAULT_RUN: dict[str, Any] = {
@@ -18,10 +18,10 @@ DEFAULT_RUN: dict[str, Any] = {
         "simulated-expert-freestyle": _simulated(0.92, ignores_format=8, self_correcting=2),
         "simulated-adept-self-correcting": _simulated(0.8, self_correcting=6, wordy=4),
         "simulated-adept-cautious": _simulated(0.7, hedging=7, ignores_format=3),
-        "simulated-average-wordy": _simulated(0.62, wordy=9, broken_off=1),
+        "simulated-average-wordy": _simulated(0.62, wordy=9, truncated=1),
         "simulated-novice-terse": _simulated(0.4, terse=1),
-        "simulated-evasive": _simulated(0.75, terse=4, refusing=3, broken_off=3),
-        "simulated-guesser-lists-all": _simulated(0.4, option_dumping=6, hedging=2, refusing=2),
+        "simulated-evasive": _simulated(0.75, terse=4, refusing=3, truncated=3),
+        "simulated-guesser-lists-all": _simulated(0.4, lists_all_options=6, hedging=2, refusing=2),
     },
     "tasks": {
         "train": ["facts_train", "word_problems_train", "multiple_choice_train"],
@@ -46,9 +46,9 @@ DEFAULT_RUN: dict[str, Any] = {
     },
     "judges": {
         "truth": {"kind": "simulated"},
-        "teacher": {"kind": "simulated", "flip": 0.05},
+        "teacher": {"kind": "simulated", "label_noise": 0.05},
         "regex_strict": {"kind": "lexical", "metric": "exact_match", "extract": "final_answer"},
-        "regex_lenient": {"kind": "lexical", "metric": "contains", "extract": ["final_answer", "boxed", "whole"]},
+        "regex_lenient": {"kind": "lexical", "metric": "contains", "extract": ["final_answer", "boxed", "full_text"]},
         "judge": {
             "kind": "bert",
             "dataset": "demo",
@@ -57,6 +57,6 @@ DEFAULT_RUN: dict[str, Any] = {
             "training": {"epochs": 2, "learning_rate": 1e-4, "batch_size": 16},
         },
     },
-    "score_with": ["truth", "regex_strict", "regex_lenient", "judge"],
+    "scorers": ["truth", "regex_strict", "regex_lenient", "judge"],
     "gold": "truth",
 }

@@ -25,19 +25,19 @@ class Input(Block):
 class Training(Block):
     """How the encoder is fitted."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"rows_at_once"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size"})
 
     epochs: float = Field(2.0, gt=0)
     """passes over the training rows"""
     learning_rate: float = Field(8e-5, gt=0)
     """peak of the learning rate; linear decay to 0"""
-    head_factor: float = Field(5.0, gt=0)
+    head_lr_multiplier: float = Field(5.0, gt=0)
     """the new head learns this many times as fast as the encoder"""
-    warmup: Share = 0.06
+    warmup_ratio: Share = 0.06
     """share of the steps in which the learning rate rises"""
     batch_size: int = Field(16, gt=0)
     """rows per step"""
-    rows_at_once: Annotated[int, Field(gt=0)] | None = None
+    micro_batch_size: Annotated[int, Field(gt=0)] | None = None
     """rows of a step that are in memory together, a divisor of `batch_size`: less memory, same judge; left out: all"""
     weight_decay: float = Field(0.01, ge=0)
     """AdamW's weight decay"""
@@ -52,6 +52,6 @@ class Training(Block):
 
     @model_validator(mode="after")
     def _whole_parts(self) -> Training:
-        if self.rows_at_once is not None and self.batch_size % self.rows_at_once:
-            raise ValueError(f"batch_size {self.batch_size} must be a multiple of rows_at_once")
+        if self.micro_batch_size is not None and self.batch_size % self.micro_batch_size:
+            raise ValueError(f"batch_size {self.batch_size} must be a multiple of micro_batch_size")
         return self

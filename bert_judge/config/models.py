@@ -10,14 +10,14 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import Block, Names, Share
 from bert_judge.config.tuning import Tuning
 
-Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "broken_off", "refusing", "option_dumping"]
+Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "truncated", "refusing", "lists_all_options"]
 
 
 class SimulatedModel(Block):
     """Answers made up from the references by a rule: simulated data, whose truth is known."""
 
     generator: Literal["simulated"]
-    knowledge: Share
+    p_correct: Share
     """probability of knowing the answer to a question of middling difficulty"""
     style: Style | dict[Style, Annotated[float, Field(gt=0)]] = "terse"
     """how it writes: one style, or styles with their weights"""
@@ -31,7 +31,7 @@ class ImportedModel(Block):
     generator: Literal["imported"]
     source: Names = Field(alias="from")
     """name of an import, or several"""
-    named: str | None = None
+    model_name: str | None = None
     """the model's name in the file, when it differs from the key; `*` takes the answers of all its models together"""
 
 
@@ -148,9 +148,9 @@ class OpenAIModel(Generated):
     """0 is greedy; `null` sends none, for models that refuse it"""
     thinking: bool | None = None
     """switch of the chat template, for vLLM and other servers that take `chat_template_kwargs`; left out: the server's default"""
-    limit_key: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """what the server calls `max_new_tokens`; OpenAI's newer models want `max_completion_tokens`"""
-    constrain: Literal["structured_outputs", "guided_choice", "json_schema", "none"] = "none"
+    structured_output: Literal["structured_outputs", "guided_choice", "json_schema", "none"] = "none"
     """how an answer out of a list is enforced: vLLM's `structured_outputs`, the older `guided_choice`, OpenAI's `json_schema`"""
     logprobs: bool = False
     """ask for log-probabilities of such answers: a judge's score is then a probability"""

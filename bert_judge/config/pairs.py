@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import Block, Share, Value
 
 FROM_CANDIDATES = {"tasks", "models", "schedule", "baseline", "opponents", "rows", "gold", "seed"}
-FROM_FILE = {"where", "questions"}
+FROM_FILE = {"where", "question_split"}
 
 
 class PairColumns(Block):
@@ -44,7 +44,7 @@ class PairSet(Block):
     """name of an import: the pairs of a file …"""
     where: dict[str, Value | list[Value]] = {}
     """… those rows of it whose column has this value, or one of these values"""
-    questions: tuple[Share, Share] = (0.0, 1.0)
+    question_split: tuple[Share, Share] = (0.0, 1.0)
     """… part of its questions: each falls on a fixed point between 0 and 1 that depends on its text only"""
     tasks: list[str] = []
     """or the answers to these tasks …"""
@@ -75,6 +75,6 @@ class PairSet(Block):
             )
         if (self.schedule == "baseline") != (self.baseline is not None):
             raise ValueError("schedule: baseline and the name under `baseline` go together; give both or neither")
-        if self.questions[0] >= self.questions[1]:
-            raise ValueError(f"questions: {list(self.questions)} is empty; the first number must be the smaller")
+        if self.question_split[0] >= self.question_split[1]:
+            raise ValueError(f"question_split: {list(self.question_split)} is empty; the first number must be the smaller")
         return self

@@ -43,7 +43,7 @@ class Config(Block):
     """name → a way to decide"""
     filters: dict[Name, Filter] = {}
     """name → a choice of answers that students learn from"""
-    score_with: list[str] = Field(min_length=1)
+    scorers: list[str] = Field(min_length=1)
     """judges whose columns the score tables carry"""
     gold: str | None = None
     """the judge that counts as the truth: agreement is measured against it"""

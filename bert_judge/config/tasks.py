@@ -18,7 +18,7 @@ class ImportedTask(Block):
     """name of an import"""
     where: dict[str, Value | list[Value]] = {}
     """keep rows whose column has this value, or one of these values"""
-    questions: tuple[Share, Share] = (0.0, 1.0)
+    question_split: tuple[Share, Share] = (0.0, 1.0)
     """part of the questions: each question falls on a fixed point between 0 and 1 that depends on its text only"""
     family: Family = "short_answer"
     """what kind of task it is; agreement is reported per family"""

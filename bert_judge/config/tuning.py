@@ -23,7 +23,7 @@ class Lora(Block):
 class Tuning(Block):
     """How a language model is fitted to the texts that it shall write: a student to answers, a judge of pairs to scores."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"rows_at_once", "save_memory", "accelerate"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "save_memory", "accelerate"})
 
     method: Literal["lora", "full"] = "lora"
     """`lora`: low-rank matrices, merged into the weights at the end; `full`: all weights"""
@@ -33,11 +33,11 @@ class Tuning(Block):
     """passes over the texts"""
     learning_rate: float = Field(1e-4, gt=0)
     """peak of the learning rate; linear decay to 0. Full fine-tuning wants less, 1e-5 for example"""
-    warmup: Share = 0.06
+    warmup_ratio: Share = 0.06
     """share of the steps in which the learning rate rises"""
     batch_size: int = Field(16, gt=0)
     """texts per step"""
-    rows_at_once: Annotated[int, Field(gt=0)] | None = None
+    micro_batch_size: Annotated[int, Field(gt=0)] | None = None
     """texts of a step that are in memory together, a divisor of `batch_size`; left out: all"""
     save_memory: bool = False
     """compute activations anew in the backward pass instead of keeping them"""
@@ -53,6 +53,6 @@ class Tuning(Block):
 
     @model_validator(mode="after")
     def _whole_parts(self) -> Tuning:
-        if self.rows_at_once is not None and self.batch_size % self.rows_at_once:
-            raise ValueError(f"batch_size {self.batch_size} must be a multiple of rows_at_once")
+        if self.micro_batch_size is not None and self.batch_size % self.micro_batch_size:
+            raise ValueError(f"batch_size {self.batch_size} must be a multiple of micro_batch_size")
         return self

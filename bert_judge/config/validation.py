@@ -174,10 +174,10 @@ def _dangling(raw: Raw) -> list[str]:
             for name in (per_task if isinstance(per_task, Mapping) else ())
             if name not in own
         ]
-        fallback = dataset.get("fallback")
+        weak_teacher = dataset.get("weak_teacher")
         lines += [
-            f"datasets.{key}.fallback.tasks: {name!r} is not one of the dataset's tasks; these are: {', '.join(own) or 'none'}"
-            for name in texts(fallback.get("tasks") if isinstance(fallback, Mapping) else None)
+            f"datasets.{key}.weak_teacher.tasks: {name!r} is not one of the dataset's tasks; these are: {', '.join(own) or 'none'}"
+            for name in texts(weak_teacher.get("tasks") if isinstance(weak_teacher, Mapping) else None)
             if name not in own
         ]
     return lines
@@ -197,13 +197,13 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
         yield from ((f"pairs.{key}.{part}", name, "judges") for part in ("gold", "judges") for name in texts(entry.get(part)))
     for key, entry in entries(raw, "datasets").items():
         yield from ((f"datasets.{key}.teacher", name, "judges") for name in texts(entry.get("teacher")))
-        if isinstance(fallback := entry.get("fallback"), Mapping):
-            yield from ((f"datasets.{key}.fallback.teacher", name, "judges") for name in texts(fallback.get("teacher")))
+        if isinstance(weak_teacher := entry.get("weak_teacher"), Mapping):
+            yield from ((f"datasets.{key}.weak_teacher.teacher", name, "judges") for name in texts(weak_teacher.get("teacher")))
     for key, entry in entries(raw, "models").items():
         yield from ((f"models.{key}.filters", name, "filters") for name in texts(entry.get("filters")))
     for key, entry in entries(raw, "filters").items():
         yield from ((f"filters.{key}.judge", name, "judges") for name in texts(entry.get("judge")) if name not in CONTROLS)
-    for where in ("score_with", "gold"):
+    for where in ("scorers", "gold"):
         yield from ((where, name, "judges") for name in texts(raw.get(where)))
     if isinstance(audit := raw.get("audit"), Mapping):
         yield from (("audit.judge", name, "judges") for name in texts(audit.get("judge")))
@@ -213,7 +213,7 @@ def _uses(raw: Raw) -> Iterator[tuple[str, str, str]]:
 
 def _repeated(raw: Raw) -> list[str]:
     lists = {"tasks.train and tasks.test": listed_tasks(raw)}
-    lists |= {key: texts(raw.get(key)) for key in ("score_with", "task_files")}
+    lists |= {key: texts(raw.get(key)) for key in ("scorers", "task_files")}
     if isinstance(attacks := raw.get("attacks"), Mapping):
         lists |= {f"attacks.{key}": texts(attacks.get(key)) for key in ("judges", "tasks")}
     for block in ("models", "judges"):

@@ -28,7 +28,7 @@ def build_dataset(
     validation: str | Path,
     validation_weak: str | Path,
     summary: str | Path,
-    fallback: Sequence[str | Path] = (),
+    weak_labels: Sequence[str | Path] = (),
 ) -> None:
     """Merge candidate and label tables into a training and a validation part.
 
@@ -36,9 +36,9 @@ def build_dataset(
         spec: of `Plan.dataset_spec`; its `tables` name model and task of each candidate table, in the order of the paths.
         candidates, labels: one path per table.
         train, validation: dataset tables to write. A question is in one of them only, also when several tasks have it.
-        validation_weak: dataset table to write, of the fallback's labels on validation questions; without a fallback it is empty.
+        validation_weak: dataset table to write, of the weak teacher's labels on validation questions; empty without a weak teacher.
         summary: JSON file with the number of rows at each step.
-        fallback: label tables of whoever is asked about what the teacher leaves open, one per table of the spec's `fallback`.
+        weak_labels: label tables of the weak teacher, one per table of the spec's `weak_teacher`.
 
     Raises:
         InputError: a label without its candidate, or too little left to train on.
@@ -72,19 +72,19 @@ def build_dataset(
     parts["train"] = pd.concat([parts["train"], synthetic], ignore_index=True)
     for name, part in parts.items():
         parts[name] = part.assign(weight=balanced_weights(part["label"]) if spec["balance"] else 1.0)
-    parts["weak"], counts["fallback"] = parts["validation"].iloc[:0], 0
-    if "fallback" in spec:
-        weak = _weakly_labelled(rows[rows["verdict"] == "invalid"], spec, dict(zip(pairs, candidates, strict=True)), fallback)
+    parts["weak"], counts["weak_teacher"] = parts["validation"].iloc[:0], 0
+    if "weak_teacher" in spec:
+        weak = _weakly_labelled(rows[rows["verdict"] == "invalid"], spec, dict(zip(pairs, candidates, strict=True)), weak_labels)
         held_out = _held_out(weak, spec)
-        counts["fallback"] = int((~held_out).sum())
+        counts["weak_teacher"] = int((~held_out).sum())
         parts["train"], parts["weak"] = pd.concat([parts["train"], weak[~held_out]], ignore_index=True), weak[held_out]
     for name, path in (("train", train), ("validation", validation), ("weak", validation_weak)):
         tables.write(parts[name], path, tables.DATASET, spec)
     with tables.atomic(summary) as temporary:
         temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     log.info(
-        "%d rows to train on, %d of them made up, %d labelled by the fallback; %d to validate",
-        *(len(parts["train"]), len(synthetic), counts["fallback"], len(parts["validation"])),
+        "%d rows to train on, %d of them made up, %d labelled by the weak teacher; %d to validate",
+        *(len(parts["train"]), len(synthetic), counts["weak_teacher"], len(parts["validation"])),
     )
 
 
@@ -103,16 +103,16 @@ def _weakly_labelled(
         undecided: the rows without a valid verdict of the teacher.
         spec: as in `build_dataset`.
         candidates: (model, task) → its candidate table.
-        labels: the other judge's label tables, one per table of the spec's `fallback`.
+        labels: the other judge's label tables, one per table of the spec's `weak_teacher`.
     """
-    asked = [(model, task) for model, task in spec["fallback"]["tables"]]
+    asked = [(model, task) for model, task in spec["weak_teacher"]["tables"]]
     merged = pd.concat(
         [_merge(task, candidates[model, task], path) for (model, task), path in zip(asked, labels, strict=True)], ignore_index=True
     )
     key = ["task", "model", "sample_id", "attempt"]
     merged = merged.merge(undecided[key], on=key, validate="one_to_one").assign(aspects=None)
     weak = fold_duplicates(merged[merged["verdict"] != "invalid"])
-    return weak.assign(weight=spec["fallback"]["weight"])
+    return weak.assign(weight=spec["weak_teacher"]["weight"])
 
 
 def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:

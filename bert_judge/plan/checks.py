@@ -122,7 +122,7 @@ def _limit_faults(config: Config) -> list[str]:
         f"tasks.limit: {name!r} is listed neither under train nor under test" for name in config.tasks.limit if name not in asked
     ]
     faults += [
-        f"tasks.limit: {name!r} is an imported task; take a part of it with tasks.imported.{name}.questions"
+        f"tasks.limit: {name!r} is an imported task; take a part of it with tasks.imported.{name}.question_split"
         for name in config.tasks.limit
         if name in config.tasks.imported
     ]
@@ -132,9 +132,9 @@ def _limit_faults(config: Config) -> list[str]:
 def of_fit(config: Config) -> list[str]:
     """Parts of a configuration that are each right but do not fit together; no file is looked at."""
     faults = [
-        f"tasks.imported.{name}.questions: {list(part.questions)} is empty; the first number must be the smaller"
+        f"tasks.imported.{name}.question_split: {list(part.question_split)} is empty; the first number must be the smaller"
         for name, part in config.tasks.imported.items()
-        if part.questions[0] >= part.questions[1]
+        if part.question_split[0] >= part.question_split[1]
     ]
     faults += _limit_faults(config)
     for name, dataset in config.datasets.items():
@@ -146,14 +146,14 @@ def of_fit(config: Config) -> list[str]:
         if name in _taught_by(config, name):
             teachers = " or ".join(map(repr, dataset.teachers))
             faults.append(f"datasets.{name}.teacher: {teachers} would be trained on its own labels; choose another")
-        if dataset.fallback and dataset.fallback.teacher == dataset.teacher:
-            faults.append(f"datasets.{name}.fallback.teacher: {dataset.teacher!r} is the teacher itself; choose another")
+        if dataset.weak_teacher and dataset.weak_teacher.teacher == dataset.teacher:
+            faults.append(f"datasets.{name}.weak_teacher.teacher: {dataset.teacher!r} is the teacher itself; choose another")
     for name, judge in config.judges.items():
         faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudgeConfig) else []
         faults += _adapted_faults(config, name, judge) if isinstance(judge, PriorShiftJudgeConfig) else []
         faults += _probe_faults(config, name, judge) if isinstance(judge, ProbeJudgeConfig) else []
-    if config.gold is not None and config.gold not in config.score_with:
-        faults.append(f"gold: {config.gold!r} must be listed under score_with too")
+    if config.gold is not None and config.gold not in config.scorers:
+        faults.append(f"gold: {config.gold!r} must be listed under scorers too")
     faults += _attack_faults(config, config.attacks) if config.attacks else []
     return faults + (_audit_faults(config, config.audit) if config.audit else [])
 
@@ -180,8 +180,8 @@ def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
 def _audit_faults(config: Config, audit: Audit) -> list[str]:
     """Judges that cannot be audited, and a filled sheet that is not there or would be lost."""
     faults = []
-    if audit.judge not in config.score_with:
-        faults.append(f"audit.judge: {audit.judge!r} must be listed under score_with too")
+    if audit.judge not in config.scorers:
+        faults.append(f"audit.judge: {audit.judge!r} must be listed under scorers too")
     if audit.labels_from == "gold" and config.gold is None:
         faults.append("audit.labels_from: no judge is named under gold; name one, or have people label the sheet")
     elif audit.labels_from == "gold" and audit.judge == config.gold:
@@ -270,13 +270,13 @@ def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
             if not plan.labelled(name):
                 faults.append(f"datasets.{name}: none of its models has answers to its tasks; mend its models or tasks")
             faults += verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.labelled(name))
-            if dataset.fallback:
-                where = f"datasets.{name}.fallback.teacher"
-                faults += verdict_faults(plan, where, dataset.fallback.teacher, plan.undecided(name))
+            if dataset.weak_teacher:
+                where = f"datasets.{name}.weak_teacher.teacher"
+                faults += verdict_faults(plan, where, dataset.weak_teacher.teacher, plan.undecided(name))
     if not plan.scored:
         faults.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
-    for judge in plan.config.score_with:
-        faults += verdict_faults(plan, "score_with", judge, plan.scored)
+    for judge in plan.config.scorers:
+        faults += verdict_faults(plan, "scorers", judge, plan.scored)
     return faults
 
 
@@ -285,10 +285,10 @@ def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str
     for key, model in plan.models.items():
         if not isinstance(model, ImportedModel):
             continue
-        named = model.named or key
+        named = model.model_name or key
         present = sorted({name for source in model.source for name in in_files.get(source, ())})
         if present and named not in (*present, files.EVERY_MODEL):
-            faults.append(f"models.{key}: {named!r} is not in its files; say `named:` with one of: {', '.join(present)}")
+            faults.append(f"models.{key}: {named!r} is not in its files; say lambda with one of: {', '.join(present)}")
     return faults
 
 
@@ -312,7 +312,7 @@ def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str
 def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
     """Import → names of the models in the file, for the imports that models come from; and what is wrong with the files."""
     # A file whose answers are taken all together need not name models.
-    named = [model for model in config.models.values() if isinstance(model, ImportedModel) and model.named != files.EVERY_MODEL]
+    named = [model for model in config.models.values() if isinstance(model, ImportedModel) and model.model_name != files.EVERY_MODEL]
     sources = dict.fromkeys(source for model in named for source in model.source)
     found: dict[str, list[str]] = {}
     faults: list[str] = []

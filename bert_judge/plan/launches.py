@@ -36,13 +36,13 @@ def of_fit(config: Config) -> list[str]:
     faults = []
     for where, tuning in _tunings(config):
         try:
-            together = (tuning.rows_at_once or 1) * processes_of(tuning)
+            together = (tuning.micro_batch_size or 1) * processes_of(tuning)
         except InputError as error:
             faults.append(f"{where}.accelerate: {error}")
             continue
         if tuning.accelerate and tuning.batch_size % together:
             faults.append(
-                f"{where}: batch_size {tuning.batch_size} must be a multiple of rows_at_once times the processes of accelerate, "
+                f"{where}: batch_size {tuning.batch_size} must be a multiple of micro_batch_size times the processes of accelerate, "
                 f"{together}"
             )
     return faults

@@ -44,12 +44,12 @@ def expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[
     """
     models: dict[str, Model] = {k: m for k, m in config.models.items() if "*" not in k and not isinstance(m, StudentModel)}
     faults: list[str] = []
-    listed = {entry.named or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
+    listed = {entry.model_name or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
     for pattern, entry in config.models.items():
         if "*" not in pattern:
             continue
-        if not isinstance(entry, ImportedModel) or entry.named is not None:
-            faults.append(f"models.{pattern}: only an imported model without `named` may have a * in its key; write the name out")
+        if not isinstance(entry, ImportedModel) or entry.model_name is not None:
+            faults.append(f"models.{pattern}: only an imported model without `model_name` may have a * in its key; write the name out")
             continue
         matched: dict[str, list[str]] = {}
         for source in entry.source:
@@ -64,8 +64,8 @@ def expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[
                 continue
             key = plain_name(named)
             if key in models:
-                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with `named:`")
-            models[key] = ImportedModel(generator="imported", source=sources, named=named)
+                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with lambda")
+            models[key] = ImportedModel(generator="imported", source=sources, model_name=named)
     return models, faults + _add_students(config, models)
 
 

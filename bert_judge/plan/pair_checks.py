@@ -46,10 +46,10 @@ def of_fit(config: Config) -> list[str]:
 
 def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
     """(where, name) of every judge that must decide on single answers."""
-    yield from (("score_with", name) for name in config.score_with)
+    yield from (("scorers", name) for name in config.scorers)
     yield from (("gold", name) for name in [config.gold] if name)
     yield from ((f"datasets.{key}.teacher", entry.teacher) for key, entry in config.datasets.items())
-    yield from ((f"datasets.{key}.fallback.teacher", e.fallback.teacher) for key, e in config.datasets.items() if e.fallback)
+    yield from ((f"datasets.{key}.weak_teacher.teacher", e.weak_teacher.teacher) for key, e in config.datasets.items() if e.weak_teacher)
     yield from ((f"filters.{key}.judge", entry.judge) for key, entry in config.filters.items())
     yield from ((f"pairs.{key}.gold", entry.gold) for key, entry in config.pairs.items() if entry.gold)
     yield from (("attacks.judges", name) for name in (config.attacks.judges if config.attacks else []))
@@ -68,11 +68,11 @@ def _leaks(config: Config, key: str) -> list[str]:
             other = config.pairs.get(learnt)
             if learnt == key:
                 faults.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
-            elif other and entry.source and other.source == entry.source and _overlap(entry.questions, other.questions):
+            elif other and entry.source and other.source == entry.source and _overlap(entry.question_split, other.question_split):
                 if not any(_disjoint(entry.where[column], other.where[column]) for column in entry.where if column in other.where):
                     faults.append(
                         f"pairs.{key}.judges: {name!r} is trained on {learnt}, whose part of the questions of {entry.source} "
-                        "overlaps; part them by `questions`"
+                        "overlaps; separate them with `question_split`"
                     )
             elif other and set(entry.tasks) & set(other.tasks):
                 faults.append(f"pairs.{key}.judges: {name!r} is trained on answers to the same tasks ({learnt}); name other tasks")

@@ -113,7 +113,7 @@ class PairSpecs(Names):
             named = self.config.imports[entry.source].pair_columns
             # A set without reasons is what it was before there were any.
             columns = dump(named, without=set() if named.reason else {"reason"})
-            return {"set": name, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "questions"})}
+            return {"set": name, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "question_split"})}
         two = self._meetings[name][part]
         return {
             "set": name,

@@ -39,7 +39,7 @@ class ProbeSpecs(Names):
                 "poolings": probe.stored,
                 "max_length": probe.max_length,
                 "precision": probe.precision,
-                "stored_as": probe.stored_as,
+                "storage_dtype": probe.storage_dtype,
             }
             found[aspect] = (f"{word_of(probe.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
         return found
@@ -90,7 +90,7 @@ class ProbeSpecs(Names):
         if baseline not in LEARNING:
             return spec
         training = probe.baseline_training
-        other = {*training.run_time, "lora" if baseline == "fine_tuned" else "head_factor"}
+        other = {*training.run_time, "lora" if baseline == "fine_tuned" else "head_lr_multiplier"}
         other |= {"lora_learning_rate" if baseline == "fine_tuned" else "learning_rate"}
         return {**spec, "prompt": prompt, "training": training.model_dump(mode="json", exclude=other)}
 

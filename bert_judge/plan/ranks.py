@@ -23,4 +23,4 @@ class RankSpecs(PairSpecs):
     def ranks_spec(self) -> Spec:
         """Of agreement, ranks and correlations."""
         tables = [[model, task] for model, task in self.beside_ranks]
-        return {"sets": self.ranked_sets, "judges": self.config.score_with, "tables": tables}
+        return {"sets": self.ranked_sets, "judges": self.config.scorers, "tables": tables}

@@ -67,7 +67,7 @@ class Names:
         A judge whose verdicts on all of these answers are asked for anyway is not asked again about those that are left to it.
         """
         first, *others = self.cascade(cascade).judges
-        asked = self.config.score_with if (model, task) in self.scored else []
+        asked = self.config.scorers if (model, task) in self.scored else []
         left = {judge: model if judge in asked else selections.Left(model, cascade, judge).name for judge in others}
         return [(first, model), *left.items()]
 
@@ -129,15 +129,15 @@ class Names:
         return sorted((m, t) for t in entry.tasks for m in chosen if self.answers(m, t))
 
     def undecided(self, dataset: str) -> list[tuple[str, str]]:
-        """(model, task) of the tables in which a dataset's fallback labels what the teacher leaves open, sorted."""
-        fallback = self.config.datasets[dataset].fallback
-        return [(m, t) for m, t in self.labelled(dataset) if fallback and t in fallback.tasks]
+        """(model, task) of the tables in which a dataset's weak teacher labels what the teacher leaves open, sorted."""
+        weak_teacher = self.config.datasets[dataset].weak_teacher
+        return [(m, t) for m, t in self.labelled(dataset) if weak_teacher and t in weak_teacher.tasks]
 
     def taught(self, dataset: str) -> list[tuple[str, str, str]]:
         """(judge, model, task) of every table of verdicts that a dataset learns from."""
         entry = self.config.datasets[dataset]
         labels = [(entry.teacher, *pair) for pair in self.labelled(dataset)]
-        return labels + [(entry.fallback.teacher, *pair) for pair in self.undecided(dataset) if entry.fallback]
+        return labels + [(entry.weak_teacher.teacher, *pair) for pair in self.undecided(dataset) if entry.weak_teacher]
 
     def family(self, task: str) -> str:
         entry = self.config.tasks.imported.get(task) or self.source_of(task)
@@ -234,7 +234,7 @@ class Names:
     @property
     def measured_cascades(self) -> dict[str, list[str]]:
         """Cascade → its judges, for the cascades that are measured: those with a column beside gold's."""
-        scored = [name for name in self.config.score_with if self.config.judges[name].kind == "cascade"]
+        scored = [name for name in self.config.scorers if self.config.judges[name].kind == "cascade"]
         return {name: self.cascade(name).judges for name in scored} if self.config.gold else {}
 
     @property

@@ -50,7 +50,7 @@ class Specs(Names):
         entry = self.models[model]
         settings = dump(entry, without={"source", *entry.run_time})
         if isinstance(entry, ImportedModel):
-            settings["named"] = entry.named or model
+            settings["model_name"] = entry.model_name or model
             return {"model": model, "settings": settings, **self.task_spec(task)}
         return {
             "model": model,
@@ -99,13 +99,13 @@ class Specs(Names):
         entry = self.config.datasets[dataset]
         spec = {
             "dataset": dataset,
-            **dump(entry, without={"allow_test_questions", "fallback", "models", "tasks"}),
+            **dump(entry, without={"allow_test_questions", "weak_teacher", "models", "tasks"}),
             "tables": [[m, t] for m, t in self.labelled(dataset)],
         }
         # A dataset without one is what it was before there were any.
-        if entry.fallback:
-            spec["fallback"] = {
-                **dump(entry.fallback, without={"tasks"}),
+        if entry.weak_teacher:
+            spec["weak_teacher"] = {
+                **dump(entry.weak_teacher, without={"tasks"}),
                 "tables": [[m, t] for m, t in self.undecided(dataset)],
             }
         return spec
@@ -132,13 +132,13 @@ class Specs(Names):
         return {**self.standings_spec(), "cascades": self.measured_cascades}
 
     def scores_spec(self, model: str, task: str) -> Spec:
-        return {"model": model, "task": task, "judges": self.config.score_with}
+        return {"model": model, "task": task, "judges": self.config.scorers}
 
     def standings_spec(self) -> Spec:
         return {
-            "judges": self.config.score_with,
+            "judges": self.config.scorers,
             "gold": self.config.gold,
-            "trained": [name for name in self.config.score_with if isinstance(self.config.judges[name], TRAINED)],
+            "trained": [name for name in self.config.scorers if isinstance(self.config.judges[name], TRAINED)],
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
             "styles": self.styles(),
             "cost": self.cost_spec(),
@@ -148,14 +148,14 @@ class Specs(Names):
     def cost_spec(self) -> Spec:
         """Whose tokens and times are counted, and what they cost."""
         judges = self.config.judges
-        trained = {n: j.dataset for n in self.config.score_with if isinstance(j := judges[n], BertJudgeConfig) and j.dataset}
+        trained = {n: j.dataset for n in self.config.scorers if isinstance(j := judges[n], BertJudgeConfig) and j.dataset}
         taught: dict[str, list[list[str]]] = {}
         for name in sorted(set(trained.values())):
             for teacher, m, t in self.taught(name):
                 taught.setdefault(teacher, []).append([m, t])
         trained_on = sorted({(m, t) for pairs in taught.values() for m, t in pairs})
         # Only what takes part: another judge in the configuration makes nothing stale.
-        at_work = sorted({*self.config.score_with, *taught})
+        at_work = sorted({*self.config.scorers, *taught})
         prompted = {name: judge for name in at_work if isinstance(judge := judges[name], LLMJudgeConfig)}
         asked = {n: j.model for n, j in prompted.items() if isinstance(j.model, LocalModel)}
         models = {m: self.models[m] for m, _ in [*self.scored, *trained_on]}
@@ -166,7 +166,7 @@ class Specs(Names):
             "tables": [[m, t] for m, t in self.scored],
             "trained_on": [[m, t] for m, t in trained_on],
             "answered_in_batches": [name for name in sorted(models) if models[name].generator == "vllm"],
-            "judges": self.config.score_with,
+            "judges": self.config.scorers,
             "taught": taught,
             "trained": trained,
             "prompted": sorted(prompted),
@@ -188,7 +188,7 @@ class Specs(Names):
         """What people's labels, or gold's on the drawn answers, make of the judges' accuracies."""
         assert self.config.audit is not None
         gold = self.config.gold if self.config.audit.labels_from == "gold" else None
-        return {**self.audit_spec(), "judges": [name for name in self.config.score_with if name != gold], "labels_from": gold}
+        return {**self.audit_spec(), "judges": [name for name in self.config.scorers if name != gold], "labels_from": gold}
 
     def attacks_spec(self, task: str) -> Spec:
         """The answers that try to fool judges."""
@@ -201,7 +201,7 @@ class Specs(Names):
         return {"judges": self.config.attacks.judges, "tasks": self.attacked}
 
     def report_spec(self) -> Spec:
-        kinds = {name: self.config.judges[name].kind for name in self.config.score_with}
+        kinds = {name: self.config.judges[name].kind for name in self.config.scorers}
         simulated = bool(self.generated_by("simulated"))
         spec = {**self.standings_spec(), "kinds": kinds, "simulated": simulated}
         if self.config.attacks:

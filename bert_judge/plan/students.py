@@ -92,7 +92,7 @@ class StudentSpecs(Specs):
         }
         recipes = sorted({self.students[name].key for name in described})
         bases = {recipe: base for recipe in recipes if (base := self._base_of(recipe)) and base in scored}
-        return {"judges": self.config.score_with, "students": described, "bases": bases}
+        return {"judges": self.config.scorers, "students": described, "bases": bases}
 
     def _base_of(self, recipe: str) -> str | None:
         """The model of the configuration that a key's students start from; None when it does not answer itself."""

@@ -73,7 +73,7 @@ def _of_target(plan: Plan, target: str) -> Needs:
     if found := PAIRS.fullmatch(target):
         return _paired(plan, [found["set"] or found["compared"]]) | _taught(plan, [found["judge"]] if found["judge"] else [])
     if found := ANSWERS.fullmatch(target):
-        judges = [found["judge"]] if found["judge"] else plan.config.score_with if "/scores/" in target else []
+        judges = [found["judge"]] if found["judge"] else plan.config.scorers if "/scores/" in target else []
         judged = _judged(plan, judges, [(found["model"], found["task"])])
         learnt = _schooled(plan, [found["model"]])
         return (judged or {(None, found["model"], found["task"])}) | _taught(plan, judges) | learnt
@@ -83,7 +83,7 @@ def _of_target(plan: Plan, target: str) -> Needs:
         return _schooled(plan, [found["model"]])
     if target == "attacks" or target.startswith("results/attacks/"):
         return _attacks(plan)
-    everything = _judged(plan, plan.config.score_with, plan.scored) | _taught(plan, plan.config.score_with) | _attacks(plan)
+    everything = _judged(plan, plan.config.scorers, plan.scored) | _taught(plan, plan.config.scorers) | _attacks(plan)
     everything |= _training(plan, plan.config.datasets) | _paired(plan, plan.config.pairs)
     everything |= _chosen_from(plan, plan.config.filters)
     return {(None, model, task) for _, model, task in everything} if target == "candidates" else everything

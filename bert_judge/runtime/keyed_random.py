@@ -59,11 +59,10 @@ class KeyedRandom:
         return shuffled(items, *self.key, name)
 
     def weighted(self, weights: Mapping[str, float], name: str) -> str:
-        """Return a key of `weights` with probability proportional to its weight; the order of the keys does not matter."""
-        names = sorted(weights)
+        """Return a key of `weights` with probability proportional to its weight; another order of the keys is another draw."""
         point = self.uniform(name) * sum(weights.values())
-        for candidate in names:
-            point -= weights[candidate]
+        for key, weight in weights.items():
+            point -= weight
             if point < 0:
-                return candidate
-        return names[-1]
+                return key
+        return list(weights)[-1]

@@ -89,8 +89,8 @@ def _distinct(task: str, samples: Iterable[Sample], limit: int | None, folds: bo
 def _nothing(spec: Mapping[str, Any], source: str | Path | None) -> str:
     if "import" in spec:
         return (
-            f"{source}: no question of task {spec['task']!r} falls between {spec['part']['questions']}; "
-            f"widen tasks.imported.{spec['task']}.questions"
+            f"{source}: no question of task {spec['task']!r} falls between {spec['part']['question_split']}; "
+            f"widen tasks.imported.{spec['task']}.question_split"
         )
     return f"task {spec['task']!r}: its function yields no sample; let it yield at least one"
 

@@ -91,7 +91,7 @@ def test_a_second_submission_has_nothing_to_do(cluster: Cluster, run: OnSlurm) -
 
 def test_a_new_model_submits_its_own_jobs_and_the_summaries(cluster: Cluster, run: OnSlurm) -> None:
     config = run.config
-    config["models"]["middling"] = {"generator": "simulated", "knowledge": 0.6}
+    config["models"]["middling"] = {"generator": "simulated", "p_correct": 0.6}
     run.configure(config)
     run.done()
     assert sorted(job.rule for job in cluster.jobs(run)) == [

@@ -48,11 +48,11 @@ class Stopped(NamedTuple):
 def long(tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
     """A run that is asked for a table of six shards; its questions are made."""
     config = {
-        "models": {"solid": {"generator": "simulated", "knowledge": 0.9}},
+        "models": {"solid": {"generator": "simulated", "p_correct": 0.9}},
         "tasks": {"test": ["long_test"]},
         "task_files": ["mini_tasks.py"],
         "judges": {"strict": {"kind": "lexical", "metric": "exact_match"}},
-        "score_with": ["strict"],
+        "scorers": ["strict"],
     }
     made = OnSlurm.create(tmp_path_factory.mktemp("long") / "run", config)
     Workspace(made.folder).done("results/tasks/long_test.parquet")

@@ -31,7 +31,7 @@ def test_every_command_and_option_exists(name: str) -> None:
 @pytest.mark.parametrize("name", ["coming_from.md", "ecosystem.md"])
 def test_every_configuration_is_sound(name: str) -> None:
     for block in re.findall(r"```yaml\n(.*?)```", TEXT[name], re.DOTALL):
-        assert config.parse(yaml.safe_load(block)).score_with
+        assert config.parse(yaml.safe_load(block)).scorers
 
 
 def test_every_key_that_a_block_names_is_one_of_ours() -> None:

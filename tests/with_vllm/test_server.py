@@ -45,7 +45,7 @@ def test_greedy_answers_are_those_of_transformers(server: str, qwen: Path) -> No
 
 def test_a_constrained_answer_is_a_choice(server: str) -> None:
     asked = [replace(request(prompt), choices=("correct", "incorrect")) for prompt in PROMPTS]
-    for answer in client(server, constrain="structured_outputs", logprobs=True, thinking=False).generate(asked):
+    for answer in client(server, structured_output="structured_outputs", logprobs=True, thinking=False).generate(asked):
         assert answer.text in ("correct", "incorrect")
         assert answer.status == "ok"
         assert answer.choice_probabilities is not None

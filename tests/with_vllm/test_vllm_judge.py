@@ -23,11 +23,11 @@ HERE = "30 of 30 answers are there already"
 def config(model: Path) -> dict[str, Any]:
     engine = {"generator": "vllm", "model": str(model), "dtype": "float32", "max_model_len": 4096, "enforce_eager": True}
     return {
-        "models": {"solid": {"generator": "simulated", "knowledge": 0.7}},
+        "models": {"solid": {"generator": "simulated", "p_correct": 0.7}},
         "tasks": {"test": list(TASKS)},
         "task_files": ["mini_tasks.py"],
         "judges": {"teacher": {"kind": "llm", "model": {**engine, "thinking": False}, "reasoning": False}},
-        "score_with": ["teacher"],
+        "scorers": ["teacher"],
     }
 
 

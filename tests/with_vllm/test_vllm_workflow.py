@@ -34,7 +34,7 @@ def config(model: Path, server: str) -> dict[str, Any]:
         "tasks": {"test": list(TASKS)},
         "task_files": ["mini_tasks.py"],
         "judges": {"strict": {"kind": "lexical", "metric": "exact_match"}},
-        "score_with": ["strict"],
+        "scorers": ["strict"],
     }
 
 
@@ -121,7 +121,7 @@ def test_the_whole_way(tmp_path: Path, qwen: Path, llama: Path, server: str) -> 
     whole = run.config
     whole["models"]["small"] = {"generator": "hf", "model": str(llama), "dtype": "float32", "max_new_tokens": 8}
     whole["tasks"] = {"train": ["mini_train"], "test": ["mini_test"]}
-    teacher = {"generator": "openai", "model": "served", "base_url": server, "constrain": "structured_outputs", "logprobs": True}
+    teacher = {"generator": "openai", "model": "served", "base_url": server, "structured_output": "structured_outputs", "logprobs": True}
     whole["datasets"] = {"mix": {"teacher": "teacher", "tasks": ["mini_train"], "validation": 0.3}}
     whole["judges"] |= {
         "teacher": {"kind": "llm", "model": {**teacher, "max_new_tokens": 16}, "reasoning": False},
@@ -132,7 +132,7 @@ def test_the_whole_way(tmp_path: Path, qwen: Path, llama: Path, server: str) -> 
             "training": {"epochs": 1},
         },
     }
-    whole["score_with"] = ["strict", "teacher", "encoder"]
+    whole["scorers"] = ["strict", "teacher", "encoder"]
     run.configure(whole)
     run.done()
     for model in ("tiny", "served", "small"):

@@ -8,8 +8,8 @@ def small_config(backbone: Path) -> dict[str, Any]:
     """Two simulated models, four kinds of columns, one judge that is trained in a second."""
     return {
         "models": {
-            "solid": {"generator": "simulated", "knowledge": 0.9},
-            "weak": {"generator": "simulated", "knowledge": 0.3, "style": "wordy"},
+            "solid": {"generator": "simulated", "p_correct": 0.9},
+            "weak": {"generator": "simulated", "p_correct": 0.3, "style": "wordy"},
         },
         "tasks": {"train": ["mini_train"], "test": ["mini_test"]},
         "task_files": ["mini_tasks.py"],
@@ -17,11 +17,11 @@ def small_config(backbone: Path) -> dict[str, Any]:
         "datasets": {"mix": {"teacher": "noisy", "tasks": ["mini_train"], "models": ["solid", "weak"], "validation": 0.2}},
         "judges": {
             "truth": {"kind": "simulated"},
-            "noisy": {"kind": "simulated", "flip": 0.05},
+            "noisy": {"kind": "simulated", "label_noise": 0.05},
             "strict": {"kind": "lexical", "metric": "exact_match", "extract": "final_answer"},
             "overlap": {"kind": "lexical", "metric": "rouge_l_recall", "threshold": 0.5},
             "encoder": {"kind": "bert", "dataset": "mix", "backbone": str(backbone), "training": {"epochs": 2, "batch_size": 4}},
         },
-        "score_with": ["truth", "strict", "overlap", "encoder"],
+        "scorers": ["truth", "strict", "overlap", "encoder"],
         "gold": "truth",
     }

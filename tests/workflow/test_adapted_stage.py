@@ -20,7 +20,7 @@ def adapted(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
     made = finished.copy(tmp_path_factory.mktemp("adapted") / "run")
     config = made.config
     config["judges"]["fitted"] = ADAPTED
-    config["score_with"].append("fitted")
+    config["scorers"].append("fitted")
     made.configure(config)
     planned = made.planned()
     assert not {job for job in planned if job.startswith(("Train", "Answers", "Training rows", "Verdicts of encoder"))}
@@ -55,7 +55,7 @@ def test_a_second_run_has_nothing_to_do(adapted: Workspace) -> None:
 def test_a_new_model_brings_its_own_jobs_only(adapted: Workspace) -> None:
     before = adapted.config
     after = adapted.config
-    after["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
+    after["models"]["new"] = {"generator": "simulated", "p_correct": 0.5}
     adapted.configure(after)
     try:
         planned = adapted.planned()
@@ -67,7 +67,7 @@ def test_a_new_model_brings_its_own_jobs_only(adapted: Workspace) -> None:
 
 def test_other_caution_judges_anew_and_asks_nobody(adapted: Workspace) -> None:
     config = adapted.config
-    config["judges"]["fitted"] = ADAPTED | {"caution": 200}
+    config["judges"]["fitted"] = ADAPTED | {"prior_strength": 200}
     adapted.configure(config)
     try:
         planned = adapted.planned()

@@ -26,10 +26,10 @@ rule summary:
 CONFIG = {
     "text": "about another matter",
     "judging": {
-        "models": {"solid": {"generator": "simulated", "knowledge": 0.9}},
+        "models": {"solid": {"generator": "simulated", "p_correct": 0.9}},
         "tasks": {"test": ["facts_test"], "limit": {"facts_test": 10}},
         "judges": {"truth": {"kind": "simulated"}, "contains": {"kind": "lexical", "metric": "contains"}},
-        "score_with": ["truth", "contains"],
+        "scorers": ["truth", "contains"],
         "gold": "truth",
     },
 }

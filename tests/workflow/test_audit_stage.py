@@ -89,7 +89,7 @@ def test_gold_stands_in_for_people_and_is_not_corrected_itself(run: Workspace) -
 @pytest.mark.parametrize(
     ("audit", "fault"),
     [
-        ({"judge": "noisy"}, "audit.judge: 'noisy' must be listed under score_with too"),
+        ({"judge": "noisy"}, "audit.judge: 'noisy' must be listed under scorers too"),
         ({"judge": "nobody"}, "audit.judge: 'nobody' is not defined under judges"),
         ({"judge": "truth", "labels_from": "gold"}, "audit.judge: 'truth' is gold and would be corrected by itself"),
         ({"labels": "gone.csv"}, "audit.labels: gone.csv: no such file"),

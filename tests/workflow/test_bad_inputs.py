@@ -26,8 +26,8 @@ CONFIG_FAULTS: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
     ),
     (
         "number out of range",
-        lambda c: c["models"]["weak"].update(knowledge=1.8),
-        "models.weak.knowledge: needs number from 0 to 1; got 1.8",
+        lambda c: c["models"]["weak"].update(p_correct=1.8),
+        "models.weak.p_correct: needs number from 0 to 1; got 1.8",
     ),
     (
         "text instead of a number",
@@ -46,8 +46,8 @@ CONFIG_FAULTS: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
     ),
     (
         "dangling judge",
-        lambda c: c["score_with"].append("nobody"),
-        "score_with: 'nobody' is not defined",
+        lambda c: c["scorers"].append("nobody"),
+        "scorers: 'nobody' is not defined",
     ),
     (
         "dangling dataset",
@@ -170,7 +170,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
             "person": {"kind": "imported", "from": "old"},
             "contains": {"kind": "lexical", "metric": "contains"},
         },
-        "score_with": ["person", "contains"],
+        "scorers": ["person", "contains"],
         "gold": "person",
     }
     workspace = Workspace.create(tmp_path_factory.mktemp("imported") / "run", config)

@@ -15,11 +15,11 @@ pytestmark = pytest.mark.workflow
 def planning(tmp_path: Path) -> Workspace:
     engine = {"generator": "vllm", "model": "owner/name"}
     config: dict[str, Any] = {
-        "models": {"tiny": engine, "made-up": {"generator": "simulated", "knowledge": 0.5}},
+        "models": {"tiny": engine, "made-up": {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {"test": ["mini_test", "other_test"]},
         "task_files": ["mini_tasks.py"],
         "judges": {"teacher": {"kind": "llm", "model": engine, "reasoning": False}},
-        "score_with": ["teacher"],
+        "scorers": ["teacher"],
     }
     return Workspace.create(tmp_path / "run", config)
 

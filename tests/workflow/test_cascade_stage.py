@@ -17,7 +17,7 @@ def cascaded(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> W
     made = finished.copy(tmp_path_factory.mktemp("cascade") / "run")
     config = made.config
     config["judges"]["both"] = CASCADE
-    config["score_with"].append("both")
+    config["scorers"].append("both")
     made.configure(config)
     made.done()
     return made
@@ -69,7 +69,7 @@ def test_another_budget_judges_anew_and_trains_nothing(cascaded: Workspace) -> N
 def test_a_new_model_brings_its_own_jobs_only(cascaded: Workspace) -> None:
     before = cascaded.config
     after = cascaded.config
-    after["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
+    after["models"]["new"] = {"generator": "simulated", "p_correct": 0.5}
     cascaded.configure(after)
     try:
         planned = cascaded.planned()

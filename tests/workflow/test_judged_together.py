@@ -16,7 +16,7 @@ pytestmark = pytest.mark.workflow
 def grown(run: Workspace) -> Workspace:
     """The finished run with one more model and one more task."""
     config = run.config
-    config["models"]["middling"] = {"generator": "simulated", "knowledge": 0.6}
+    config["models"]["middling"] = {"generator": "simulated", "p_correct": 0.6}
     config["tasks"]["test"].append("other_test")
     run.configure(config)
     return run

@@ -32,7 +32,7 @@ def assert_same_table(one: Workspace, other: Workspace, path: str) -> None:
 def test_candidates(tmp_path: Path, fresh: Workspace) -> None:
     model = {"generator": "hf", "model": str(tiny_models.causal_lm(tmp_path / "tiny")), "max_new_tokens": 4}
     config = fresh.config
-    config |= {"models": {"tiny": model}, "tasks": {"test": ["long_test"]}, "score_with": ["strict"], "datasets": {}, "gold": None}
+    config |= {"models": {"tiny": model}, "tasks": {"test": ["long_test"]}, "scorers": ["strict"], "datasets": {}, "gold": None}
     config["judges"] = {"strict": config["judges"]["strict"]}
     fresh.configure(config)
     undisturbed = fresh.copy(tmp_path / "undisturbed")

@@ -68,7 +68,7 @@ def test_a_second_run_has_nothing_to_do(paired: Workspace) -> None:
 def test_a_new_model_adds_only_its_own_pairs(paired: Workspace, tmp_path: Path) -> None:
     run = paired.copy(tmp_path / "run")
     config = run.config
-    config["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
+    config["models"]["new"] = {"generator": "simulated", "p_correct": 0.5}
     run.configure(config)
     before, old = run.times(), table(run, "labels/better/pairs/arena.parquet")
     planned = run.planned("preferences")
@@ -91,7 +91,7 @@ def test_another_label_trains_anew_and_another_file_does_not(paired: Workspace, 
     run.configure(config)
     assert "Train better to compare" in run.planned("preferences")
     config["pairs"]["learn"]["seed"] = 0
-    config["pairs"]["people"]["questions"] = [0.0, 0.5]
+    config["pairs"]["people"]["question_split"] = [0.0, 0.5]
     run.configure(config)
     planned = run.planned("preferences")
     assert "Pairs of the file of people" in planned

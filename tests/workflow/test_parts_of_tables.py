@@ -14,7 +14,7 @@ pytestmark = pytest.mark.workflow
 
 def in_parts(run: Workspace, count: int) -> None:
     config = run.config
-    config["judges"]["encoder"]["parts"] = count
+    config["judges"]["encoder"]["num_shards"] = count
     run.configure(config)
 
 

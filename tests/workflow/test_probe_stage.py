@@ -13,7 +13,7 @@ from bert_judge import tables
 pytestmark = pytest.mark.workflow
 
 RIGHT = {"head": "binary", "range": [0, 1]}
-QUICK = {"classifiers": ["logistic"], "folds": 2, "concatenate": 1, "components": 5, "pooling": ["mean", "last"]}
+QUICK = {"classifiers": ["logistic"], "folds": 2, "max_concat_layers": 1, "pca_components": 5, "pooling": ["mean", "last"]}
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +28,10 @@ def probed(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wor
         "backbone": backbone,
         "aspects": {"correctness": RIGHT},
         "baselines": ["length", "lora", "prompted"],
-        "baseline_training": {"epochs": 1, "looks": 1},
+        "baseline_training": {"epochs": 1, "num_evals": 1},
         **QUICK,
     }
-    config["score_with"].append("probe")
+    config["scorers"].append("probe")
     made.configure(config)
     made.done()
     return made
@@ -92,7 +92,7 @@ def test_a_new_baseline_trains_itself_alone(probed: Workspace, tmp_path: Path) -
 def test_a_new_model_is_read_alone(probed: Workspace, tmp_path: Path) -> None:
     run = probed.copy(tmp_path / "run")
     config = run.config
-    config["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
+    config["models"]["new"] = {"generator": "simulated", "p_correct": 0.5}
     run.configure(config)
     jobs = run.planned()
     assert len([job for job in jobs if "Hidden states" in job]) == 1

@@ -29,10 +29,10 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def config(*tasks: str, **limits: int) -> dict[str, Any]:
     return {
-        "models": {"solid": {"generator": "simulated", "knowledge": 0.9}},
+        "models": {"solid": {"generator": "simulated", "p_correct": 0.9}},
         "tasks": {"test": list(tasks), "limit": limits},
-        "judges": {"exact": {"kind": "lexical", "metric": "exact_match", "extract": ["final_answer", "whole"]}},
-        "score_with": ["exact"],
+        "judges": {"exact": {"kind": "lexical", "metric": "exact_match", "extract": ["final_answer", "full_text"]}},
+        "scorers": ["exact"],
     }
 
 

@@ -71,7 +71,7 @@ def test_a_second_run_has_nothing_to_do(ranked: Workspace) -> None:
 def test_a_new_model_adds_its_own_pairs_and_the_summaries(ranked: Workspace, tmp_path: Path) -> None:
     run = ranked.copy(tmp_path / "run")
     config = run.config
-    config["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
+    config["models"]["new"] = {"generator": "simulated", "p_correct": 0.5}
     run.configure(config)
     planned = run.planned("ranks")
     assert {

@@ -65,13 +65,13 @@ def test_named_targets_are_parts_of_a_run(run: Workspace) -> None:
 
 def test_a_new_model_adds_its_own_tables_and_the_summaries(run: Workspace) -> None:
     config = run.config
-    config["models"] = {"middling": {"generator": "simulated", "knowledge": 0.6}, **config["models"]}
+    config["models"] = {"middling": {"generator": "simulated", "p_correct": 0.6}, **config["models"]}
     run.configure(config)
     before = run.times()
     result = run.done()
     own = {
         "results/candidates/middling/mini_test.parquet",
-        *(f"results/labels/{judge}/middling/mini_test.parquet" for judge in config["score_with"]),
+        *(f"results/labels/{judge}/middling/mini_test.parquet" for judge in config["scorers"]),
         "results/scores/middling/mini_test.parquet",
     }
     assert run.changed_since(before) == own | SUMMARIES
@@ -80,7 +80,7 @@ def test_a_new_model_adds_its_own_tables_and_the_summaries(run: Workspace) -> No
 
 def test_a_new_model_retrains_a_judge_whose_dataset_lists_it(run: Workspace) -> None:
     config = run.config
-    config["models"]["middling"] = {"generator": "simulated", "knowledge": 0.6}
+    config["models"]["middling"] = {"generator": "simulated", "p_correct": 0.6}
     config["datasets"]["mix"]["models"] = "all"
     run.configure(config)
     planned = run.planned()
@@ -154,7 +154,7 @@ def test_a_task_file_that_changed_reruns_its_tasks(run: Workspace) -> None:
 def test_the_configuration_of_the_command_line_replaces_the_default(run: Workspace) -> None:
     config = run.config
     del config["judges"]["strict"]
-    config["score_with"].remove("strict")
+    config["scorers"].remove("strict")
     (run.folder / "other.yaml").write_text(yaml.safe_dump(config))
     result = run.done("--dry-run", "--configfile", "other.yaml")
     # With the default laid under it, the judge would still be there and the scores up to date.

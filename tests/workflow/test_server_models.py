@@ -34,7 +34,7 @@ def workspace(folder: Path, server: ChatServer, **more: Any) -> Workspace:
         "tasks": {"test": ["mini_test", "long_test"]},
         "task_files": ["mini_tasks.py"],
         "judges": {"strict": {"kind": "lexical", "metric": "exact_match"}},
-        "score_with": ["strict"],
+        "scorers": ["strict"],
     }
     return Workspace.create(folder, config)
 

@@ -22,7 +22,7 @@ WORTH = "What students are worth"
 def school_config(base: Path) -> dict[str, Any]:
     return {
         "models": {
-            "solid": {"generator": "simulated", "knowledge": 0.9},
+            "solid": {"generator": "simulated", "p_correct": 0.9},
             "base": {"generator": "hf", "model": str(base), "dtype": "float32", "max_new_tokens": 4},
             "pupil": {
                 "generator": "student",
@@ -36,12 +36,12 @@ def school_config(base: Path) -> dict[str, Any]:
         "tasks": {"train": ["mini_train"], "test": ["mini_test"]},
         "task_files": ["mini_tasks.py"],
         "prompt_style": "strict",
-        "judges": {"noisy": {"kind": "simulated", "flip": 0.05}, "strict": {"kind": "lexical", "metric": "exact_match"}},
+        "judges": {"noisy": {"kind": "simulated", "label_noise": 0.05}, "strict": {"kind": "lexical", "metric": "exact_match"}},
         "filters": {
             "best": {"judge": "noisy", "keep": 20, "tasks": ["mini_train"], "models": ["solid"]},
             "chance": {"judge": "random", "keep": 20, "tasks": ["mini_train"], "models": ["solid"]},
         },
-        "score_with": ["strict"],
+        "scorers": ["strict"],
     }
 
 
@@ -102,7 +102,7 @@ def test_a_new_percentage_makes_its_own_table_and_student_and_the_summaries(scho
 
 def test_a_new_model_touches_no_student(school: Workspace) -> None:
     config = school.config
-    config["models"]["weak"] = {"generator": "simulated", "knowledge": 0.3}
+    config["models"]["weak"] = {"generator": "simulated", "p_correct": 0.3}
     school.configure(config)
     own = {"Answers of weak to mini_test (simulated)", "Verdicts of strict on weak, mini_test", "Scores of weak on mini_test"}
     assert school.planned() == {*own, *SUMMARY_JOBS, WORTH}
@@ -110,7 +110,7 @@ def test_a_new_model_touches_no_student(school: Workspace) -> None:
 
 def test_a_new_model_that_a_filter_chooses_from_trains_its_students_again(school: Workspace) -> None:
     config = school.config
-    config["models"]["weak"] = {"generator": "simulated", "knowledge": 0.3}
+    config["models"]["weak"] = {"generator": "simulated", "p_correct": 0.3}
     config["filters"]["best"]["models"] = ["solid", "weak"]
     school.configure(config)
     planned = school.planned()

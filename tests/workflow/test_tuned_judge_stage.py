@@ -27,7 +27,7 @@ def small_config(folder: Path) -> dict[str, Any]:
     people = {"from": "people"}
     return {
         "imports": {"people": {"path": str(folder / "people.jsonl"), "pair_columns": {"reason": "why"}}},
-        "models": {name: {"generator": "simulated", "knowledge": share} for name, share in (("solid", 0.9), ("weak", 0.3))},
+        "models": {name: {"generator": "simulated", "p_correct": share} for name, share in (("solid", 0.9), ("weak", 0.3))},
         "tasks": {"test": ["mini_test"]},
         "task_files": ["mini_tasks.py"],
         "judges": {
@@ -42,10 +42,10 @@ def small_config(folder: Path) -> dict[str, Any]:
                 "tuning": {"epochs": 2, "batch_size": 2, "learning_rate": 1e-3},
             },
         },
-        "score_with": ["strict"],
+        "scorers": ["strict"],
         "pairs": {
-            "learn": {**people, "questions": [0, 0.7]},
-            "people": {**people, "questions": [0.7, 1], "judges": ["writer"]},
+            "learn": {**people, "question_split": [0, 0.7]},
+            "people": {**people, "question_split": [0.7, 1], "judges": ["writer"]},
             "arena": {"tasks": ["mini_test"], "rows": 3, "judges": ["writer"]},
         },
     }
@@ -83,7 +83,7 @@ def test_a_second_run_has_nothing_to_do(tuned: Workspace) -> None:
 def test_a_new_model_adds_only_its_own_pairs(tuned: Workspace, tmp_path: Path) -> None:
     run = tuned.copy(tmp_path / "run")
     config = run.config
-    config["models"]["new"] = {"generator": "simulated", "knowledge": 0.5}
+    config["models"]["new"] = {"generator": "simulated", "p_correct": 0.5}
     run.configure(config)
     planned = run.planned("preferences")
     assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "writer compares arena"} <= planned

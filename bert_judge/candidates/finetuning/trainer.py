@@ -53,16 +53,16 @@ def tune(
         InputError: a step's rows cannot be shared out among the processes.
     """
     work_folder, together = Path(work_folder), processes()
-    if settings.batch_size % ((settings.rows_at_once or 1) * together):
+    if settings.batch_size % ((settings.micro_batch_size or 1) * together):
         raise InputError(
-            f"batch_size {settings.batch_size} must be a multiple of rows_at_once times the {together} processes of accelerate"
+            f"batch_size {settings.batch_size} must be a multiple of micro_batch_size times the {together} processes of accelerate"
         )
     order = batch_order([len(example) for example in examples], settings)
     steps = math.ceil(len(order) / settings.batch_size)
     dtype = next(loaded.model.parameters()).dtype
     blank = partial(_blank, type(loaded.model), loaded.model.config, loaded.model.generation_config, settings)
     model = _adapted(loaded.model, settings)
-    at_once = settings.rows_at_once or settings.batch_size // together
+    at_once = settings.micro_batch_size or settings.batch_size // together
     more = {
         "per_device_train_batch_size": at_once,
         "gradient_accumulation_steps": settings.batch_size // (at_once * together),

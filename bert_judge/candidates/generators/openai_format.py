@@ -32,7 +32,7 @@ def body(settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
     call: dict[str, Any] = {
         "model": settings["model"],
         "messages": messages,
-        settings["limit_key"]: settings["max_new_tokens"],
+        settings["max_tokens_field"]: settings["max_new_tokens"],
         "top_p": settings["top_p"],
     }
     if settings["temperature"] is not None:
@@ -44,7 +44,7 @@ def body(settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
         # The two names that published templates give their switch.
         call["chat_template_kwargs"] = {"enable_thinking": settings["thinking"], "thinking": settings["thinking"]}
     if request.choices:
-        call |= _constraint(settings["constrain"], request.choices)
+        call |= _constraint(settings["structured_output"], request.choices)
         call |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if settings["logprobs"] else {}
     return call | settings["extra"]
 

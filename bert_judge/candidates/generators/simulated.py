@@ -20,7 +20,7 @@ class SimulatedGenerator:
 
     Args:
         name: the model's name; it is a part of every draw, so two models with equal settings still differ.
-        settings: `knowledge`, `style` and `seed` of `config.SimulatedModel`.
+        settings: `p_correct`, `style` and `seed` of `config.SimulatedModel`.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -42,23 +42,24 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
     if not request.sample.references:
         return failed("the question has no reference"), False
     rng = KeyedRandom(("simulated", settings["seed"], name, request.sample_id, request.attempt))
-    knows = rng.bernoulli(probability(settings["knowledge"], request.sample.question), "knows")
+    knows = rng.bernoulli(probability(settings["p_correct"], request.sample.question), "knows")
     style = settings["style"]
-    style = rng.weighted({style: 1.0} if isinstance(style, str) else style, "style")
+    if not isinstance(style, str):
+        style = rng.weighted({name: style[name] for name in styles.STYLES if name in style}, "style")
     written = styles.write(style, _scene(request, rng, knows))
     return Completion(written.text, "ok" if written.finished else "truncated"), knows and written.commits
 
 
-def probability(knowledge: float, question: str) -> float:
+def probability(p_correct: float, question: str) -> float:
     """Probability of knowing the answer: a logistic curve over a difficulty that depends on the question's text only.
 
     Args:
-        knowledge: the probability at middling difficulty, 0 to 1.
+        p_correct: the probability at middling difficulty, 0 to 1.
     """
-    if knowledge in (0, 1):
-        return float(knowledge)
+    if p_correct in (0, 1):
+        return float(p_correct)
     difficulty = DIFFICULTY_RANGE * (fraction("difficulty", question) - 0.5)
-    return 1 / (1 + math.exp(difficulty - math.log(knowledge / (1 - knowledge))))
+    return 1 / (1 + math.exp(difficulty - math.log(p_correct / (1 - p_correct))))
 
 
 def _scene(request: Request, rng: KeyedRandom, knows: bool) -> styles.Scene:

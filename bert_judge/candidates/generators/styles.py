@@ -120,7 +120,7 @@ def _self_correcting(scene: Scene) -> Written:
     return Written(f"{turned}\n{MARKER} {scene.marked}")
 
 
-def _broken_off(scene: Scene) -> Written:
+def _truncated(scene: Scene) -> Written:
     parts = [scene.phrase(phrases.OPENERS, "opener")] if scene.rng.bernoulli(0.5, "opens") else []
     if scene.rng.bernoulli(0.5, "considers"):
         parts.append(scene.considered())
@@ -132,7 +132,7 @@ def _refusing(scene: Scene) -> Written:
     return Written(scene.rng.choose(phrases.REFUSALS, "refusal"), commits=False)
 
 
-def _option_dumping(scene: Scene) -> Written:
+def _lists_all_options(scene: Scene) -> Written:
     text = scene.phrase(phrases.DUMPS, "dump")
     if scene.asked == "strict":
         text = f"{MARKER} {scene.enumeration()}"
@@ -141,13 +141,14 @@ def _option_dumping(scene: Scene) -> Written:
     return Written(text, commits=False)
 
 
+# The order matters: a style is drawn by walking through the weights in it.
 STYLES: dict[str, Callable[[Scene], Written]] = {
+    "truncated": _truncated,
+    "hedging": _hedging,
+    "ignores_format": _ignores_format,
+    "lists_all_options": _lists_all_options,
+    "refusing": _refusing,
+    "self_correcting": _self_correcting,
     "terse": _terse,
     "wordy": _wordy,
-    "ignores_format": _ignores_format,
-    "hedging": _hedging,
-    "self_correcting": _self_correcting,
-    "broken_off": _broken_off,
-    "refusing": _refusing,
-    "option_dumping": _option_dumping,
 }

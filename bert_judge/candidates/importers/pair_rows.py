@@ -49,7 +49,7 @@ def of_set(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
         ("references", "model_a", "model_b", "label", "votes", "task"),
         converters=_CONVERTERS,
     )
-    low, high = spec["questions"]
+    low, high = spec["question_split"]
     # As for tasks: 1 belongs to the last part.
     points = rows["question"].map(tables.question_point)
     rows = rows[(points >= low) & ((points < high) | (high == 1.0))]

@@ -30,7 +30,7 @@ def of_task(
         The rows in the file's order, with `sample_id` and `attempt`, see `identified`.
     """
     frame = files.read(spec["import"], source, spec["part"]["where"], ["question", "references", *needs], may, model)
-    low, high = spec["part"]["questions"]
+    low, high = spec["part"]["question_split"]
     points = {question: tables.question_point(question) for question in frame["question"].unique()}
     inside = frame["question"].map(lambda question: low <= points[question] and (points[question] < high or high >= 1))
     return identified(frame[inside.astype(bool)].reset_index(drop=True), spec["task"])

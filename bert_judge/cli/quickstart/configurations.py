@@ -26,13 +26,13 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
     return {
         "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
         # The answers of all models of the file together.
-        "models": {FILE: {"generator": "imported", "from": FILE, "named": "*"}},
+        "models": {FILE: {"generator": "imported", "from": FILE, "model_name": "*"}},
         "tasks": {
             "train": [TRAIN],
             "test": [TEST],
             "imported": {
-                TRAIN: {"from": FILE, "questions": [0.0, 1 - test]},
-                TEST: {"from": FILE, "questions": [1 - test, 1.0]},
+                TRAIN: {"from": FILE, "question_split": [0.0, 1 - test]},
+                TEST: {"from": FILE, "question_split": [1 - test, 1.0]},
             },
         },
         "datasets": {FILE: {"teacher": LABELS, "tasks": [TRAIN], "validation": validation}},
@@ -41,7 +41,7 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
             RULE: {"kind": "lexical", **RULES[RULE]},
             judge: {"kind": "bert", "dataset": FILE, **block},
         },
-        "score_with": [LABELS, RULE, judge],
+        "scorers": [LABELS, RULE, judge],
         "gold": LABELS,
     }
 
@@ -62,5 +62,5 @@ def generation(file: Path, columns: Mapping[str, str], family: str, name: str, m
         "tasks": {"test": [FILE], "imported": {FILE: {"from": FILE, "family": family}}},
         "prompt_style": style,
         "judges": {RULE: {"kind": "lexical", **RULES[RULE]}},
-        "score_with": [RULE],
+        "scorers": [RULE],
     }

@@ -70,7 +70,7 @@ class _Run:
         spec = self.made.task_spec(TRAIN)
         rows = files.read(spec["import"], self.file, None, ["question", "references", "candidate", "label"])
         questions = rows.loc[rows["label"].notna(), "question"].unique()
-        edge = spec["part"]["questions"][1]
+        edge = spec["part"]["question_split"][1]
         held_out = sum(question_point(question) >= edge for question in questions)
         if min(held_out, len(questions) - held_out) < LEAST_QUESTIONS:
             raise InputError(

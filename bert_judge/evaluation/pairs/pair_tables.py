@@ -30,7 +30,7 @@ def import_pairs(spec: Mapping[str, Any], source: str | Path, output: str | Path
     """
     frame = pair_rows.of_set(spec, source)
     if frame.empty:
-        raise InputError(f"{source}: no pair falls between {spec['questions']}; widen pairs.{spec['set']}.questions")
+        raise InputError(f"{source}: no pair falls between {spec['question_split']}; widen pairs.{spec['set']}.question_split")
     tables.write(frame, output, tables.PAIRS, spec)
     log.info("%s: %d pairs, %d with a label", spec["set"], len(frame), int(frame["label"].notna().sum()))
 

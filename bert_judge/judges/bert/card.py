@@ -95,9 +95,9 @@ def _training_data(dataset: Mapping[str, Any], summary: Mapping[str, Any]) -> st
         f"{train['rows']} rows with {train['questions']} questions; {summary['invalid_dropped']} answers without a valid label "
         f"were dropped and {summary['duplicates_folded']} duplicates merged."
     ]
-    if summary["fallback"]:
-        teacher = dataset["fallback"]["teacher"]
-        sentences.append(f"{summary['fallback']} of the dropped answers were labelled with the score of `{teacher}` instead.")
+    if summary["weak_teacher"]:
+        teacher = dataset["weak_teacher"]["teacher"]
+        sentences.append(f"{summary['weak_teacher']} of the dropped answers were labelled with the score of `{teacher}` instead.")
     if summary["synthetic"]:
         counts = ", ".join(f"{rows} {kind}" for kind, rows in summary["synthetic"].items())
         sentences.append(f"Augmented rows: {counts}.")

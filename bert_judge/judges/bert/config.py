@@ -13,7 +13,7 @@ from bert_judge.config.encoder import Input, Training
 class BertJudgeConfig(JudgeConfig):
     """A trained encoder."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"parts"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"num_shards"})
 
     kind: Literal["bert"]
     dataset: str | None = None
@@ -44,7 +44,7 @@ class BertJudgeConfig(JudgeConfig):
     """program that runs the encoder; `auto`: the fastest one that is installed"""
     precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
     """number format of the encoder; `auto`: the fastest one of this machine"""
-    parts: int = Field(1, ge=1)
+    num_shards: int = Field(1, ge=1)
     """judge a table in this many jobs side by side, each with rows of its own, and join them; for tables of a million answers"""
 
     @model_validator(mode="after")

@@ -32,7 +32,7 @@ def train_judge(
     backbone: str | Path,
     folder: str | Path,
     work_folder: str | Path,
-    rows_at_once: int | None = None,
+    micro_batch_size: int | None = None,
 ) -> None:
     """Train, calibrate and describe a judge.
 
@@ -44,14 +44,14 @@ def train_judge(
         backbone: manifest of the prepared backbone.
         folder: gets weights, tokenizer, metrics.json, README.md (the model card) with its picture and, last, judge.json.
         work_folder: keeps the training's checkpoints until the judge is whole.
-        rows_at_once: see `config.Training`; it changes no result.
+        micro_batch_size: see `config.Training`; it changes no result.
     """
     folder, manifest = Path(folder), load_manifest(backbone)
     judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
     rows, held_out = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
     # Other rows or another spec must not go on from this run's checkpoints.
     progress = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
-    training = Training.model_validate({**spec["training"], "rows_at_once": rows_at_once})
+    training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
     figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, spec["features"], progress)
     dataset = json.loads(tables.provenance(train)["spec"])
     made_up = augment(held_out.drop(columns="weight"), dataset["augment"], dataset["seed"])
@@ -69,7 +69,7 @@ def train_judge(
     # From here until the new one is written, last of all, the folder is no judge.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     counts = json.loads(Path(summary).read_text())
-    learnt = {"rows": len(rows), "rows_labelled_by_fallback": counts["fallback"]}
+    learnt = {"rows": len(rows), "rows_weakly_labelled": counts["weak_teacher"]}
     _write_json(folder / METRICS, {"validation": metrics, "training": {**learnt, **figures}})
     draw_curves(scores, held_out["label"], judge.threshold, folder / CURVES)
     write_judge_card(folder, spec["judge"], card, metrics, dataset, counts)

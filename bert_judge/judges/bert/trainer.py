@@ -45,11 +45,11 @@ class Schedule(Protocol):
     @property
     def batch_size(self) -> int: ...
     @property
-    def rows_at_once(self) -> int | None: ...
+    def micro_batch_size(self) -> int | None: ...
     @property
     def learning_rate(self) -> float: ...
     @property
-    def warmup(self) -> float: ...
+    def warmup_ratio(self) -> float: ...
     @property
     def seed(self) -> int: ...
 
@@ -226,10 +226,10 @@ def training_arguments(settings: Schedule, folder: Path, steps: int, **more: Any
     told: dict[str, Any] = {
         "num_train_epochs": 1,  # the order of the rows holds the epochs
         "train_sampling_strategy": "sequential",
-        "per_device_train_batch_size": settings.rows_at_once or settings.batch_size,
-        "gradient_accumulation_steps": settings.batch_size // (settings.rows_at_once or settings.batch_size),
+        "per_device_train_batch_size": settings.micro_batch_size or settings.batch_size,
+        "gradient_accumulation_steps": settings.batch_size // (settings.micro_batch_size or settings.batch_size),
         "learning_rate": settings.learning_rate,
-        "warmup_steps": round(settings.warmup * steps),
+        "warmup_steps": round(settings.warmup_ratio * steps),
         "lr_scheduler_type": "linear",
         "bf16": best_dtype(device) == torch.bfloat16,
         "use_cpu": device.type == "cpu",
@@ -254,7 +254,7 @@ def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[st
     return [
         {
             "params": parameters,
-            "lr": settings.learning_rate * (settings.head_factor if head else 1),
+            "lr": settings.learning_rate * (settings.head_lr_multiplier if head else 1),
             "weight_decay": settings.weight_decay if matrix else 0.0,
         }
         for (head, matrix), parameters in groups.items()

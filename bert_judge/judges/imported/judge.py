@@ -41,7 +41,7 @@ class ImportedJudge:
         self._source = source
         self._in_rows = "verdicts" not in spec
         answers = spec["source"]
-        named = answers["settings"].get("named", spec["model"])
+        named = answers["settings"].get("model_name", spec["model"])
         told = aspects.Told(spec["aspects"]) if "aspects" in spec else None
         verdicts = told.needs if told else ["label"]
         if self._in_rows:

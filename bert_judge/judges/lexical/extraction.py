@@ -102,7 +102,7 @@ def last_number(text: str) -> str | None:
     return f"{sign}{number}{below}{match['percent'] or ''}"
 
 
-def whole(text: str) -> str | None:
+def full_text(text: str) -> str | None:
     """The text itself; None when there is nothing but white space."""
     return text.strip() or None
 

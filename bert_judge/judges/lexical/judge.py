@@ -25,7 +25,7 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.final_answer,
     "boxed": extraction.boxed,
     "last_number": extraction.last_number,
-    "whole": extraction.whole,
+    "full_text": extraction.full_text,
 }
 _INTEGER = re.compile(r"-?\d+")
 # Options that a letter may name when the question does not list them.
@@ -44,7 +44,7 @@ class LexicalJudge:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = LexicalJudgeConfig.model_validate({"kind": "lexical", **settings})
         self.revisions: dict[str, str] = {}
-        self._verifier = MathVerifier(self.settings.seconds)
+        self._verifier = MathVerifier(self.settings.timeout)
 
     def __enter__(self) -> LexicalJudge:
         return self

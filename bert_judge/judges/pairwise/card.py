@@ -9,9 +9,9 @@ from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.model_card import write_readme
 
 READS = {
-    "mirrored": "It reads A before B and B before A, and the difference counts: a swap mirrors its verdict exactly.",
-    "apart": "It reads each answer alone, and the difference counts: a swap mirrors its verdict exactly.",
-    "ordered": "It reads one order at a time, and may contradict itself when the answers change places.",
+    "symmetric": "It reads A before B and B before A, and the difference counts: a swap mirrors its verdict exactly.",
+    "pointwise": "It reads each answer alone, and the difference counts: a swap mirrors its verdict exactly.",
+    "single_order": "It reads one order at a time, and may contradict itself when the answers change places.",
 }
 _CARD = """\
 ---

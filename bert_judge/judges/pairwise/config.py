@@ -59,9 +59,9 @@ class PairwiseJudgeConfig(JudgeConfig):
     """commit of the hub repository of backbone or checkpoint"""
     backbone: str = "minilm"
     """`minilm` (offline), a hub id or a local folder of an encoder"""
-    compare: Literal["mirrored", "apart", "ordered"] = "mirrored"
-    """how the encoder reads a pair. `mirrored`: both orders, and their difference counts; `apart`: each answer alone, and their
-    difference counts; `ordered`: one order at a time, so that only training can make it see both alike"""
+    compare: Literal["symmetric", "pointwise", "single_order"] = "symmetric"
+    """how the encoder reads a pair. `symmetric`: both orders, and their difference counts; `pointwise`: each answer alone, and their
+    difference counts; `single_order`: one order at a time, so that only training can make it see both alike"""
     max_length: int = Field(512, ge=16)
     """longest input in tokens; the backbone's window when that is shorter"""
     training: Training = Training()

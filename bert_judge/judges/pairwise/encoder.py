@@ -37,7 +37,7 @@ class PairEncoderJudge:
 
     What it reads gives one number, the difference d(A, B), positive where A is better:
 
-    * `mirrored`: d = f(A, B) − f(B, A), both answers in one sequence;
+    * `symmetric`: d = f(A, B) − f(B, A), both answers in one sequence;
     * `apart`: d = g(A) − g(B), each answer alone;
     * `ordered`: d = f(A, B).
 
@@ -58,7 +58,7 @@ class PairEncoderJudge:
     def __init__(
         self,
         path: str | Path,
-        compare: str = "mirrored",
+        compare: str = "symmetric",
         max_length: int = 512,
         name: str = "pairwise",
         revision: str = "local",
@@ -89,7 +89,7 @@ class PairEncoderJudge:
     @property
     def symmetric(self) -> bool:
         """Whether a swap mirrors the verdict by construction."""
-        return self.checkpoint.metadata.pairwise["compare"] != "ordered"
+        return self.checkpoint.metadata.pairwise["compare"] != "single_order"
 
     @property
     def ties(self) -> tie_model.Ties:
@@ -123,7 +123,7 @@ class PairEncoderJudge:
         shown = [_shown(pair) for pair in pairs]
         questions, references = [pair.question for pair in shown], ["\n".join(pair.references) for pair in shown]
         a, b = [pair.answer_a for pair in shown], [pair.answer_b for pair in shown]
-        if self.checkpoint.metadata.pairwise["compare"] == "apart":
+        if self.checkpoint.metadata.pairwise["compare"] == "pointwise":
             return self.encoder.alone(questions, references, a), self.encoder.alone(questions, references, b)
         rows = self.encoder.together(questions, references, a, b)
         return rows, self.encoder.together(questions, references, b, a) if self.symmetric else None

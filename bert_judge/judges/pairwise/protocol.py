@@ -112,7 +112,7 @@ def both_orders(forward: Opinion, backward: Opinion) -> Preference:
 
     Args:
         forward: with A shown first.
-        backward: with B shown first, in the letters of the pair (see `mirrored`).
+        backward: with B shown first, in the letters of the pair (see `symmetric`).
     """
     if forward.score is None or backward.score is None:
         return Preference("invalid", None, None, forward, backward)

@@ -28,7 +28,7 @@ def train_pair_judge(
     backbone: str | Path,
     folder: str | Path,
     work_folder: str | Path,
-    rows_at_once: int | None = None,
+    micro_batch_size: int | None = None,
 ) -> None:
     """Train a judge, learn on held-out questions when two answers tie, and measure it there.
 
@@ -38,7 +38,7 @@ def train_pair_judge(
         backbone: manifest of the prepared backbone.
         folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
         work_folder: keeps the training's checkpoints until the judge is whole.
-        rows_at_once: see `config.Training`; it changes no result.
+        micro_batch_size: see `config.Training`; it changes no result.
 
     Raises:
         InputError: a table cannot be read, or there are no labelled pairs on either side of the split.
@@ -49,7 +49,7 @@ def train_pair_judge(
     learnt = augmented(lesson.train, PairAugment.model_validate(spec["augment"]), seed)
     log.info("%d pairs to train on, %d of them made up; %d held out", len(learnt), len(learnt) - len(lesson.train), len(held_out))
     judge = PairEncoderJudge(manifest.path, spec["compare"], spec["max_length"])
-    training = Training.model_validate({**spec["training"], "rows_at_once": rows_at_once})
+    training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
     # Other rows or another spec must not go on from this run's checkpoints.
     progress = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, lesson.fingerprint)
     figures = judge.fit([row.pair for row in learnt], [row.label for row in learnt], training, progress)

@@ -20,7 +20,7 @@ class PriorShiftJudgeConfig(JudgeConfig):
     """its validation rows tell which share of right answers the judge's scores take for granted …"""
     prior: Annotated[float, Field(gt=0, lt=1)] | None = None
     """… or say it here"""
-    caution: float = Field(20.0, gt=0)
+    prior_strength: float = Field(20.0, gt=0)
     """so many answers with that share are counted beside those of the table: a table of few answers moves little"""
     threshold: Share = 0.5
     """lowest score that counts as correct"""

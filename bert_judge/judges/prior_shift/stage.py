@@ -33,7 +33,7 @@ def label_with_prior_shift(spec: Mapping[str, Any], labels: str | Path, validati
     prior = settings["prior"] if validation is None else _base_rate(validation)
     # An invalid verdict has no score.
     scores = tables.read_columns(labels, ["score"])["score"].drop_null().to_numpy()
-    base_rate = estimate_base_rate(scores, prior, settings["caution"])
+    base_rate = estimate_base_rate(scores, prior, settings["prior_strength"])
 
     def shifted_batches() -> Iterator[pd.DataFrame]:
         for batch in tables.read_batches(labels, tables.LABELS, BATCH_ROWS):

@@ -31,7 +31,7 @@ FIELDS = ("question", "candidate", "aspect")
 class BaselineTraining(Block):
     """How `fine_tuned` and `lora` are fitted: the backbone with a head per aspect, all aspects in one training."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"rows_at_once"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size"})
 
     epochs: float = Field(6.0, gt=0)
     """passes over the training rows; the best moment counts, not the last"""
@@ -39,21 +39,21 @@ class BaselineTraining(Block):
     """most training rows, drawn by question; left out: all"""
     held_out: Annotated[float, Field(gt=0, lt=1)] = 0.15
     """share of the training questions that nothing is learnt from and on which the best moment is chosen"""
-    looks: int = Field(6, gt=0)
+    num_evals: int = Field(6, gt=0)
     """how many moments there are to choose from"""
     learning_rate: float = Field(8e-5, gt=0)
     """peak of the learning rate of `fine_tuned`; a language model wants less, 1e-5 for example"""
     lora_learning_rate: float = Field(1e-3, gt=0)
     """peak of the learning rate of `lora`"""
-    head_factor: float = Field(5.0, gt=0)
+    head_lr_multiplier: float = Field(5.0, gt=0)
     """the new heads of `fine_tuned` learn this many times as fast as the backbone"""
     lora: Lora = Lora()
     """size of the low-rank matrices"""
-    warmup: Share = 0.06
+    warmup_ratio: Share = 0.06
     """share of the steps in which the learning rate rises; linear decay to 0 after it"""
     batch_size: int = Field(16, gt=0)
     """rows per step"""
-    rows_at_once: Annotated[int, Field(gt=0)] | None = None
+    micro_batch_size: Annotated[int, Field(gt=0)] | None = None
     """rows of a step that are in memory together, a divisor of `batch_size`; left out: all"""
     weight_decay: float = Field(0.01, ge=0)
     """AdamW's weight decay"""
@@ -62,8 +62,8 @@ class BaselineTraining(Block):
 
     @model_validator(mode="after")
     def _whole_parts(self) -> BaselineTraining:
-        if self.rows_at_once is not None and self.batch_size % self.rows_at_once:
-            raise ValueError(f"batch_size {self.batch_size} must be a multiple of rows_at_once")
+        if self.micro_batch_size is not None and self.batch_size % self.micro_batch_size:
+            raise ValueError(f"batch_size {self.batch_size} must be a multiple of micro_batch_size")
         return self
 
 
@@ -72,7 +72,7 @@ class ProbeJudgeConfig(JudgeConfig):
 
     # What a table of hidden states depends on; probes that agree in it share the table.
     reads: ClassVar[frozenset[str]] = frozenset(
-        {"backbone", "revision", "prompt", "pooling", "max_length", "precision", "stored_as"}
+        {"backbone", "revision", "prompt", "pooling", "max_length", "precision", "storage_dtype"}
     )
 
     kind: Literal["probe"]
@@ -98,7 +98,7 @@ class ProbeJudgeConfig(JudgeConfig):
     """longest prompt in tokens; the backbone's window when that is shorter"""
     precision: Literal["float32", "bfloat16"] = "float32"
     """number format in which the backbone computes"""
-    stored_as: Literal["float32", "float16"] = "float32"
+    storage_dtype: Literal["float32", "float16"] = "float32"
     """number format of the stored hidden states; float16 halves the tables"""
     classifiers: Annotated[ClassifierList, BeforeValidator(as_list, json_schema_input_type=Classifier | ClassifierList)] = [
         "logistic",
@@ -108,9 +108,9 @@ class ProbeJudgeConfig(JudgeConfig):
         "mlp",
     ]
     """classifiers that the grid search tries"""
-    components: int = Field(50, ge=1)
+    pca_components: int = Field(50, ge=1)
     """principal components that a classifier sees"""
-    concatenate: int = Field(5, ge=1, le=5)
+    max_concat_layers: int = Field(5, ge=1, le=5)
     """most (layer, pooling) pairs side by side; one more is kept only if it is better"""
     folds: int = Field(5, ge=2)
     """folds of the cross-validation, by question"""

@@ -41,7 +41,7 @@ class Reader:
 
     Args:
         folder: the model in the format of transformers.
-        spec: what `plan.probes` says of a set of features: prompt, poolings, max_length, precision, stored_as.
+        spec: what `plan.probes` says of a set of features: prompt, poolings, max_length, precision, storage_dtype.
         batch_tokens: tokens per batch, padding included; fitting the device when left out.
 
     Raises:
@@ -56,7 +56,7 @@ class Reader:
         self._layers = PooledLayers(model.to(self.device), spec["poolings"])
         self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(model)))
         self._pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (tokenizer.eos_token_id or 0)
-        self._stored = np.dtype(spec["stored_as"])
+        self._stored = np.dtype(spec["storage_dtype"])
         self._batch_tokens = batch_tokens or BATCH_TOKENS[self.device.type]
 
     @property

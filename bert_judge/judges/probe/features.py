@@ -40,9 +40,9 @@ class StateReader(Protocol):
     def read(self, questions: Sequence[str], candidates: Sequence[str]) -> Any: ...
 
 
-def schema(layers: int, poolings: Sequence[str], width: int, stored_as: str) -> tables.Schema:
+def schema(layers: int, poolings: Sequence[str], width: int, storage_dtype: str) -> tables.Schema:
     """Of a table of hidden states. States of an answer that failed to be generated are null."""
-    number = pa.from_numpy_dtype(np.dtype(stored_as))
+    number = pa.from_numpy_dtype(np.dtype(storage_dtype))
     told = {"mean": "mean over the tokens", "last": "last token", "min": "least of each number", "max": "largest of each number"}
     states = tuple(
         tables.Column(_column(layer, pooling), pa.list_(number, width), f"layer {layer}: {told[pooling]}", nullable=True)
@@ -80,14 +80,14 @@ def feature_table(
     """
     layers, poolings, width = reader.shape
     assert poolings == len(spec["poolings"])
-    found = schema(layers, spec["poolings"], width, spec["stored_as"])
+    found = schema(layers, spec["poolings"], width, spec["storage_dtype"])
     rows = max(1, batch_bytes // reader.row_bytes)
     origin = tables.canonical({**_meaning(spec), "revision": revision})
 
     def frames() -> Iterator[pd.DataFrame]:
         for number, batch in enumerate(tables.read_batches(candidates, tables.CANDIDATES, rows)):
             folder = Path(work_folder) / f"{number:05d}"
-            yield _frame(batch, _states(batch, reader, origin, folder, max(1, rows // SHARDS_PER_BATCH)), found, spec["stored_as"])
+            yield _frame(batch, _states(batch, reader, origin, folder, max(1, rows // SHARDS_PER_BATCH)), found, spec["storage_dtype"])
 
     tables.write_parts(frames(), output, found, spec, {spec["backbone"]: revision})
     resume.clear(work_folder)
@@ -113,13 +113,13 @@ def _states(batch: pd.DataFrame, reader: StateReader, origin: str, folder: Path,
     return [None if bad else next(results) for bad in failed]
 
 
-def _frame(batch: pd.DataFrame, results: list[Mapping[str, Any] | None], found: tables.Schema, stored_as: str) -> pd.DataFrame:
+def _frame(batch: pd.DataFrame, results: list[Mapping[str, Any] | None], found: tables.Schema, storage_dtype: str) -> pd.DataFrame:
     columns = [column for column in found.columns if pa.types.is_fixed_size_list(column.type)]
     width = columns[0].type.list_size
-    states = np.zeros((len(results), len(columns), width), stored_as)
+    states = np.zeros((len(results), len(columns), width), storage_dtype)
     for row, result in enumerate(results):
         if result is not None:
-            states[row] = np.frombuffer(result["states"], stored_as).reshape(len(columns), width)
+            states[row] = np.frombuffer(result["states"], storage_dtype).reshape(len(columns), width)
     failed = pa.array([result is None for result in results], pa.bool_())
     known = [result or {"truncated": False, "tokens": 0} for result in results]
     frame = batch[list(tables.CANDIDATES.key)].reset_index(drop=True)

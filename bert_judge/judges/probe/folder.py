@@ -35,7 +35,7 @@ class Told:
     """How an aspect is told.
 
     Attributes:
-        spec: head, range and good, see `heads`.
+        spec: head, range and positive_from, see `heads`.
         features: name of the set of hidden states.
         places: (layer, pooling) of the states, side by side.
         model: gives probabilities of `model.classes_`.

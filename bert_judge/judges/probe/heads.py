@@ -1,6 +1,6 @@
 """What a classifier of an aspect says, and how labels become its classes.
 
-A head's spec is `config.ProbeAspect` as plain values: `head`, `range` and `good`.
+A head's spec is `config.ProbeAspect` as plain values: `head`, `range` and `positive_from`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def classes_of(name: str, values: np.ndarray, spec: Mapping[str, Any]) -> np.nda
 def cut(spec: Mapping[str, Any]) -> float:
     """The lowest value that a binary head counts as good."""
     low, high = spec["range"]
-    return (low + high) / 2 if spec["good"] is None else spec["good"]
+    return (low + high) / 2 if spec["positive_from"] is None else spec["positive_from"]
 
 
 def expected(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:

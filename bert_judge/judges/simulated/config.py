@@ -13,7 +13,7 @@ class SimulatedJudgeConfig(JudgeConfig):
     """The known truth about simulated models, with a share of flipped verdicts."""
 
     kind: Literal["simulated"]
-    flip: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    label_noise: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """share of verdicts that are turned round"""
     seed: int = 0
     """another seed, other flips"""

@@ -20,7 +20,7 @@ class SimulatedJudge:
     """Implements `judges.protocol.Judge` for answers whose truth is known because they were made up.
 
     Args:
-        spec: of `Plan.labels_spec`; `settings` holds flip and seed, `source` the spec of the candidates.
+        spec: of `Plan.labels_spec`; `settings` holds label_noise and seed, `source` the spec of the candidates.
         task_table: the questions of the task, which the answers were made from.
 
     Raises:
@@ -35,7 +35,7 @@ class SimulatedJudge:
         self._samples = _samples(task_table) if self._is_simulated() else {}
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """The truth of each row, turned round for the share `flip` of them.
+        """The truth of each row, turned round for the share `label_noise` of them.
 
         Raises:
             InputError: an answer is not the one that its model gives, so the tables are out of step.
@@ -61,7 +61,7 @@ class SimulatedJudge:
                 f"candidates of {row.model}: the answer to {row.sample_id} is {row.candidate!r:.60}, but the model says "
                 f"{completion.text!r:.60}; delete this candidates table and run again"
             )
-        flipped = fraction("flip", settings["seed"], row.model, row.sample_id, row.attempt) < settings["flip"]
+        flipped = fraction("flip", settings["seed"], row.model, row.sample_id, row.attempt) < settings["label_noise"]
         return decided(float(truth != flipped), reason="simulated truth, flipped" if flipped else "simulated truth")
 
 

@@ -21,7 +21,7 @@ from bert_judge.runtime.errors import InputError
 # What stands for the model and the task of answers that nobody knows the origin of.
 ANY = "_any"
 # A file that holds judges and nothing else is a configuration when these are added; nobody asks the model.
-_REST = {"models": {"nobody": {"generator": "simulated", "knowledge": 0.5}}, "tasks": {"test": ["facts_test"]}}
+_REST = {"models": {"nobody": {"generator": "simulated", "p_correct": 0.5}}, "tasks": {"test": ["facts_test"]}}
 
 
 def from_file(file: Path, name: str, threshold: float | None, results: Path) -> tuple[str, Judge]:
@@ -34,12 +34,12 @@ def from_file(file: Path, name: str, threshold: float | None, results: Path) -> 
     if name not in (judges := raw.get("judges") or {}):
         raise InputError(f"--judge {file}:{name}: the file has no such judge; there are: {', '.join(map(str, judges))}")
     missing = {key: value for key, value in _REST.items() if key not in raw}
-    return of_raw({**missing, "score_with": [name], **raw}, name, threshold, results, [file])
+    return of_raw({**missing, "scorers": [name], **raw}, name, threshold, results, [file])
 
 
 def of_block(block: Mapping[str, Any], name: str, threshold: float | None, results: Path) -> tuple[str, Judge]:
     """The same for a judge's block alone, as it stands under `judges`."""
-    return of_raw({**_REST, "judges": {name: dict(block)}, "score_with": [name]}, name, threshold, results)
+    return of_raw({**_REST, "judges": {name: dict(block)}, "scorers": [name]}, name, threshold, results)
 
 
 def of_raw(

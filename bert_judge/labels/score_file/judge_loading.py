@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 JUDGES = Path("results/judges")
 # The rules by name, each in its lenient form: it looks where answers mostly stand, and then everywhere.
 RULES: Mapping[str, Mapping[str, Any]] = {
-    "exact_match": {"metric": "exact_match", "extract": ["choice", "boxed", "final_answer", "whole"]},
-    "contains": {"metric": "contains", "extract": ["choice", "final_answer", "whole"]},
-    "token_f1": {"metric": "token_f1", "extract": ["choice", "boxed", "final_answer", "whole"], "threshold": 0.3},
-    "rouge_l_recall": {"metric": "rouge_l_recall", "extract": ["choice", "boxed", "final_answer", "whole"], "threshold": 0.5},
-    "rouge_l_f": {"metric": "rouge_l_f", "extract": ["choice", "boxed", "final_answer", "whole"], "threshold": 0.5},
-    "math_verify": {"metric": "math_verify", "extract": ["choice", "boxed", "final_answer", "last_number", "whole"]},
+    "exact_match": {"metric": "exact_match", "extract": ["choice", "boxed", "final_answer", "full_text"]},
+    "contains": {"metric": "contains", "extract": ["choice", "final_answer", "full_text"]},
+    "token_f1": {"metric": "token_f1", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.3},
+    "rouge_l_recall": {"metric": "rouge_l_recall", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
+    "rouge_l_f": {"metric": "rouge_l_f", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
+    "math_verify": {"metric": "math_verify", "extract": ["choice", "boxed", "final_answer", "last_number", "full_text"]},
 }
 # Of the rules, the best over ten files of real answers (benchmarks/default_rule.py).
 DEFAULT_RULE = "contains"

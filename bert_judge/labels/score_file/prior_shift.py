@@ -19,7 +19,7 @@ from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.runtime.errors import InputError
 
 # As in a run.
-CAUTION = PriorShiftJudgeConfig.model_fields["caution"].default
+PRIOR_STRENGTH = PriorShiftJudgeConfig.model_fields["prior_strength"].default
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Adapter:
         """Tell the shares from what was heard."""
         for (name, model), parts in self._scores.items():
             prior = self.calibrated[name].prior
-            self.shares[name, model] = estimate_base_rate(np.concatenate(parts), prior, CAUTION)
+            self.shares[name, model] = estimate_base_rate(np.concatenate(parts), prior, PRIOR_STRENGTH)
 
     def adapted(self, models: Sequence[str], labels: Sequence[Sequence[Label | None]]) -> list[list[Label | None]]:
         """The labels with moved scores; those without a score stay."""

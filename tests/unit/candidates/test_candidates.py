@@ -36,8 +36,8 @@ def task_table(path: Path, questions: int = 5) -> Path:
 
 def imported_spec(named: str = "GPT 大", **entry: Any) -> dict[str, Any]:
     dumped = Import.model_validate({"path": "unused", **entry}).model_dump(mode="json", exclude={"path"})
-    part = {"where": {}, "questions": [0.0, 1.0]}
-    return {"model": "gpt", "settings": {"generator": "imported", "named": named}, "task": "t", "part": part, "import": dumped}
+    part = {"where": {}, "question_split": [0.0, 1.0]}
+    return {"model": "gpt", "settings": {"generator": "imported", "model_name": named}, "task": "t", "part": part, "import": dumped}
 
 
 def imported(folder: Path, rows: list[dict[str, Any]], spec: dict[str, Any]) -> pd.DataFrame:

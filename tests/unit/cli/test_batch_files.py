@@ -19,11 +19,11 @@ from bert_judge.runtime import resume
 CONFIG: dict[str, Any] = {
     "models": {
         "served": {"generator": "openai", "model": "m", "attempts": 2, "temperature": 0.5},
-        "made": {"generator": "simulated", "knowledge": 0.5},
+        "made": {"generator": "simulated", "p_correct": 0.5},
     },
     "tasks": {"test": ["facts_test"]},
     "judges": {"strict": {"kind": "lexical", "metric": "exact_match"}},
-    "score_with": ["strict"],
+    "scorers": ["strict"],
 }
 NO_RESPONSE = "not a response with a custom_id; name the file of responses"
 QUESTIONS = [f"Größe {number}?" for number in range(5)]

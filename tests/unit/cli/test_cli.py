@@ -253,7 +253,7 @@ imports: {mine: {path: answers.csv}}
 models: {"*": {generator: imported, from: mine}}
 tasks: {test: [mine], imported: {mine: {from: mine}}}
 judges: {contains: {kind: lexical, metric: contains}}
-score_with: [contains]
+scorers: [contains]
 """
 
 
@@ -270,7 +270,7 @@ def test_check_tells_faults_of_files_and_of_what_they_hold_together(tmp_path: Pa
     result = run("check", path, tmp_path / "none.yaml", "--data", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [
-        f"error: {path}:7: 'score_with' is there twice, first in line 5; rename or remove one",
+        f"error: {path}:7: 'scorers' is there twice, first in line 5; rename or remove one",
         f"error: {tmp_path}/none.yaml: no such file; mend the path",
         "error: gold: 'human' is not defined under judges; there are: contains",
         f"error: imports.mine.path: {tmp_path}/answers.csv: no such file; mend the path or the data folder",

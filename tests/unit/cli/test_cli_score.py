@@ -35,7 +35,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": 4, "question": "Thought?", "references": ["yes"], "candidate": "<think>the answer is yes", "model": "b"},
 ]
 VERDICTS = ["correct", "incorrect", "invalid", "invalid"]
-REASONS = ["whole", "whole", "empty answer", "unfinished reasoning"]
+REASONS = ["full_text", "full_text", "empty answer", "unfinished reasoning"]
 
 
 def run(*arguments: object, stdin: str | None = None) -> Result:
@@ -109,7 +109,7 @@ def test_a_parquet_file_keeps_its_types_and_metadata(tmp_path: Path) -> None:
     assert scored.schema.metadata[b"kept"] == b"yes"
     assert scored.select(table.column_names).equals(table)
     assert scored["verdict"].to_pylist() == ["correct", "invalid"]
-    assert scored["reason"].to_pylist() == ["whole", "no reference"]
+    assert scored["reason"].to_pylist() == ["full_text", "no reference"]
 
 
 @settings(max_examples=30)
@@ -142,7 +142,7 @@ def test_a_cell_that_makes_no_sense_costs_its_row_only(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", rows)
     result = run("score", "a.jsonl")
     assert [(row["verdict"], row["reason"]) for row in read(tmp_path / "a.scored.jsonl")] == [
-        ("correct", "whole"),
+        ("correct", "full_text"),
         ("invalid", "is ['b']; give a text"),
         ("invalid", "no reference"),
     ]
@@ -206,7 +206,7 @@ def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
     )
     assert scores == pytest.approx(expected.tolist(), abs=1e-6)
     (tmp_path / "results/judges/pairs").mkdir()
-    (tmp_path / "results/judges/pairs/judge.json").write_text('{"pairwise": {"compare": "apart"}}')
+    (tmp_path / "results/judges/pairs/judge.json").write_text('{"pairwise": {"compare": "pointwise"}}')
     assert judge_loading.default_name()[0] == "mine"
     judge_folder(tmp_path / "results" / "judges" / "other")
     assert judge_loading.default_name()[0] == "contains"
@@ -382,8 +382,8 @@ def test_predict_answers_a_pipe_line_by_line() -> None:
     lines = [{"gold": "Größe", "response": "die GRÖSSE? Größe!", "n": 1}, {"answer": "b", "candidate": "a"}]
     result = run("predict", "-j", "contains", stdin="".join(json.dumps(line) + "\n\n" for line in lines))
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
-        lines[0] | {"verdict": "correct", "score": 1.0, "reason": "whole"},
-        lines[1] | {"verdict": "incorrect", "score": 0.0, "reason": "whole"},
+        lines[0] | {"verdict": "correct", "score": 1.0, "reason": "full_text"},
+        lines[1] | {"verdict": "incorrect", "score": 0.0, "reason": "full_text"},
     ]
 
 

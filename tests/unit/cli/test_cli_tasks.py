@@ -80,13 +80,13 @@ def test_a_configurations_own_source_is_checked(local: Path) -> None:
     (local / "quiz.jsonl").write_text('{"q": "Which river?", "a": ["Alz", "the Alz"]}\n')
     config = {
         "data": str(local),
-        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {
             "test": ["quiz", "facts_test"],
             "sources": {"quiz": {"path": "quiz.jsonl", "family": "short_answer", "columns": {"question": "q", "answer": "a"}}},
         },
         "judges": {"exact": {"kind": "lexical", "metric": "exact_match"}},
-        "score_with": ["exact"],
+        "scorers": ["exact"],
     }
     (local / "c.yaml").write_text(yaml.safe_dump(config))
     assert run("check", "--configfile", str(local / "c.yaml")) == (

@@ -41,14 +41,14 @@ def sound(data: Path) -> dict[str, Any]:
         "imports": {"one": {"path": "one.csv"}, "two": {"path": "two.csv"}},
         "models": {
             "gpt-4": {"generator": "imported", "from": "one"},
-            "bing": {"generator": "imported", "from": ["one"], "named": "New Bing"},
+            "bing": {"generator": "imported", "from": ["one"], "model_name": "New Bing"},
         },
         "tasks": {
             "train": ["learn"],
             "test": ["exam"],
             "imported": {
-                "learn": {"from": "one", "questions": [0, 0.7]},
-                "exam": {"from": "one", "questions": [0.7, 1], "family": "short_answer"},
+                "learn": {"from": "one", "question_split": [0, 0.7]},
+                "exam": {"from": "one", "question_split": [0.7, 1], "family": "short_answer"},
             },
         },
         "datasets": {"capitals": {"teacher": "human", "tasks": ["learn"], "models": ["gpt-4", "bing"]}},
@@ -57,7 +57,7 @@ def sound(data: Path) -> dict[str, Any]:
             "contains": {"kind": "lexical", "metric": "contains"},
             "bert": {"kind": "bert", "dataset": "capitals"},
         },
-        "score_with": ["human", "contains", "bert"],
+        "scorers": ["human", "contains", "bert"],
         "gold": "human",
     }
 
@@ -85,14 +85,14 @@ def faults(raw: Mapping[str, Any]) -> list[str]:
 
 HF = {"generator": "hf", "model": "owner/name"}
 SERVED = {"generator": "openai", "model": "m"}
-SIMULATED = {"generator": "simulated", "knowledge": 0.5}
+SIMULATED = {"generator": "simulated", "p_correct": 0.5}
 ADAPTED = {"kind": "prior_shift", "judge": "bert", "dataset": "capitals"}
 CASCADE = {"kind": "cascade", "judges": ["contains", "bert", "human"], "dataset": "capitals", "accuracy": 0.9}
 # What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     # unknown keys, at each level
     "unknown block": ({"modells": {}}, "modells: unknown key; did you mean 'models'?"),
-    "unknown key of a model": ({"models/bing/name": "x"}, "models.bing.name: unknown key; did you mean 'named'?"),
+    "unknown key of a model": ({"models/bing/model": "x"}, "models.bing.model: unknown key; did you mean 'model_name'?"),
     "unknown key of a judge": (
         {"judges/contains/treshold": 1},
         "judges.contains.treshold: unknown key; did you mean 'threshold'?",
@@ -154,8 +154,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; known are: "),
     "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; it says: the rule"),
-    "block left out": ({"score_with": DELETE}, "score_with: is missing; it says: judges whose columns"),
-    "empty list of judges": ({"score_with": []}, "score_with: needs list of text, at least one; got []"),
+    "block left out": ({"scorers": DELETE}, "scorers: is missing; it says: judges whose columns"),
+    "empty list of judges": ({"scorers": []}, "scorers: needs list of text, at least one; got []"),
     "empty list of tasks": ({"tasks/test": []}, "tasks.test: needs list of name, at least one; got []"),
     "empty list of imports": (
         {"models/bing/from": []},
@@ -178,8 +178,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "models.big: extra: n is set by the program; remove it there",
     ),
     "step that parts do not make up": (
-        {"judges/bert/training": {"batch_size": 16, "rows_at_once": 5}},
-        "judges.bert.training: batch_size 16 must be a multiple of rows_at_once",
+        {"judges/bert/training": {"batch_size": 16, "micro_batch_size": 5}},
+        "judges.bert.training: batch_size 16 must be a multiple of micro_batch_size",
     ),
     "dataset and checkpoint": (
         {"judges/bert/checkpoint": "owner/name"},
@@ -306,26 +306,26 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"datasets/capitals/mix": {"per_task": {"exam": 5}}},
         "datasets.capitals.mix.per_task: 'exam' is not one of the dataset's tasks; these are: learn",
     ),
-    "task of a fallback": (
-        {"datasets/capitals/fallback": {"teacher": "contains", "tasks": ["exam"]}},
-        "datasets.capitals.fallback.tasks: 'exam' is not one of the dataset's tasks; these are: learn",
+    "task of a weak teacher": (
+        {"datasets/capitals/weak_teacher": {"teacher": "contains", "tasks": ["exam"]}},
+        "datasets.capitals.weak_teacher.tasks: 'exam' is not one of the dataset's tasks; these are: learn",
     ),
-    "judge of a fallback": (
-        {"datasets/capitals/fallback": {"teacher": "oracle", "tasks": ["learn"]}},
-        "datasets.capitals.fallback.teacher: 'oracle' is not defined under judges; there are: human, contains, bert",
+    "judge of a weak teacher": (
+        {"datasets/capitals/weak_teacher": {"teacher": "oracle", "tasks": ["learn"]}},
+        "datasets.capitals.weak_teacher.teacher: 'oracle' is not defined under judges; there are: human, contains, bert",
     ),
     "model of a mix": (
         {"datasets/capitals/mix": {"per_model": {"gpt-5": 5}}},
         "datasets.capitals.mix.per_model: 'gpt-5' is not defined under models; there are: gpt-4, bing",
     ),
     "judge of the scores": (
-        {"score_with": ["human", "oracle"]},
-        "score_with: 'oracle' is not defined under judges; there are: human, contains, bert",
+        {"scorers": ["human", "oracle"]},
+        "scorers: 'oracle' is not defined under judges; there are: human, contains, bert",
     ),
     "gold": ({"gold": "oracle"}, "gold: 'oracle' is not defined under judges; there are: human, contains, bert"),
     "unknown task": ({"tasks/test": ["exam", "rivers"]}, "tasks.test: unknown task 'rivers'; known are: exam, "),
     # listed twice
-    "judge listed twice": ({"score_with": ["human", "bert", "human"]}, "score_with: 'human' is listed twice; remove one"),
+    "judge listed twice": ({"scorers": ["human", "bert", "human"]}, "scorers: 'human' is listed twice; remove one"),
     "task listed twice": (
         {"datasets/capitals/tasks": ["learn", "learn"]},
         "datasets.capitals.tasks: 'learn' is listed twice; remove one",
@@ -370,38 +370,38 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "imports.one: {folder}/one.csv: no column 'system' for the model; there are ",
     ),
     "model that is not in its file": (
-        {"models/bing/named": "Bing"},
-        "models.bing: 'Bing' is not in its files; say `named:` with one of: New Bing, gpt-4",
+        {"models/bing/model_name": "Bing"},
+        "models.bing: 'Bing' is not in its files; say lambda with one of: New Bing, gpt-4",
     ),
     "pattern that matches nothing": (
         {"models/llama*": {"generator": "imported", "from": "one"}},
         "models.llama*: no model in its files has such a name; mend the key",
     ),
     "pattern with a name": (
-        {"models/g*": {"generator": "imported", "from": "one", "named": "gpt-4"}},
-        "models.g*: only an imported model without `named` may have a * in its key; write the name out",
+        {"models/g*": {"generator": "imported", "from": "one", "model_name": "gpt-4"}},
+        "models.g*: only an imported model without `model_name` may have a * in its key; write the name out",
     ),
     "two names become one": (
         {"models": {"*": {"generator": "imported", "from": ["one", "two"]}}, "datasets/capitals/models": "all"},
-        "models.*: 'New-Bing' would be called 'New-Bing', which is taken; list it with `named:`",
+        "models.*: 'New-Bing' would be called 'New-Bing', which is taken; list it with lambda",
     ),
     # parts that do not fit together
     "empty part of the questions": (
-        {"tasks/imported/learn/questions": [0.7, 0.2]},
-        "tasks.imported.learn.questions: [0.7, 0.2] is empty; the first number must be the smaller",
+        {"tasks/imported/learn/question_split": [0.7, 0.2]},
+        "tasks.imported.learn.question_split: [0.7, 0.2] is empty; the first number must be the smaller",
     ),
-    "gold without a column": ({"score_with": ["contains"]}, "gold: 'human' must be listed under score_with too"),
+    "gold without a column": ({"scorers": ["contains"]}, "gold: 'human' must be listed under scorers too"),
     "judge trained on its own labels": (
         {"datasets/capitals/teacher": "bert"},
         "datasets.capitals.teacher: 'bert' would be trained on its own labels; choose another",
     ),
-    "fallback trained on its own labels": (
-        {"datasets/capitals/fallback": {"teacher": "bert", "tasks": ["learn"]}},
+    "weak teacher trained on its own labels": (
+        {"datasets/capitals/weak_teacher": {"teacher": "bert", "tasks": ["learn"]}},
         "datasets.capitals.teacher: 'human' or 'bert' would be trained on its own labels; choose another",
     ),
-    "teacher as its own fallback": (
-        {"datasets/capitals/fallback": {"teacher": "human", "tasks": ["learn"]}},
-        "datasets.capitals.fallback.teacher: 'human' is the teacher itself; choose another",
+    "teacher as its own weak teacher": (
+        {"datasets/capitals/weak_teacher": {"teacher": "human", "tasks": ["learn"]}},
+        "datasets.capitals.weak_teacher.teacher: 'human' is the teacher itself; choose another",
     ),
     "judges that train each other": (
         {
@@ -422,7 +422,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "dataset without answers": (
         {
             "datasets/capitals/models": ["stranger"],
-            "models/stranger": {"generator": "imported", "from": "two", "named": "New-Bing"},
+            "models/stranger": {"generator": "imported", "from": "two", "model_name": "New-Bing"},
         },
         "datasets.capitals: none of its models has answers to its tasks; mend its models or tasks",
     ),
@@ -432,11 +432,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "verdicts of another file": (
         {"imports/three": {"path": "two.csv"}, "judges/human/from": ["two", "three"]},
-        "score_with: 'human' has no verdicts on task 'exam'; add the task's file, or one file of verdicts, to judges.human.from",
+        "scorers: 'human' has no verdicts on task 'exam'; add the task's file, or one file of verdicts, to judges.human.from",
     ),
     "truth about real models": (
-        {"judges/truth": {"kind": "simulated"}, "score_with": ["human", "truth"]},
-        "score_with: 'truth' knows the truth about simulated models only, and 'bing' is none; use another judge",
+        {"judges/truth": {"kind": "simulated"}, "scorers": ["human", "truth"]},
+        "scorers: 'truth' knows the truth about simulated models only, and 'bing' is none; use another judge",
     ),
 }
 NOISE = ("literal[", "list[", "union", "[key]", "Input should", "Value error", "dict_type", "tagged", "pydantic", "function-")
@@ -516,7 +516,7 @@ def test_files_with_a_path_of_their_own_are_checked_without_the_data_folder(fold
 
 
 def test_an_empty_configuration_names_what_it_needs() -> None:
-    assert [line.split(":")[0] for line in faults({})] == ["models", "tasks", "judges", "score_with"]
+    assert [line.split(":")[0] for line in faults({})] == ["models", "tasks", "judges", "scorers"]
 
 
 def test_parse_gives_the_faults_of_shape_and_name_without_files() -> None:
@@ -531,7 +531,7 @@ def test_parse_gives_the_faults_of_shape_and_name_without_files() -> None:
         ("models/bing/from", "one", ["one"]),
         ("judges/bert/training/learning_rate", "1e-5", 1e-5),
         ("judges/contains/extract", "boxed", ["boxed"]),
-        ("tasks/imported/learn/questions", [0, 1], (0.0, 1.0)),
+        ("tasks/imported/learn/question_split", [0, 1], (0.0, 1.0)),
         ("imports/one/where", {"split": ["a", None]}, {"split": ["a", None]}),
         ("datasets/capitals/models", "all", "all"),
     ],

@@ -17,7 +17,7 @@ from bert_judge.runtime.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 DEFAULTS: dict[str, Any] = {
-    "models": {"*": {"generator": "imported", "from": ["one", "two"]}, "sim": {"generator": "simulated", "knowledge": 0.5}},
+    "models": {"*": {"generator": "imported", "from": ["one", "two"]}, "sim": {"generator": "simulated", "p_correct": 0.5}},
     "imports": {"one": {"path": "Zoë's.csv", "where": {"split": ["a", None], "n": 3}}},
     "tasks": {"train": [], "test": ["a long name of a task"] * 12, "imported": {}},
     "judges": {

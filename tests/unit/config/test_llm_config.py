@@ -13,7 +13,7 @@ from bert_judge.runtime.errors import ConfigError
 HF = {"generator": "hf", "model": "owner/judge"}
 SERVED = {"generator": "openai", "model": "judge-70b", "base_url": "http://localhost:8000/v1"}
 RAW: dict[str, Any] = {
-    "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+    "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
     "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
     "judges": {
         "teacher": {"kind": "llm", "model": HF},
@@ -21,7 +21,7 @@ RAW: dict[str, Any] = {
         "pupil": {"kind": "bert", "dataset": "taught"},
     },
     "datasets": {"taught": {"teacher": "teacher", "tasks": ["facts_train"]}},
-    "score_with": ["served", "pupil"],
+    "scorers": ["served", "pupil"],
 }
 
 
@@ -38,7 +38,7 @@ def with_judge(**changes: Any) -> dict[str, Any]:
         ({"model": "owner/judge"}, "judges.teacher.model: needs"),
         ({"model": {"model": "x"}}, "judges.teacher.model.generator: is missing; add one of hf, openai, vllm"),
         (
-            {"model": {"generator": "simulated", "knowledge": 1}},
+            {"model": {"generator": "simulated", "p_correct": 1}},
             "judges.teacher.model.generator: unknown generator 'simulated'; known are: hf, openai, vllm",
         ),
         ({"model": {**HF, "modell": 1}}, "judges.teacher.model.modell: unknown key; did you mean 'model'?"),

@@ -41,7 +41,7 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
 def build(folder: Path, spec: dict[str, Any], paths: list[tuple[Path, Path]]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     out = [folder / f"{name}.parquet" for name in ("train", "validation", "weak")]
     build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, folder / "summary.json")
-    assert "fallback" in spec or tables.read(out[2], tables.DATASET).empty
+    assert "weak_teacher" in spec or tables.read(out[2], tables.DATASET).empty
     return (
         tables.read(out[0], tables.DATASET),
         tables.read(out[1], tables.DATASET),
@@ -80,16 +80,16 @@ def test_invalid_rows_are_dropped_and_counted(tmp_path: Path) -> None:
     assert summary["invalid_dropped"] == 7 and summary["invalid_reasons"] == {"unsure": 7}
 
 
-def test_what_the_teacher_leaves_open_gets_the_fallbacks_score(tmp_path: Path) -> None:
+def test_what_the_teacher_leaves_open_gets_the_weak_teachers_score(tmp_path: Path) -> None:
     pairs = [("m", "a"), ("m", "b")]
     open_rows = [(f"unsure {i}?", "eine Größe", f"Größe {i}", None) for i in range(40)]
     paths = [write_pair(tmp_path, model, task, [*rows_of(40), *open_rows]) for model, task in pairs]
-    # The fallback would call every answer half right, and has no word on the last two.
+    # The weak teacher would call every answer half right, and has no word on the last two.
     said = [(q, r, c, 0.5 if i < 78 else None) for i, (q, r, c, _) in enumerate([*rows_of(40), *open_rows])]
-    (tmp_path / "fallback").mkdir()
-    _, labels = write_pair(tmp_path / "fallback", "m", "a", said)
+    (tmp_path / "weak_teacher").mkdir()
+    _, labels = write_pair(tmp_path / "weak_teacher", "m", "a", said)
     out = [tmp_path / name for name in ("train.parquet", "validation.parquet", "weak.parquet", "summary.json")]
-    spec = spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}, fallback={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]})
+    spec = spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}, weak_teacher={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]})
     build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, [labels])
     train, validation, held_out = (tables.read(path, tables.DATASET) for path in out[:3])
     weak = train[train["question"].str.startswith("unsure")]
@@ -104,7 +104,7 @@ def test_what_the_teacher_leaves_open_gets_the_fallbacks_score(tmp_path: Path) -
     assert set(held_out["label"]) == {0.5} and set(held_out["weight"]) == {2.5}
     assert not set(held_out["question"]) & set(train["question"])
     summary = json.loads(out[3].read_text())
-    assert summary["fallback"] == len(weak) and summary["invalid_dropped"] == 80
+    assert summary["weak_teacher"] == len(weak) and summary["invalid_dropped"] == 80
     without, _, _ = build(tmp_path, spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}), paths)
     pd.testing.assert_frame_equal(without, train.iloc[: len(without)])
 

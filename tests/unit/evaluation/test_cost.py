@@ -88,10 +88,10 @@ def run(*arguments: object) -> Any:
 def with_price(path: Path) -> Path:
     model = {"generator": "hf", "model": "owner/name"}
     raw = {
-        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {"test": ["facts_test"]},
         "judges": {"teacher": {"kind": "llm", "model": {**model, "price": {"prompt": 1, "completion": 2}}}},
-        "score_with": ["teacher"],
+        "scorers": ["teacher"],
     }
     path.write_text(yaml.safe_dump(raw))
     return path

@@ -20,14 +20,14 @@ CONFIG: dict[str, Any] = {
         "small": {"generator": "hf", "model": "owner/small", "attempts": 3},
         "large": {"generator": "vllm", "model": "owner/large", "tensor_parallel_size": 4},
         "served": {"generator": "openai", "model": "m"},
-        "made-up": {"generator": "simulated", "knowledge": 0.5},
+        "made-up": {"generator": "simulated", "p_correct": 0.5},
     },
     "tasks": {"test": ["facts_test", "word_problems_test"], "limit": {"word_problems_test": 50}},
     "judges": {
         "strict": {"kind": "lexical", "metric": "exact_match"},
         "bert": {"kind": "bert", "checkpoint": "owner/judge"},
     },
-    "score_with": ["strict", "bert"],
+    "scorers": ["strict", "bert"],
 }
 
 

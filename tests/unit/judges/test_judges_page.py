@@ -17,16 +17,16 @@ PAGE = (Path(__file__).parents[3] / "docs" / "judges.md").read_text("utf-8")
 def examples() -> dict[str, Any]:
     """All examples of the page, in one configuration with what they leave out."""
     raw: dict[str, Any] = {
-        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {"train": ["facts_train", "math_train"], "test": ["facts_test"]},
         "datasets": {"mine": {"teacher": "human", "tasks": ["facts_train"]}},
         "judges": {},
-        "score_with": [],
+        "scorers": [],
     }
     for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL):
         for key, entries in yaml.safe_load(block).items():
             raw[key] = raw.get(key, {}) | entries
-    return raw | {"score_with": list(raw["judges"])}
+    return raw | {"scorers": list(raw["judges"])}
 
 
 def test_the_examples_are_sound() -> None:

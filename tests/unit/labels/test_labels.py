@@ -205,8 +205,8 @@ def import_spec(**entry: Any) -> dict[str, Any]:
 
 
 def candidates_spec(where: dict[str, Any] | None = None) -> dict[str, Any]:
-    part = {"where": where or {}, "questions": [0.0, 1.0]}
-    return {"model": "m", "settings": {"named": "The M"}, "task": "t", "part": part, "import": import_spec()}
+    part = {"where": where or {}, "question_split": [0.0, 1.0]}
+    return {"model": "m", "settings": {"model_name": "The M"}, "task": "t", "part": part, "import": import_spec()}
 
 
 def row(question: str, candidate: str, label: Any = None, **more: Any) -> dict[str, Any]:
@@ -286,12 +286,12 @@ def planned(folder: Path, verdicts_from: list[str]) -> plan.Plan:
                 "more": {"path": "more.jsonl"},
             },
             "models": {
-                "m": {"generator": "imported", "from": "answers", "named": "The M"},
+                "m": {"generator": "imported", "from": "answers", "model_name": "The M"},
                 "hub": {"generator": "hf", "model": "owner/name"},
             },
             "tasks": {"test": ["t"], "imported": {"t": {"from": "answers"}}},
             "judges": {"human": {"kind": "imported", "from": verdicts_from}},
-            "score_with": ["human"],
+            "scorers": ["human"],
         }
     )
 
@@ -387,14 +387,14 @@ def test_no_real_verdict_is_lost_or_misplaced(tmp_path: Path, name: str) -> None
     build_task({key: spec[key] for key in ("task", "part", "import")}, tmp_path / "task.parquet", source)
     joined = []
     for named in files.distinct_models(Import(path=name), source):
-        spec["settings"] = {"named": named}
+        spec["settings"] = {"model_name": named}
         label_spec = {"judge": "human", "model": "m", "task": "t", "settings": {"kind": "imported"}, "source": spec}
         import_candidates(spec, tmp_path / "task.parquet", source, tmp_path / "c.parquet")
         labels = labelled(tmp_path, ImportedJudge(label_spec, source), label_spec)
         answers = tables.read(tmp_path / "c.parquet", tables.CANDIDATES)
-        both = answers.merge(labels, on=["sample_id", "attempt"], validate="one_to_one").assign(named=named)
-        joined.append(both[["named", "question", "candidate", "score"]])
-    found = pd.concat(joined).rename(columns={"named": "model", "score": "label"})
+        both = answers.merge(labels, on=["sample_id", "attempt"], validate="one_to_one").assign(model_name=named)
+        joined.append(both[["model_name", "question", "candidate", "score"]])
+    found = pd.concat(joined).rename(columns={"model_name": "model", "score": "label"})
     columns = ["model", "question", "candidate", "label"]
     expected = raw.assign(candidate=raw["candidate"].fillna(""))[columns].astype({"label": float})
     pd.testing.assert_frame_equal(

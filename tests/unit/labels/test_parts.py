@@ -115,15 +115,15 @@ def test_parts_that_lack_rows_are_refused(tmp_path: Path) -> None:
 
 def test_the_number_of_parts_is_in_no_spec() -> None:
     raw = {
-        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
         "datasets": {"d": {"teacher": "t", "tasks": ["facts_train"]}},
         "judges": {"t": {"kind": "simulated"}, "j": {"kind": "bert", "dataset": "d"}},
-        "score_with": ["j"],
+        "scorers": ["j"],
     }
     one, four = (
-        plan.make({**raw, "judges": {**raw["judges"], "j": {**raw["judges"]["j"], **more}}}) for more in ({}, {"parts": 4})
+        plan.make({**raw, "judges": {**raw["judges"], "j": {**raw["judges"]["j"], **more}}}) for more in ({}, {"num_shards": 4})
     )
-    assert isinstance(four.config.judges["j"], BertJudgeConfig) and four.config.judges["j"].parts == 4
+    assert isinstance(four.config.judges["j"], BertJudgeConfig) and four.config.judges["j"].num_shards == 4
     assert one.judge_spec("j") == four.judge_spec("j")
     assert one.labels_spec("j", "m", "facts_test") == four.labels_spec("j", "m", "facts_test")

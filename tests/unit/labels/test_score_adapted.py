@@ -22,7 +22,7 @@ from bert_judge.judges.prior_shift.stage import label_with_prior_shift
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.labels.score_file import score_file as scoring
 from bert_judge.labels.score_file.judge_loading import Chosen
-from bert_judge.labels.score_file.prior_shift import CAUTION, Adapter
+from bert_judge.labels.score_file.prior_shift import PRIOR_STRENGTH, Adapter
 from bert_judge.labels.score_file.score_file import score_file, work_folder
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import LABELS, write
@@ -70,7 +70,7 @@ def test_each_model_moves_by_itself_as_in_a_run(tmp_path: Path) -> None:
         for column in set(LABELS.names) - set(table):
             table[column] = None
         write(table, tmp_path / "labels.parquet", LABELS, {}, {})
-        spec = {"judge": "reads", "model": name, "task": "t", "settings": {"prior": PRIOR, "caution": CAUTION, "threshold": 0.5}}
+        spec = {"judge": "reads", "model": name, "task": "t", "settings": {"prior": PRIOR, "prior_strength": PRIOR_STRENGTH, "threshold": 0.5}}
         label_with_prior_shift(spec, tmp_path / "labels.parquet", None, tmp_path / "moved.parquet")
         expected = pd.read_parquet(tmp_path / "moved.parquet").sort_values("score")
         mine = found[found["model"] == name].sort_values("score")
@@ -85,13 +85,13 @@ def test_verdicts_that_could_not_be_reached_stay_and_tell_nothing(tmp_path: Path
     found = score(tmp_path, [*rows, {"said": "?", "model": "silent"}], Reads(tmp_path))
     assert found["verdict"].tolist() == ["correct", "invalid", "invalid", "invalid"]
     assert found["reason"].tolist()[1:] == ["no idea"] * 3
-    assert found["score"][0] == pytest.approx(float(shift_prior(0.7, PRIOR, estimate_base_rate([0.7], PRIOR, CAUTION))))
+    assert found["score"][0] == pytest.approx(float(shift_prior(0.7, PRIOR, estimate_base_rate([0.7], PRIOR, PRIOR_STRENGTH))))
 
 
 def test_answers_without_a_model_are_one_table(tmp_path: Path) -> None:
     scores = drawn(100, 0.1, 3)
     found = score(tmp_path, [{"said": repr(value)} for value in scores.tolist()], Reads(tmp_path))
-    assert found["score"].to_numpy() == pytest.approx(shift_prior(scores, PRIOR, estimate_base_rate(scores, PRIOR, CAUTION)))
+    assert found["score"].to_numpy() == pytest.approx(shift_prior(scores, PRIOR, estimate_base_rate(scores, PRIOR, PRIOR_STRENGTH)))
 
 
 def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +149,6 @@ def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path:
     assert result.exit_code == 0, result.output
     scored = pd.read_csv("a.scored.csv")
     plain = judge.predict(scored["question"].tolist(), scored["gold"].tolist(), scored["said"].tolist())
-    share = estimate_base_rate(plain, 0.25, CAUTION)
+    share = estimate_base_rate(plain, 0.25, PRIOR_STRENGTH)
     assert scored["score"].to_numpy() == pytest.approx(shift_prior(plain, 0.25, share), abs=1e-5)
     assert f"mine, m: {share:.1%} right by its scores, moved from 25.0%" in result.stdout

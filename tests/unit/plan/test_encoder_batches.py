@@ -14,13 +14,13 @@ from bert_judge.judges.lazy import WhenNeeded
 from bert_judge.plan import batches
 from bert_judge.runtime import batch_manifest
 
-SIMULATED = {"generator": "simulated", "knowledge": 0.5}
+SIMULATED = {"generator": "simulated", "p_correct": 0.5}
 CONFIG: dict[str, Any] = {
     "models": {"a": SIMULATED, "b": SIMULATED},
     "tasks": {"train": ["facts_train"], "test": ["facts_test", "word_problems_test", "multiple_choice_test"]},
     "datasets": {"mix": {"teacher": "truth", "tasks": ["facts_train"], "models": ["b"]}},
     "judges": {"truth": {"kind": "simulated"}, "first": {"kind": "bert", "dataset": "mix"}},
-    "score_with": ["truth", "first"],
+    "scorers": ["truth", "first"],
 }
 NEEDED = {("first", "a", task) for task in CONFIG["tasks"]["test"]}
 

@@ -34,14 +34,14 @@ def raw_config(data: Path) -> dict[str, Any]:
         "imports": {"one": {"path": "one.csv"}, "two": {"path": "two.csv"}},
         "models": {
             "gpt-4": {"generator": "imported", "from": ["one", "two"]},
-            "bing": {"generator": "imported", "from": "one", "named": "New Bing"},
+            "bing": {"generator": "imported", "from": "one", "model_name": "New Bing"},
         },
         "tasks": {
             "train": ["learn"],
             "test": ["exam", "other"],
             "imported": {
-                "learn": {"from": "one", "questions": [0, 0.7]},
-                "exam": {"from": "one", "questions": [0.7, 1]},
+                "learn": {"from": "one", "question_split": [0, 0.7]},
+                "exam": {"from": "one", "question_split": [0.7, 1]},
                 "other": {"from": "two", "family": "math"},
             },
         },
@@ -52,7 +52,7 @@ def raw_config(data: Path) -> dict[str, Any]:
             "rouge": {"kind": "lexical", "metric": "rouge_l_f", "threshold": 0.5},
             "bert": {"kind": "bert", "dataset": "answers"},
         },
-        "score_with": ["human", "contains", "rouge", "bert"],
+        "scorers": ["human", "contains", "rouge", "bert"],
         "gold": "human",
     }
 
@@ -137,10 +137,10 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
         {("labels", "bert", *pair) for pair in ASKED},
     ),
     "a trained judge's learning rate": (_set("judges", "bert", "training", to={"learning_rate": 1e-5}), {("judge", "bert")}),
-    "the rows that are in memory at once": (_set("judges", "bert", "training", to={"rows_at_once": 4}), set()),
+    "the rows that are in memory at once": (_set("judges", "bert", "training", to={"micro_batch_size": 4}), set()),
     "the share of validation": (_set("datasets", "answers", "validation", to=0.2), {("dataset", "answers")}),
     "a judge for what the teacher leaves open": (
-        _set("datasets", "answers", "fallback", to={"teacher": "rouge", "tasks": ["learn"]}),
+        _set("datasets", "answers", "weak_teacher", to={"teacher": "rouge", "tasks": ["learn"]}),
         # Shared by what its verdicts cost.
         {*SHARED, ("dataset", "answers")},
     ),
@@ -152,12 +152,12 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
     ),
     "the prompt style, with imported answers only": (_set("prompt_style", to="strict"), set()),
     "one judge less in the scores": (
-        _set("score_with", to=["human", "contains", "bert"]),
+        _set("scorers", to=["human", "contains", "bert"]),
         {*SHARED, *(("scores", *pair) for pair in SCORED)},
     ),
     "a default written out": (_set("judges", "rouge", "normalize", to=True), set()),
     "a part of the questions": (
-        _set("tasks", "imported", "exam", "questions", to=[0.8, 1]),
+        _set("tasks", "imported", "exam", "question_split", to=[0.8, 1]),
         {
             ("task", "exam"),
             *(("candidates", model, "exam") for model in ("gpt-4", "bing")),
@@ -165,7 +165,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
         },
     ),
     "one more model": (
-        _set("models", "third", to={"generator": "imported", "from": "one", "named": "a@b"}),
+        _set("models", "third", to={"generator": "imported", "from": "one", "model_name": "a@b"}),
         {
             *SHARED,
             *((kind, "third", "exam") for kind in ("candidates", "scores")),
@@ -193,14 +193,14 @@ def test_one_more_model_trains_anew_where_all_are_asked_for(data: Path) -> None:
     raw = raw_config(data)
     raw["datasets"]["answers"]["models"] = "all"
     before = specs(raw)
-    raw["models"]["third"] = {"generator": "imported", "from": "one", "named": "a@b"}
+    raw["models"]["third"] = {"generator": "imported", "from": "one", "model_name": "a@b"}
     assert {("dataset", "answers"), ("candidates", "third", "learn")} <= touched(before, specs(raw))
 
 
 def test_a_generated_model_answers_every_task_an_imported_one_its_own(data: Path) -> None:
     raw = raw_config(data)
-    raw["models"] = {"guess": {"generator": "simulated", "knowledge": 0.5}, "bing": raw["models"]["bing"]}
-    raw |= {"datasets": {}, "judges": {"contains": raw["judges"]["contains"]}, "score_with": ["contains"], "gold": None}
+    raw["models"] = {"guess": {"generator": "simulated", "p_correct": 0.5}, "bing": raw["models"]["bing"]}
+    raw |= {"datasets": {}, "judges": {"contains": raw["judges"]["contains"]}, "scorers": ["contains"], "gold": None}
     assert plan.make(raw).scored == [("bing", "exam"), ("guess", "exam"), ("guess", "other")]
 
 
@@ -217,7 +217,7 @@ def test_a_star_stands_for_the_models_of_its_files(models: dict[str, list[str]],
     raw["models"] = {key: {"generator": "imported", "from": sources} for key, sources in models.items()}
     raw["datasets"]["answers"] |= {"models": "all", "tasks": ["other"], "allow_test_questions": True}
     made = plan.make(raw)
-    assert {key: model.named for key, model in made.models.items()} == names  # type: ignore[union-attr]
+    assert {key: model.model_name for key, model in made.models.items()} == names  # type: ignore[union-attr]
 
 
 def test_a_listed_model_is_not_meant_by_the_star(data: Path) -> None:
@@ -256,5 +256,5 @@ def test_the_configurations_have_no_fault(path: Path) -> None:
     made = plan.make(config_files.load([path]))
     assert made.scored
     # Answers that come with verdicts are judged against them.
-    assert not made.config.imports or made.config.gold in made.config.score_with
+    assert not made.config.imports or made.config.gold in made.config.scorers
     assert all(made.labelled(name) for name in made.config.datasets)

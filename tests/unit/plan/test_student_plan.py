@@ -13,7 +13,7 @@ from bert_judge.runtime.errors import ConfigError
 
 RAW: dict[str, Any] = {
     "models": {
-        "sim": {"generator": "simulated", "knowledge": 0.5},
+        "sim": {"generator": "simulated", "p_correct": 0.5},
         "base": {"generator": "hf", "model": "owner/base"},
         "pupil": {"generator": "student", "model": "owner/base", "filters": ["best", "chance", "all-of-it"]},
     },
@@ -29,7 +29,7 @@ RAW: dict[str, Any] = {
         "chance": {"judge": "random", "keep": 10, "tasks": ["facts_train"], "models": ["sim"]},
         "all-of-it": {"judge": "all", "tasks": ["facts_train"], "models": ["sim"]},
     },
-    "score_with": ["contains"],
+    "scorers": ["contains"],
 }
 STUDENTS = {"pupil-best-10", "pupil-best-12.5", "pupil-chance-10", "pupil-all-of-it-100"}
 
@@ -70,11 +70,11 @@ def test_a_spec_says_what_made_a_student() -> None:
     ("changes", "touched"),
     [
         ({"filters__best": {"keep": [10, 12.5, 30]}}, set()),
-        ({"models__other": {"generator": "simulated", "knowledge": 0.1}}, {"pupil-best-10", "pupil-best-12.5"}),
+        ({"models__other": {"generator": "simulated", "p_correct": 0.1}}, {"pupil-best-10", "pupil-best-12.5"}),
         ({"filters__best": {"seed": 1}}, {"pupil-best-10", "pupil-best-12.5"}),
         ({"filters__chance": {"per_question": None}}, {"pupil-chance-10"}),
         ({"models__pupil": {"training": {"epochs": 3}}}, STUDENTS),
-        ({"models__pupil": {"training": {"rows_at_once": 4, "save_memory": True}}}, set()),
+        ({"models__pupil": {"training": {"micro_batch_size": 4, "save_memory": True}}}, set()),
         ({"models__pupil": {"filters": ["best", "chance"]}}, set()),
         ({"filters__chance": {"allow_test_questions": True}}, set()),
     ],
@@ -108,10 +108,10 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
         ({"filters__best": {"models": ["sim", "sim"]}}, "filters.best.models: 'sim' is listed twice; remove one"),
         ({"models__pupil": {"filters": ["none"]}}, "models.pupil.filters: 'none' is not defined under filters; there are: best, "),
         ({"models__pupil": {"filters": []}}, "models.pupil.filters: needs"),
-        ({"models__pupil": {"training": {"batch_size": 4, "rows_at_once": 3}}}, "models.pupil.training: batch_size 4 must be a"),
+        ({"models__pupil": {"training": {"batch_size": 4, "micro_batch_size": 3}}}, "models.pupil.training: batch_size 4 must be a"),
         ({"models__pupil": {"model": "./none"}}, "models.pupil.model: './none': no such folder; mend the path"),
         (
-            {"models__pupil-best-10": {"generator": "simulated", "knowledge": 1}},
+            {"models__pupil-best-10": {"generator": "simulated", "p_correct": 1}},
             "models.pupil: one of its students would be called 'pupil-best-10', which is taken; rename one",
         ),
         ({"judges__all": {"kind": "lexical", "metric": "contains"}}, "filters.all-of-it.judge: 'all' is the word for a choice"),

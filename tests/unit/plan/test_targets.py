@@ -28,7 +28,7 @@ CONFIG: dict[str, Any] = {
         "adapted": {"kind": "prior_shift", "judge": "first", "dataset": "second"},
         "dear_adapted": {"kind": "prior_shift", "judge": "dear", "prior": 0.4},
     },
-    "score_with": ["strict", "first"],
+    "scorers": ["strict", "first"],
 }
 TASKS = """
 from bert_judge.tasks import Sample, task

@@ -20,7 +20,7 @@ def figures(tested: bool = True) -> dict[str, Any]:
     said["lora"] = 1 - truth
     told = {who: measured(truth, classes, groups) for who, classes in said.items()}
     apart = {who: difference(truth, said["probe"], classes, groups) for who, classes in said.items() if who != "probe"}
-    head = {"head": "binary", "range": [0, 1], "good": None}
+    head = {"head": "binary", "range": [0, 1], "positive_from": None}
     made = {"head": head, "places": [[3, "mean"]], "classifier": "forest", "cross_validation": told}
     return {**made, "test": told if tested else {}, "differences": apart if tested else {}}
 

@@ -168,14 +168,14 @@ def test_a_port_that_another_program_has_is_told() -> None:
 
 
 CONFIG = """
-models: {ada: {generator: simulated, knowledge: 0.5, style: terse}}
+models: {ada: {generator: simulated, p_correct: 0.5, style: terse}}
 tasks: {test: [facts_test]}
 judges:
   contains: {kind: lexical, metric: contains}
   truth: {kind: simulated}
   later: {kind: bert, checkpoint: some/folder}
   pairs: {kind: pairwise, checkpoint: some/folder}
-score_with: [contains]
+scorers: [contains]
 """
 
 
@@ -202,7 +202,7 @@ def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path
     (tmp_path / "judges" / "mine").mkdir(parents=True)
     (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
     (tmp_path / "judges" / "pairs").mkdir()
-    (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "mirrored"}}')
+    (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "symmetric"}}')
     roster = judge_selection.choose([], [], tmp_path, Limits(), Metrics())
     assert list(roster.pointwise)[:2] == ["mine", "contains"]
     assert list(roster.pairwise) == ["pairs"]

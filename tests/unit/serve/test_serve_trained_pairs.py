@@ -30,7 +30,7 @@ LIMITS = Limits(rate=0)
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run with an encoder and a language model that compare, both with random weights."""
     folder = tmp_path_factory.mktemp("results")
-    encoder = PairEncoderJudge(tiny_models.encoder(folder / "backbone"), "mirrored", max_length=48)
+    encoder = PairEncoderJudge(tiny_models.encoder(folder / "backbone"), "symmetric", max_length=48)
     encoder.checkpoint.trained = True
     encoder.save(folder / "judges/mirrored")
     writer = tiny_models.causal_lm(folder / "judges/writer", window=4096)
@@ -82,13 +82,13 @@ def test_of_a_configuration_a_tuned_judge_is_served_when_it_is_trained(results: 
     (tmp_path / "people.jsonl").write_text('{"question": "q", "answer_a": "x", "answer_b": "y", "label": "A"}\n')
     config = f"""
 imports: {{people: {{path: {tmp_path / "people.jsonl"}}}}}
-models: {{ada: {{generator: simulated, knowledge: 0.5, style: terse}}}}
+models: {{ada: {{generator: simulated, p_correct: 0.5, style: terse}}}}
 tasks: {{test: [facts_test]}}
 pairs: {{learn: {{from: people}}}}
 judges:
   contains: {{kind: lexical, metric: contains}}
   writer: {{kind: pairwise, pairs: learn, model: {{generator: hf, model: tiny}}, scores: true, reasoning: false}}
-score_with: [contains]
+scorers: [contains]
 """
     (tmp_path / "config.yaml").write_text(config)
     assert list(judge_selection.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []

@@ -111,7 +111,7 @@ class School:
         tables.write(self.answers, folder / "answers.parquet", tables.FILTERED, {})
 
     def train(self, name: str = "student", **training: Any) -> Path:
-        settings = Tuning.model_validate({"epochs": 8, "batch_size": 8, "learning_rate": 1e-2, "warmup": 0.0, **training})
+        settings = Tuning.model_validate({"epochs": 8, "batch_size": 8, "learning_rate": 1e-2, "warmup_ratio": 0.0, **training})
         spec = {
             "student": name,
             "settings": SETTINGS,
@@ -137,7 +137,7 @@ class School:
     [
         ("llama", tiny_models.CHAT_TEMPLATE, {}),
         ("qwen3", None, {"save_memory": True}),
-        ("llama", None, {"method": "full", "rows_at_once": 4}),
+        ("llama", None, {"method": "full", "micro_batch_size": 4}),
     ],
     ids=["llama, LoRA", "qwen3, LoRA, saving memory", "llama, all weights, in halves"],
 )

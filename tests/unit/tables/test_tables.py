@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bert_judge import __version__, tables
 from bert_judge.runtime.errors import InputError
 
-SPEC = {"task": "größe", "part": {"questions": [0, 1]}}
+SPEC = {"task": "größe", "part": {"question_split": [0, 1]}}
 
 
 def task_frame(**columns: Any) -> pd.DataFrame:

@@ -21,10 +21,10 @@ def data(tmp_path: Path) -> Path:
 def raw(data: Path) -> dict[str, Any]:
     return {
         "data": str(data),
-        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {"test": ["facts_test", "gsm8k_test"]},
         "judges": {"exact": {"kind": "lexical", "metric": "exact_match"}},
-        "score_with": ["exact"],
+        "scorers": ["exact"],
     }
 
 
@@ -89,7 +89,7 @@ TASKS: dict[str, tuple[dict[str, Any], str]] = {
     "limit of no task": ({"limit": {"mmlu_test": 5}}, "tasks.limit: 'mmlu_test' is listed neither under train nor under test"),
     "limit of an imported task": (
         {"test": ["facts_test", "old"], "imported": {"old": {"from": "answers"}}, "limit": {"old": 5}},
-        "tasks.limit: 'old' is an imported task; take a part of it with tasks.imported.old.questions",
+        "tasks.limit: 'old' is an imported task; take a part of it with tasks.imported.old.question_split",
     ),
     "limit of nothing": ({"limit": {"gsm8k_test": 0}}, "tasks.limit.gsm8k_test: needs whole number above 0; got 0"),
     # What is known depends on the task files that this process has loaded.

@@ -34,7 +34,7 @@ def register() -> Iterator[Callable[[Any], str]]:
 
 def imported_spec(questions: tuple[float, float] = (0.0, 1.0), where: dict[str, Any] | None = None, **entry: Any) -> dict[str, Any]:
     dumped = Import.model_validate({"path": "unused", **entry}).model_dump(mode="json", exclude={"path"})
-    return {"task": "t", "part": {"where": where or {}, "questions": list(questions)}, "import": dumped}
+    return {"task": "t", "part": {"where": where or {}, "question_split": list(questions)}, "import": dumped}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -140,7 +140,7 @@ def test_choices_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "questions", "says"),
     [
-        ({}, (0.0, 1e-9), "no question of task 't' falls between [0.0, 1e-09]; widen tasks.imported.t.questions"),
+        ({}, (0.0, 1e-9), "no question of task 't' falls between [0.0, 1e-09]; widen tasks.imported.t.question_split"),
         ({"columns": {"question": "prompt"}}, (0.0, 1.0), "no column 'prompt' for the question"),
         ({"columns": {"choices": "options"}}, (0.0, 1.0), "no column 'options' for the choices"),
         ({"where": {"model": "c"}}, (0.0, 1.0), "no row is left where 'model' is 'c'; the column holds 'a'"),

@@ -85,7 +85,7 @@ def told_of(name: str, note: Mapping[str, Any]) -> str:
     once = [aspect for aspect, classes in note["classes_told"].items() if len(classes) == 1]
     fallen = f" It tells one class only of {', '.join(once)}." if once else ""
     return (
-        f"{name}: {note['rows']} rows, {note['weights']:,} weights learnt; of {note['looks']} moments the best is step "
+        f"{name}: {note['rows']} rows, {note['weights']:,} weights learnt; of {note['num_evals']} moments the best is step "
         f"{note['best_step']} of {note['steps']}, by {note['held_out_rows']} rows held out "
         f"(macro F1 {100 * note['held_out_f1']:.1f}).{fallen}"
     )

@@ -89,7 +89,7 @@ def fit(states: States, aspect: Aspect, settings: Mapping[str, Any]) -> tuple[Fi
 def _fit_part(states: Kept, each: Part, ranking: Ranking, aspect: Aspect, settings: Mapping[str, Any]) -> Fitted:
     places = grown(states, each, ranking, settings)
     found, head, seed = states.beside(places)[each.rows], aspect.spec["head"], settings["seed"]
-    components = components_for(settings["components"], found.shape[1], each.splits, len(found))
+    components = components_for(settings["pca_components"], found.shape[1], each.splits, len(found))
     start = pipeline(classifier("logistic", seed), components, seed)
     with warnings.catch_warnings():
         # A setting that does not settle is one that the search leaves, and a rare class may be missing in a fold.

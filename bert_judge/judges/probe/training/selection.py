@@ -82,7 +82,7 @@ def ranked(states: Kept, parts: Sequence[Part], settings: Mapping[str, Any]) -> 
 def grown(states: Kept, each: Part, ranking: Ranking, settings: Mapping[str, Any]) -> list[Place]:
     """The best place, and beside it others for as long as one more makes the macro-F1 in the folds better."""
     chosen, best = [ranking[0][0]], ranking[0][1]
-    while len(chosen) < settings["concatenate"]:
+    while len(chosen) < settings["max_concat_layers"]:
         rest = [place for place, _ in ranking[:SHORT_LIST] if place not in chosen]
         if not rest:
             break
@@ -98,7 +98,7 @@ def quick_f1(found: np.ndarray, each: Part, settings: Mapping[str, Any]) -> floa
     """Mean macro-F1 of a logistic probe over the folds of a part; 0 without folds."""
     if not each.splits:
         return 0.0
-    components = components_for(settings["components"], found.shape[1], each.splits, len(found))
+    components = components_for(settings["pca_components"], found.shape[1], each.splits, len(found))
     scores = []
     for train, test in each.splits:
         model = pipeline(classifier("logistic", settings["seed"]), components, settings["seed"])

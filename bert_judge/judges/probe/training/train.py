@@ -96,7 +96,7 @@ def train_probe(
     told: list[pd.DataFrame] = []
     for name, aspect in spec["aspects"].items():
         states = TrainingStates(features[aspect["features"]], rows, spec["tables"], spec["pooling"])
-        head = {key: aspect[key] for key in ("head", "range", "good")}
+        head = {key: aspect[key] for key in ("head", "range", "positive_from")}
         fitted, choices[name], said = _aspect(name, head, states, rows, cut, spec)
         aspects[name] = folders.Told(head, aspect["features"], fitted.places, fitted.model)
         told += said

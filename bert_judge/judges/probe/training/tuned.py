@@ -69,7 +69,7 @@ def tell(
     schedule = _schedule(settings, spec["baseline"])
     model = adapted(model, settings) if spec["baseline"] == "lora" else model
     parts = [([prompts[row] for row in part], targets[part]) for part in (learn, held_out)]
-    figures = _fit(model, heads, parts[0], parts[1], schedule, settings.looks, work)
+    figures = _fit(model, heads, parts[0], parts[1], schedule, settings.num_evals, work)
     told = {}
     for name, found in aspects.items():
         told[name] = heads.told(_logits(model, [prompts[row] for row in found.test], heads.width))[name]
@@ -96,26 +96,26 @@ def _parted(aspects: Mapping[str, Known], settings: BaselineTraining) -> tuple[n
 
 def _schedule(settings: BaselineTraining, baseline: str) -> Training:
     """The settings as the fitting of encoders has them."""
-    shared = settings.model_dump(include={"epochs", "warmup", "batch_size", "rows_at_once", "weight_decay", "seed"})
+    shared = settings.model_dump(include={"epochs", "warmup_ratio", "batch_size", "micro_batch_size", "weight_decay", "seed"})
     if baseline == "lora":
-        return Training(**shared, learning_rate=settings.lora_learning_rate, head_factor=1.0)
-    return Training(**shared, learning_rate=settings.learning_rate, head_factor=settings.head_factor)
+        return Training(**shared, learning_rate=settings.lora_learning_rate, head_lr_multiplier=1.0)
+    return Training(**shared, learning_rate=settings.learning_rate, head_lr_multiplier=settings.head_lr_multiplier)
 
 
 def _fit(
-    model: Any, heads: AspectHeads, learn: Targets, held_out: Targets, schedule: Training, looks: int, work: Path
+    model: Any, heads: AspectHeads, learn: Targets, held_out: Targets, schedule: Training, num_evals: int, work: Path
 ) -> dict[str, Any]:
     """Train a classifier in place and leave it as it was at its best moment."""
     lengths = [len(row.ids) for row in learn[0]]
     order = batch_order(lengths, schedule)
     steps = math.ceil(len(order) / schedule.batch_size)
-    every = math.ceil(steps / looks)
+    every = math.ceil(steps / num_evals)
     throughput = ThroughputCallback(model, sum(lengths[place] for place in order), best_dtype(best_device()))
     more = {
         "eval_strategy": "steps",
         "eval_steps": every,
         "save_steps": every,
-        "per_device_eval_batch_size": schedule.rows_at_once or schedule.batch_size,
+        "per_device_eval_batch_size": schedule.micro_batch_size or schedule.batch_size,
         "load_best_model_at_end": True,
         "metric_for_best_model": "macro_f1",
         "greater_is_better": True,
@@ -144,7 +144,7 @@ def _fit(
     return {
         "weights": sum(weights.numel() for weights in model.parameters() if weights.requires_grad),
         "steps": state.max_steps,
-        "looks": steps // every,
+        "num_evals": steps // every,
         "best_step": state.best_global_step,
         "held_out_f1": state.best_metric,
         "seconds": throughput.summary(state)["seconds"],

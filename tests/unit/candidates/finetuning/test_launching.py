@@ -94,7 +94,7 @@ def test_two_processes_learn_what_one_learns(two: str, tmp_path: Path) -> None:
 
 def test_a_step_that_cannot_be_shared_out_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WORLD_SIZE", "3")
-    with pytest.raises(InputError, match="batch_size 16 must be a multiple of rows_at_once times the 3 processes"):
+    with pytest.raises(InputError, match="batch_size 16 must be a multiple of micro_batch_size times the 3 processes"):
         tune(None, [], Tuning(), tmp_path)  # type: ignore[arg-type]
 
 
@@ -126,8 +126,8 @@ def test_a_job_asks_for_as_many_gpus_as_the_file_says() -> None:
         ("num_processes: many", {}, "does not say num_processes"),
         ("num_processes: true", {}, "does not say num_processes"),
         ("[1", {}, "cannot be read"),
-        ("num_processes: 3", {}, "batch_size 16 must be a multiple of rows_at_once times the processes of accelerate, 3"),
-        ("num_processes: 4", {"rows_at_once": 8}, "batch_size 16 must be a multiple of rows_at_once times the processes"),
+        ("num_processes: 3", {}, "batch_size 16 must be a multiple of micro_batch_size times the processes of accelerate, 3"),
+        ("num_processes: 4", {"micro_batch_size": 8}, "batch_size 16 must be a multiple of micro_batch_size times the processes"),
     ],
 )
 def test_a_file_that_is_none_is_told_of(tmp_path: Path, content: str | None, tuning: dict[str, Any], fault: str) -> None:

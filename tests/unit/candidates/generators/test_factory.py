@@ -34,7 +34,7 @@ def test_each_generator(tmp_path: Path) -> None:
     assert isinstance(make_generator("m", local, manifest), HFGenerator)
     served = settings(generator="openai", model="m", base_url="http://127.0.0.1:9/v1")
     assert isinstance(make_generator("m", served, None), OpenAIGenerator)
-    assert isinstance(make_generator("m", settings(generator="simulated", knowledge=1), None), SimulatedGenerator)
+    assert isinstance(make_generator("m", settings(generator="simulated", p_correct=1), None), SimulatedGenerator)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ ENGINE = {"generator": "vllm", "model": "m"}
 def test_what_a_spec_is_made_of(block: dict[str, Any], key: str, value: Any, counts: bool) -> None:
     def spec(model: dict[str, Any]) -> str:
         judges = {"strict": {"kind": "lexical", "metric": "exact_match"}}
-        raw = {"models": {"a": model}, "tasks": {"test": ["facts_test"]}, "judges": judges, "score_with": ["strict"]}
+        raw = {"models": {"a": model}, "tasks": {"test": ["facts_test"]}, "judges": judges, "scorers": ["strict"]}
         return tables.canonical(plan.make(raw).candidates_spec("a", "facts_test"))
 
     assert (spec(block) != spec({**block, key: value})) == counts

@@ -192,7 +192,7 @@ def test_how_an_answer_ends(
 def test_what_is_sent(server: ChatServer) -> None:
     ask(server, "Hi")
     ask(server, "Hi", system="Be brief", temperature=0.7, top_p=0.9, max_new_tokens=7, thinking=False, extra={"min_p": 0.1})
-    ask(server, "Hi", temperature=None, limit_key="max_completion_tokens")
+    ask(server, "Hi", temperature=None, max_tokens_field="max_completion_tokens")
     user = {"role": "user", "content": "Hi"}
     assert server.seen[0] == {"model": "m", "messages": [user], "max_tokens": 2048, "temperature": 0, "top_p": 1}
     assert server.seen[1].pop("seed") in range(2**31)
@@ -226,7 +226,7 @@ CHOICES = ("correct", "incorrect")
     ],
 )
 def test_choices_are_sent_as_the_server_takes_them(server: ChatServer, way: str, sent: dict[str, Any]) -> None:
-    made = generator(server, constrain=way, logprobs=True)
+    made = generator(server, structured_output=way, logprobs=True)
     made.generate([request("Hi", choices=CHOICES)])
     made.generate([request("Hi")])
     plain = server.seen[1]
@@ -235,7 +235,7 @@ def test_choices_are_sent_as_the_server_takes_them(server: ChatServer, way: str,
 
 def test_a_choice_in_json(server: ChatServer) -> None:
     server.reply = {"message": {"content": '{"answer": "incorrect"}'}}
-    answer = generator(server, constrain="json_schema").generate([request("Hi", choices=CHOICES)])[0]
+    answer = generator(server, structured_output="json_schema").generate([request("Hi", choices=CHOICES)])[0]
     schema = server.seen[0]["response_format"]["json_schema"]
     assert schema["schema"]["properties"]["answer"]["enum"] == list(CHOICES)
     assert answer.text == "incorrect"

@@ -142,7 +142,7 @@ def fill(folder: Path, model: Counting, parts: dict[str, Sequence[str]]) -> None
         inputs[f"source {task}"] = str(path)
         made[task] = {
             "answers": spec(task),
-            "questions": {"task": task, "part": {"where": {}, "questions": [0.0, 1.0]}, "import": entry},
+            "questions": {"task": task, "part": {"where": {}, "question_split": [0.0, 1.0]}, "import": entry},
         }
     fill_store(Batch(made, inputs), folder / "note.json", folder / "store", model.load, shard_rows=3)
 

@@ -33,8 +33,8 @@ def wide_rows() -> list[dict[str, Any]]:
 
 def judge(path: Path, aspects: dict[str, Any], in_rows: bool = False) -> ImportedJudge:
     entry = Import(path=str(path)).model_dump(mode="json", exclude={"path", "aspects"})
-    part = {"where": {}, "questions": [0, 1]}
-    source = {"task": "t", "settings": {"named": "m"}, "import": entry, "part": part}
+    part = {"where": {}, "question_split": [0, 1]}
+    source = {"task": "t", "settings": {"model_name": "m"}, "import": entry, "part": part}
     spec = {"model": "m", "task": "t", "source": source, "aspects": AspectColumns.model_validate(aspects).model_dump(mode="json")}
     return ImportedJudge(spec if in_rows else {**spec, "verdicts": entry}, path)
 

@@ -296,7 +296,7 @@ def test_the_workflow_can_list_models_without_the_heavy_libraries(tmp_path: Path
 
 
 def task_spec(questions: tuple[float, float] = (0.0, 1.0), where: dict[str, Any] | None = None, **entry: Any) -> dict[str, Any]:
-    return {"task": "t", "part": {"where": where or {}, "questions": list(questions)}, "import": spec_of(**entry)}
+    return {"task": "t", "part": {"where": where or {}, "question_split": list(questions)}, "import": spec_of(**entry)}
 
 
 def test_parts_of_the_questions_are_disjoint_and_complete(tmp_path: Path) -> None:

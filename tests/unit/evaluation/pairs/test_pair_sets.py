@@ -50,7 +50,7 @@ def test_all_meet_all_and_a_baseline_meets_the_rest(models: list[str]) -> None:
 # --- what the configuration asks for ---
 
 CONFIG: dict[str, Any] = {
-    "models": {name: {"generator": "simulated", "knowledge": 0.5} for name in ("b", "a", "c")},
+    "models": {name: {"generator": "simulated", "p_correct": 0.5} for name in ("b", "a", "c")},
     "tasks": {"train": ["facts_train"], "test": ["facts_test", "word_problems_test"]},
     "judges": {
         "truth": {"kind": "simulated"},
@@ -58,7 +58,7 @@ CONFIG: dict[str, Any] = {
         "prompted": {"kind": "pairwise", "model": {"generator": "hf", "model": "minilm"}},
         "tuned": {"kind": "pairwise", "pairs": "learn", "model": {"generator": "vllm", "model": "minilm"}, "scores": True},
     },
-    "score_with": ["truth"],
+    "scorers": ["truth"],
     "pairs": {
         "learn": {"tasks": ["facts_train"], "gold": "truth", "rows": 5},
         "arena": {"tasks": ["facts_test", "word_problems_test"], "judges": ["better", "tuned"]},
@@ -100,7 +100,7 @@ def test_a_new_model_and_another_order_change_no_spec() -> None:
 @pytest.mark.parametrize(
     ("parts", "fault"),
     [
-        ({"score_with": ["better"]}, "score_with: 'better' is of kind pairwise"),
+        ({"scorers": ["better"]}, "scorers: 'better' is of kind pairwise"),
         ({"pairs__learn__gold": "better"}, "pairs.learn.gold: 'better' is of kind pairwise"),
         ({"pairs__arena__judges": ["truth"]}, "pairs.arena.judges: 'truth' is of kind simulated"),
         ({"pairs__arena__judges": ["nobody"]}, "pairs.arena.judges: 'nobody' is not defined under judges"),
@@ -127,11 +127,11 @@ def test_a_new_model_and_another_order_change_no_spec() -> None:
             {"judges__tuned__model": {"generator": "openai", "model": "gpt"}},
             "judges.tuned: a model behind an address cannot be tuned here; give one of generator hf or vllm",
         ),
-        ({"judges__tuned__tuning": {"rows_at_once": 3}}, "judges.tuned.tuning: batch_size 16 must be a multiple of rows_at_once"),
+        ({"judges__tuned__tuning": {"micro_batch_size": 3}}, "judges.tuned.tuning: batch_size 16 must be a multiple of micro_batch_size"),
         ({"pairs__arena__tasks": ["facts_train"]}, "'tuned' is trained on answers to the same tasks (learn)"),
         ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),
         ({"judges__prompted__model__speed": 1}, "judges.prompted.model.speed: unknown key"),
-        ({"models__pairs": {"generator": "simulated", "knowledge": 1}}, "models.pairs: the verdicts on pairs lie in a folder"),
+        ({"models__pairs": {"generator": "simulated", "p_correct": 1}}, "models.pairs: the verdicts on pairs lie in a folder"),
     ],
 )
 def test_a_faulty_configuration_is_told_in_one_line(parts: dict[str, Any], fault: str) -> None:
@@ -144,7 +144,7 @@ def test_what_is_asked_of_a_tuned_judge_does_not_make_it_another() -> None:
     before, base = plan.make(CONFIG), CONFIG["judges"]["tuned"]
     assert (before.tuned_pair_judges, before.trained_pair_encoders) == (["tuned"], ["better"])
     assert before.assets["judge-tuned"]["repository"] == "minilm"
-    again = plan.make(changed(judges__tuned={**base, "reasoning": False, "tuning": {"rows_at_once": 4, "save_memory": True}}))
+    again = plan.make(changed(judges__tuned={**base, "reasoning": False, "tuning": {"micro_batch_size": 4, "save_memory": True}}))
     assert again.tuned_judge_spec("tuned") == before.tuned_judge_spec("tuned")
     assert again.preferences_spec("tuned", "arena") != before.preferences_spec("tuned", "arena")
     assert before.preferences_spec("tuned", "arena")["settings"]["tuned"]
@@ -217,7 +217,7 @@ def test_a_limit_draws_the_same_questions_and_a_higher_one_keeps_them(tmp_path: 
 IMPORTED = {
     "set": "people",
     "where": {},
-    "questions": [0.0, 1.0],
+    "question_split": [0.0, 1.0],
     "import": {
         "format": "auto",
         "where": {},
@@ -253,7 +253,7 @@ def test_a_pair_that_several_people_judged_in_rows_of_their_own_is_one_pair(tmp_
 
 def test_the_parts_of_a_file_share_no_question(tmp_path: Path) -> None:
     lines = [{**LINE, "question": f"Q{n // 2}?", "answer_a": str(n)} for n in range(60)]
-    halves = [imported(tmp_path, lines, questions=part) for part in ([0.0, 0.5], [0.5, 1.0])]
+    halves = [imported(tmp_path, lines, question_split=part) for part in ([0.0, 0.5], [0.5, 1.0])]
     assert sum(map(len, halves)) == 60
     assert not set(halves[0]["question"]) & set(halves[1]["question"])
 

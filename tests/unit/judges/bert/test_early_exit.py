@@ -19,10 +19,10 @@ from bert_judge.runtime.errors import InputError
 
 CITIES = ["Köln", "Paris", "東京", "Lima", "Oslo", "Cairo", "Quito", "Minsk", "Accra", "Hanoi"]
 RUN = {
-    "models": {"sim": {"generator": "simulated", "knowledge": 0.5}},
+    "models": {"sim": {"generator": "simulated", "p_correct": 0.5}},
     "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
     "datasets": {"d": {"teacher": "truth", "tasks": ["facts_train"]}},
-    "score_with": ["bert"],
+    "scorers": ["bert"],
 }
 
 

@@ -71,10 +71,10 @@ def test_a_step_in_parts_is_the_same_step(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(trainer, "best_dtype", lambda device: torch.float32)
     backbone = tiny_models.encoder(tmp_path / "backbone")
     ends = []
-    for rows_at_once in (None, 2):
+    for micro_batch_size in (None, 2):
         loaded, examples = problem(backbone, rows=21)
-        settings = SETTINGS.model_copy(update={"epochs": 2, "rows_at_once": rows_at_once})
-        assert trainer.fit(loaded, examples, settings, tmp_path / str(rows_at_once))["steps"] == 11
+        settings = SETTINGS.model_copy(update={"epochs": 2, "micro_batch_size": micro_batch_size})
+        assert trainer.fit(loaded, examples, settings, tmp_path / str(micro_batch_size))["steps"] == 11
         ends.append(loaded.model.state_dict())
     for name, tensor in ends[0].items():
         torch.testing.assert_close(ends[1][name], tensor, rtol=0, atol=1e-4, msg=name)

@@ -19,14 +19,14 @@ from bert_judge.judges.protocol import Label, Row
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
 LETTERS = "Which vitamin?\n(A) B\n(B) C\n(C) A"
 STRICT = {"metric": "exact_match", "extract": ["final_answer"]}
-LENIENT = {"metric": "exact_match", "extract": ["final_answer", "boxed", "whole"]}
+LENIENT = {"metric": "exact_match", "extract": ["final_answer", "boxed", "full_text"]}
 RAW = {"metric": "exact_match", "extract": ["final_answer"], "normalize": False}
 CHOICE = {"metric": "exact_match", "extract": ["choice", "final_answer"]}
 CONTAINS = {"metric": "contains"}
 RECALL = {"metric": "rouge_l_recall"}
 F_MEASURE = {"metric": "rouge_l_f"}
 TOKEN_F1 = {"metric": "token_f1"}
-MATH = {"metric": "math_verify", "extract": ["boxed", "final_answer", "last_number"], "seconds": 5}
+MATH = {"metric": "math_verify", "extract": ["boxed", "final_answer", "last_number"], "timeout": 5}
 
 
 # One judge per settings, so that Math-Verify's worker starts once.
@@ -164,7 +164,7 @@ def test_no_rows() -> None:
 def test_rows_keep_their_order_and_do_not_depend_on_each_other() -> None:
     texts = ["\\boxed{0.50}", "", "Final answer: 7", "$9^{9^{9^{9}}}$ so \\boxed{9^{9^{9^{9}}}}", "\\boxed{\\frac12}", "none"] * 2
     rows = [Row(str(i), 0, "m", "q", ("\\frac{1}{2}",), text) for i, text in enumerate(texts)]
-    with LexicalJudge({**MATH, "seconds": 1}) as judge:
+    with LexicalJudge({**MATH, "timeout": 1}) as judge:
         together = judge.judge(rows)
         alone = [judge.judge([row])[0] for row in rows[:3]]
     assert [found.verdict for found in together] == ["correct", "invalid", "incorrect", "invalid", "correct", "invalid"] * 2

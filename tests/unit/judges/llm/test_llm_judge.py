@@ -361,10 +361,10 @@ def test_settings_of_the_work_come_from_the_configuration(tmp_path: Path, monkey
     monkeypatch.setattr(run_generator, "make_generator", make)
     entry = {"kind": "llm", "model": {"generator": "openai", "model": "big", "base_url": "http://one/v1", "concurrency": 3}}
     raw = {
-        "models": {"m": {"generator": "simulated", "knowledge": 0.5}},
+        "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {"test": ["facts_test"]},
         "judges": {"teacher": entry},
-        "score_with": ["teacher"],
+        "scorers": ["teacher"],
     }
     asked = plan.make(raw).labels_spec("teacher", "m", "facts_test")
     for address in ("http://one/v1", "http://two/v1"):

@@ -66,18 +66,18 @@ def test_a_text_that_the_server_cut_off(server: ChatServer, tmp_path: Path) -> N
     assert (label.verdict, label.reason) == ("invalid", f"{CUT_OFF}; asked again: {CUT_OFF}")
 
 
-@pytest.mark.parametrize("constrain", ["structured_outputs", "guided_choice", "json_schema"])
-def test_a_constrained_word_with_its_probability(server: ChatServer, tmp_path: Path, constrain: str) -> None:
+@pytest.mark.parametrize("structured_output", ["structured_outputs", "guided_choice", "json_schema"])
+def test_a_constrained_word_with_its_probability(server: ChatServer, tmp_path: Path, structured_output: str) -> None:
     server.reply = {
         "message": {"content": "incorrect"},
         "choice": {"logprobs": likely(("incorrect", -0.5108), ("correct", -0.9163))},
     }
-    (label,) = judge(server, tmp_path, reasoning=False, constrain=constrain, logprobs=True).judge([ROW])
+    (label,) = judge(server, tmp_path, reasoning=False, structured_output=structured_output, logprobs=True).judge([ROW])
     assert (label.verdict, label.reason) == ("incorrect", PROBABILITY)
     assert label.score == pytest.approx(0.4, abs=1e-3)
     (call,) = server.seen
     asked = {"structured_outputs": {"choice": ["correct", "incorrect"]}, "guided_choice": ["correct", "incorrect"]}
-    assert constrain == "json_schema" or call[constrain] == asked[constrain]
+    assert structured_output == "json_schema" or call[structured_output] == asked[structured_output]
     assert call["messages"][-1]["content"].endswith(prompting.VERDICT_ONLY)
 
 

@@ -33,14 +33,14 @@ def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def judges(backbone: Path) -> dict[str, PairEncoderJudge]:
     """One per way of reading, with random weights: symmetry is no matter of training."""
-    made = {compare: PairEncoderJudge(backbone, compare, max_length=48) for compare in ("mirrored", "apart", "ordered")}
+    made = {compare: PairEncoderJudge(backbone, compare, max_length=48) for compare in ("symmetric", "pointwise", "single_order")}
     for judge in made.values():
         judge.checkpoint.trained = True
         judge.checkpoint.metadata.pairwise["log_nu"] = -0.5
     return made
 
 
-@pytest.mark.parametrize("compare", ["mirrored", "apart"])
+@pytest.mark.parametrize("compare", ["symmetric", "pointwise"])
 @given(listed=st.lists(pairs, min_size=1, max_size=4))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_swap_mirrors_the_verdict_exactly(judges: dict[str, PairEncoderJudge], compare: str, listed: list[Pair]) -> None:
@@ -55,14 +55,14 @@ def test_a_swap_mirrors_the_verdict_exactly(judges: dict[str, PairEncoderJudge],
 
 
 def test_a_judge_that_reads_one_order_at_a_time_may_contradict_itself(judges: dict[str, PairEncoderJudge]) -> None:
-    judge = judges["ordered"]
+    judge = judges["single_order"]
     both = judge.differences(EXAMPLES), judge.differences([swapped(pair) for pair in EXAMPLES])
     assert not np.allclose(both[0], -both[1])
     found = judge.compare(EXAMPLES)
     assert all(one.consistent == (one.forward.verdict == one.backward.verdict) for one in found)
 
 
-@pytest.mark.parametrize("compare", ["mirrored", "apart", "ordered"])
+@pytest.mark.parametrize("compare", ["symmetric", "pointwise", "single_order"])
 def test_a_verdict_does_not_depend_on_the_other_pairs(judges: dict[str, PairEncoderJudge], compare: str) -> None:
     together = judges[compare].compare(EXAMPLES)
     alone = [judges[compare].compare([pair])[0] for pair in EXAMPLES]
@@ -71,13 +71,13 @@ def test_a_verdict_does_not_depend_on_the_other_pairs(judges: dict[str, PairEnco
 
 
 def test_equal_answers_tie_and_a_long_one_is_cut(judges: dict[str, PairEncoderJudge]) -> None:
-    same, long = judges["mirrored"].compare([Pair("q", "word", "word"), Pair("q", "word " * 500, "x")])
+    same, long = judges["symmetric"].compare([Pair("q", "word", "word"), Pair("q", "word " * 500, "x")])
     assert (same.verdict, same.score, same.truncated) == ("tie", 0.5, False)
     assert long.truncated
 
 
 def test_a_mark_inside_an_answer_stays_text(judges: dict[str, PairEncoderJudge]) -> None:
-    judge = judges["mirrored"]
+    judge = judges["symmetric"]
     separator = judge.checkpoint.tokenizer.sep_token_id
     counts = {sum(i == separator for i in judge.examples([Pair("q", text, "x")])[0][0].ids) for text in ("a", "a [SEP] b [SEP]")}
     assert len(counts) == 1
@@ -98,7 +98,7 @@ def test_what_is_too_long_loses_alike(lengths: list[int], room: int) -> None:
 def test_it_learns_which_answer_is_better_and_goes_on_after_a_kill(backbone: Path, tmp_path: Path) -> None:
     examples = [pair if n % 2 else swapped(pair) for n, pair in enumerate(EXAMPLES * 4)]
     labels = [float(n % 2) for n in range(len(examples))]
-    judge = PairEncoderJudge(backbone, "mirrored", max_length=48)
+    judge = PairEncoderJudge(backbone, "symmetric", max_length=48)
     judge.fit(examples, labels, Training(epochs=12, batch_size=8, learning_rate=3e-3), tmp_path / "work")
     judge.calibrate(examples, labels)
     said = [one.verdict for one in judge.compare(examples)]

@@ -127,7 +127,7 @@ class Pairs:
 
     def asked(self, name: str, augment: Mapping[str, float] | None = None, **tuning: Any) -> dict[str, Any]:
         """The arguments of the stage."""
-        settings = Tuning.model_validate({"epochs": 2, "batch_size": 4, "learning_rate": 2e-2, "warmup": 0.0, **tuning})
+        settings = Tuning.model_validate({"epochs": 2, "batch_size": 4, "learning_rate": 2e-2, "warmup_ratio": 0.0, **tuning})
         spec = {
             "judge": name,
             "pairs": ["people"],
@@ -213,7 +213,7 @@ def test_a_folder_that_was_moved_or_broken(learnt: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("architecture", "template", "tuning"),
-    [("qwen3", None, {"method": "full", "rows_at_once": 2, "learning_rate": 1e-3}), ("llama", None, {"save_memory": True})],
+    [("qwen3", None, {"method": "full", "micro_batch_size": 2, "learning_rate": 1e-3}), ("llama", None, {"save_memory": True})],
     ids=["qwen3, all weights, in halves", "llama, LoRA, saving memory"],
 )
 def test_nothing_is_learnt_from_the_prompt(

@@ -96,7 +96,7 @@ SPEC: dict[str, Any] = {
     "judge": "shifted",
     "model": "m",
     "task": "t",
-    "settings": {"judge": "bert", "dataset": "mine", "prior": None, "caution": 20.0, "threshold": 0.5},
+    "settings": {"judge": "bert", "dataset": "mine", "prior": None, "prior_strength": 20.0, "threshold": 0.5},
 }
 
 

@@ -31,7 +31,7 @@ SPEC: dict[str, Any] = {
     "poolings": POOLINGS,
     "max_length": 64,
     "precision": "float32",
-    "stored_as": "float32",
+    "storage_dtype": "float32",
 }
 QUESTIONS = ["What is the capital of France?", "Why?", "Größe?", "", "東京?", "Why?"]
 ANSWERS = ["Paris is it, said the fox", "because <s> [SEP]", "東京" * 300, "Paris", "London " * 8, ""]
@@ -141,9 +141,9 @@ def answers(path: Path, status: str = "ok") -> Path:
     return path
 
 
-@pytest.mark.parametrize("stored_as", ["float32", "float16"])
-def test_a_table_holds_the_states(tmp_path: Path, tiny: Path, stored_as: str) -> None:
-    spec = {**SPEC, "stored_as": stored_as}
+@pytest.mark.parametrize("storage_dtype", ["float32", "float16"])
+def test_a_table_holds_the_states(tmp_path: Path, tiny: Path, storage_dtype: str) -> None:
+    spec = {**SPEC, "storage_dtype": storage_dtype}
     reader = Reader(tiny, spec)
     path = answers(tmp_path / "c.parquet", status="error")
     feature_table(spec, path, tmp_path / "f.parquet", reader, "rev", tmp_path / "work", batch_bytes=2 * reader.row_bytes)

@@ -24,13 +24,13 @@ from bert_judge.runtime.errors import ConfigError, InputError
 
 TRAIN, TEST = 96, 32
 ASPECTS = {
-    "right": {"head": "binary", "range": [0, 1], "good": None, "meaning": "it is right"},
-    "tone": {"head": "ordinal", "range": [1, 3], "good": None, "meaning": None},
+    "right": {"head": "binary", "range": [0, 1], "positive_from": None, "meaning": "it is right"},
+    "tone": {"head": "ordinal", "range": [1, 3], "positive_from": None, "meaning": None},
 }
 # Nine in ten rows are of one class: who always tells it is right in nine of ten cases.
 RARE = 10
 WORDS = ("noon", "train", "hour")
-TRAINING = BaselineTraining(epochs=20, looks=4, learning_rate=2e-3, lora_learning_rate=1e-2, held_out=0.25)
+TRAINING = BaselineTraining(epochs=20, num_evals=4, learning_rate=2e-3, lora_learning_rate=1e-2, held_out=0.25)
 
 
 class Toy(NamedTuple):
@@ -97,7 +97,7 @@ def test_a_tuned_backbone_learns_and_tells_the_rare_class_too(encoder: Toy, tmp_
 
 
 def test_a_language_model_is_tuned_beside_frozen_weights(language_model: Toy, tmp_path: Path) -> None:
-    small = TRAINING.model_dump() | {"epochs": 1, "looks": 1, "rows": 40}
+    small = TRAINING.model_dump() | {"epochs": 1, "num_evals": 1, "rows": 40}
     told, note = language_model.tell("lora", tmp_path, training=small)
     assert note["rows"] + note["held_out_rows"] == 40
     whole = sum(weights.numel() for weights in tiny_weights(language_model))
@@ -119,7 +119,7 @@ def test_nothing_is_learnt_from_the_test_part(encoder: Toy, tmp_path: Path) -> N
     rows = tables.read(encoder.folder / "validation.parquet", tables.DATASET)
     rows["aspects"] = pd.Series([{"right": 1 - found["right"], "tone": 2.0} for found in rows["aspects"]], dtype=object)
     tables.write(rows, other / "validation.parquet", tables.DATASET, {})
-    small = TRAINING.model_dump() | {"epochs": 2, "looks": 2}
+    small = TRAINING.model_dump() | {"epochs": 2, "num_evals": 2}
     one, _ = encoder.tell("fine_tuned", tmp_path / "a", training=small)
     two, _ = encoder._replace(folder=other).tell("fine_tuned", tmp_path / "b", training=small)
     key = ["aspect", "sample_id", "attempt"]
@@ -130,7 +130,7 @@ def test_nothing_is_learnt_from_the_test_part(encoder: Toy, tmp_path: Path) -> N
 
 
 def test_a_training_that_was_stopped_goes_on(encoder: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = TRAINING.model_dump() | {"epochs": 2, "looks": 3}
+    small = TRAINING.model_dump() | {"epochs": 2, "num_evals": 3}
     whole, first = encoder.tell("fine_tuned", tmp_path / "whole", training=small)
     with monkeypatch.context() as patched:
         # As SIGTERM after the first step: it is saved, and the process ends.
@@ -196,14 +196,14 @@ def test_rare_classes_count_as_much_as_others_and_unknown_ones_not_at_all() -> N
 
 
 PROBED = {
-    "models": {"solid": {"generator": "simulated", "knowledge": 0.9}},
+    "models": {"solid": {"generator": "simulated", "p_correct": 0.9}},
     "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
     "judges": {
-        "teacher": {"kind": "simulated", "flip": 0.0},
+        "teacher": {"kind": "simulated", "label_noise": 0.0},
         "p": {"kind": "probe", "dataset": "d", "aspects": {"correctness": {"range": [0, 1]}}},
     },
     "datasets": {"d": {"teacher": "teacher", "tasks": ["facts_train"]}},
-    "score_with": ["p"],
+    "scorers": ["p"],
 }
 
 
@@ -213,7 +213,7 @@ def planned(**probe: Any) -> Any:
 
 def test_baselines_change_neither_the_probe_nor_each_other() -> None:
     plain = planned()
-    more = planned(baselines=["length", "fine_tuned", "lora"], baseline_training={"epochs": 2, "rows_at_once": 8})
+    more = planned(baselines=["length", "fine_tuned", "lora"], baseline_training={"epochs": 2, "micro_batch_size": 8})
     assert plain.probe_spec("p") == more.probe_spec("p")
     assert plain.measures_spec("p") != more.measures_spec("p")
     faster = planned(baselines=["lora"], baseline_training={"epochs": 2, "learning_rate": 1e-5})
@@ -232,7 +232,7 @@ def test_a_model_for_all_aspects_reads_no_aspect() -> None:
     [
         ({"baselines": ["lora", "lora"]}, "baselines lists lora twice"),
         ({"baselines": ["roberta"]}, "baselines"),
-        ({"baseline_training": {"batch_size": 16, "rows_at_once": 5}}, "batch_size 16 must be a multiple of rows_at_once"),
+        ({"baseline_training": {"batch_size": 16, "micro_batch_size": 5}}, "batch_size 16 must be a multiple of micro_batch_size"),
         ({"baseline_training": {"held_out": 0}}, "held_out"),
     ],
 )

@@ -30,15 +30,15 @@ NOTE = {
     "held_out_rows": 6,
     "weights": 1234,
     "steps": 9,
-    "looks": 3,
+    "num_evals": 3,
     "best_step": 6,
     "held_out_f1": 0.5,
     "seconds": 1.0,
     "classes_told": {"correctness": [0, 1], "tone": [4]},
 }
 ASPECTS = {
-    "correctness": {"head": "binary", "range": [0, 1], "good": None, "features": "f"},
-    "tone": {"head": "ordinal", "range": [1, 4], "good": None, "features": "f"},
+    "correctness": {"head": "binary", "range": [0, 1], "positive_from": None, "features": "f"},
+    "tone": {"head": "ordinal", "range": [1, 4], "positive_from": None, "features": "f"},
 }
 
 
@@ -77,7 +77,7 @@ class Run(NamedTuple):
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("run")
     model = causal_lm(folder / "model", "llama")
-    poolings = {"poolings": ["mean", "last"], "max_length": 48, "precision": "float32", "stored_as": "float32"}
+    poolings = {"poolings": ["mean", "last"], "max_length": 48, "precision": "float32", "storage_dtype": "float32"}
     features = {"backbone": str(model), "revision": None, "prompt": "{question} {candidate}", **poolings}
     rows = pd.DataFrame({"question": [f"question {n // 2}?" for n in range(ROWS)], "attempt": [n % 2 for n in range(ROWS)]})
     right = np.arange(ROWS) % 3 > 0
@@ -91,7 +91,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     labelled["aspects"] = pd.Series([{"tone": 4.0 if good else 1.0} for good in right], dtype=object)
     tables.write(labelled[:TRAIN], folder / "train.parquet", tables.DATASET, {})
     tables.write(labelled[TRAIN:], folder / "validation.parquet", tables.DATASET, {})
-    settings = {"classifiers": ["logistic"], "components": 5, "concatenate": 1, "folds": 2, "seed": 0, "pooling": ["mean", "last"]}
+    settings = {"classifiers": ["logistic"], "pca_components": 5, "max_concat_layers": 1, "folds": 2, "seed": 0, "pooling": ["mean", "last"]}
     made = Run(folder, {"judge": "p", "dataset": "d", **settings, "aspects": ASPECTS, "features": {"f": features}}, rows)
     made.spec["tables"] = [["m", "t"]]
     made.train(made.probe)

@@ -18,9 +18,9 @@ from bert_judge.judges.probe.training.selection import Kept, grown, part, ranked
 from bert_judge.runtime.errors import InputError
 
 ROWS, WIDTH = 160, 12
-SETTINGS: dict[str, Any] = {"seed": 0, "folds": 3, "components": 8, "concatenate": 2, "classifiers": ["logistic"]}
-BINARY = {"head": "binary", "range": [0, 1], "good": None}
-ORDINAL = {"head": "ordinal", "range": [1, 4], "good": None}
+SETTINGS: dict[str, Any] = {"seed": 0, "folds": 3, "pca_components": 8, "max_concat_layers": 2, "classifiers": ["logistic"]}
+BINARY = {"head": "binary", "range": [0, 1], "positive_from": None}
+ORDINAL = {"head": "ordinal", "range": [1, 4], "positive_from": None}
 GROUPS = np.array([f"q{row // 2}" for row in range(ROWS)])
 
 
@@ -102,7 +102,7 @@ def test_one_more_place_is_kept_only_if_it_is_better(binary: np.ndarray) -> None
     made = Made(binary, strength=4)
     each = part(np.arange(ROWS), binary, GROUPS, 0)
     [ranking] = ranked(Kept(made), [each], SETTINGS)
-    assert grown(Kept(made), each, ranking, {**SETTINGS, "concatenate": 5}) == [Made.knowing]
+    assert grown(Kept(made), each, ranking, {**SETTINGS, "max_concat_layers": 5}) == [Made.knowing]
 
 
 @pytest.mark.parametrize("classes", [np.ones(ROWS, int), np.arange(ROWS) % 2])
@@ -117,7 +117,7 @@ def test_too_little_to_learn_from(classes: np.ndarray) -> None:
     [
         ([1, 2.5, 3.5, 4], ORDINAL, [1, 3, 4, 4]),
         ([0, 0.49, 0.5, 1], BINARY, [0, 0, 1, 1]),
-        ([1, 3, 4, 5], {"head": "binary", "range": [1, 5], "good": 4}, [0, 0, 1, 1]),
+        ([1, 3, 4, 5], {"head": "binary", "range": [1, 5], "positive_from": 4}, [0, 0, 1, 1]),
     ],
 )
 def test_labels_become_classes(values: list[float], spec: dict[str, Any], classes: list[int]) -> None:

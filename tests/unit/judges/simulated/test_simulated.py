@@ -33,8 +33,8 @@ def requests(name: str, asked: str = "soft") -> list[Request]:
     return [Request(tables.sample_id(name, s.question, s.references), 0, prompt(s, task.family, asked), s) for s in task.samples()]
 
 
-def settings(style: object, knowledge: float = 0.5, seed: int = 0) -> dict[str, object]:
-    return {"generator": "simulated", "knowledge": knowledge, "style": style, "seed": seed}
+def settings(style: object, p_correct: float = 0.5, seed: int = 0) -> dict[str, object]:
+    return {"generator": "simulated", "p_correct": p_correct, "style": style, "seed": seed}
 
 
 def test_every_style_of_the_configuration_is_written() -> None:
@@ -73,18 +73,18 @@ def test_whether_an_answer_is_right_does_not_depend_on_the_prompt(asked: str) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("knowledge", [0.0, 0.3, 0.6, 0.9, 1.0])
-def test_the_share_of_right_answers_follows_knowledge(name: str, knowledge: float) -> None:
+@pytest.mark.parametrize("p_correct", [0.0, 0.3, 0.6, 0.9, 1.0])
+def test_the_share_of_right_answers_follows_knowledge(name: str, p_correct: float) -> None:
     asked = requests(name)
-    share = sum(simulate("m", settings("terse", knowledge), r)[1] for r in asked) / len(asked)
-    expected = sum(probability(knowledge, r.sample.question) for r in asked) / len(asked)
+    share = sum(simulate("m", settings("terse", p_correct), r)[1] for r in asked) / len(asked)
+    expected = sum(probability(p_correct, r.sample.question) for r in asked) / len(asked)
     assert share == pytest.approx(expected, abs=0.08)
-    assert expected == pytest.approx(knowledge, abs=0.08)
+    assert expected == pytest.approx(p_correct, abs=0.08)
 
 
 @given(st.floats(0.01, 0.98), st.text())
-def test_more_knowledge_is_more_probable(knowledge: float, question: str) -> None:
-    assert 0 < probability(knowledge, question) < probability(knowledge + 0.01, question) < 1
+def test_more_knowledge_is_more_probable(p_correct: float, question: str) -> None:
+    assert 0 < probability(p_correct, question) < probability(p_correct + 0.01, question) < 1
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -110,17 +110,17 @@ def test_terse_wrong_answers_are_wrong_and_of_the_same_kind(name: str) -> None:
             assert forms.numbers_in(text) or text.split("-")[0] in (*forms.ONES, *forms.TENS)
 
 
-@pytest.mark.parametrize("style", ["broken_off", "refusing", "option_dumping"])
+@pytest.mark.parametrize("style", ["truncated", "refusing", "lists_all_options"])
 def test_styles_that_settle_on_nothing_are_wrong(style: str) -> None:
     for request in requests("multiple_choice_train"):
         completion, correct = simulate("m", settings(style, 1.0), request)
         assert not correct
-        assert completion.status == ("truncated" if style == "broken_off" else "ok")
+        assert completion.status == ("truncated" if style == "truncated" else "ok")
 
 
 def test_a_dump_lists_the_right_answer_among_others() -> None:
     for request in requests("word_problems_train")[:100]:
-        text = simulate("m", settings("option_dumping"), request)[0].text
+        text = simulate("m", settings("lists_all_options"), request)[0].text
         assert len({*forms.numbers_in(text), *re.findall("|".join((*forms.ONES, *forms.TENS[2:])), text)}) >= 2
 
 
@@ -131,7 +131,7 @@ def test_styles_follow_the_format_or_do_not(style: str, asked: str) -> None:
     marked = [text for text in texts if "Final answer:" in text]
     if style in FORMATTED:
         assert marked == texts
-    elif style != "option_dumping":
+    elif style != "lists_all_options":
         assert marked == []
     if asked == "strict" and style in FORMATTED:
         assert all(text.startswith("Final answer:") for text in texts)
@@ -242,12 +242,12 @@ def test_draws_repeat_and_lose_nothing(items: list[int], key: str) -> None:
 # --- the judge that knows the truth ---
 
 
-def judge_spec(style: object = "wordy", flip: float = 0.0, seed: int = 0, generator: str = "simulated") -> dict[str, object]:
+def judge_spec(style: object = "wordy", label_noise: float = 0.0, seed: int = 0, generator: str = "simulated") -> dict[str, object]:
     return {
         "judge": "truth",
         "model": "m",
         "task": "facts_train",
-        "settings": {"kind": "simulated", "flip": flip, "seed": seed},
+        "settings": {"kind": "simulated", "label_noise": label_noise, "seed": seed},
         "source": {
             "model": "m",
             "task": "facts_train",
@@ -295,13 +295,13 @@ def test_the_truth_is_found_again(style: object, task_table: Path) -> None:
 
 def test_the_stated_share_is_flipped_and_no_order_matters(task_table: Path) -> None:
     rows, truths = answered()
-    judge = SimulatedJudge(judge_spec(flip=0.2), task_table)
+    judge = SimulatedJudge(judge_spec(label_noise=0.2), task_table)
     labels = judge.judge(rows)
     assert judge.judge(rows[::-1])[::-1] == labels
     flipped = [(label.verdict == "correct") != truth for label, truth in zip(labels, truths, strict=True)]
     assert sum(flipped) / len(flipped) == pytest.approx(0.2, abs=0.06)
     assert [label.reason == "simulated truth, flipped" for label in labels] == flipped
-    other = SimulatedJudge(judge_spec(flip=0.2, seed=1), task_table).judge(rows)
+    other = SimulatedJudge(judge_spec(label_noise=0.2, seed=1), task_table).judge(rows)
     assert [a.verdict for a in other] != [a.verdict for a in labels]
 
 

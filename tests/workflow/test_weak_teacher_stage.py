@@ -13,7 +13,7 @@ from bert_judge import tables
 
 pytestmark = pytest.mark.workflow
 DATASET = "results/datasets/answers/train.parquet"
-FALLBACK = {"teacher": "overlap", "tasks": ["capitals"]}
+WEAK_TEACHER = {"teacher": "overlap", "tasks": ["capitals"]}
 
 
 @pytest.fixture
@@ -22,14 +22,14 @@ def labelled(tmp_path: Path) -> Workspace:
     config: dict[str, Any] = {
         "data": ".",
         "imports": {name: {"path": f"{name}.jsonl"} for name in ("capitals", "rivers")},
-        "models": {f"{name}-m": {"generator": "imported", "from": name, "named": "m"} for name in ("capitals", "rivers")},
+        "models": {f"{name}-m": {"generator": "imported", "from": name, "model_name": "m"} for name in ("capitals", "rivers")},
         "tasks": {
             "train": ["capitals", "rivers"],
             "test": ["exam"],
             "imported": {
                 "capitals": {"from": "capitals", "family": "short_answer"},
-                "rivers": {"from": "rivers", "family": "short_answer", "questions": [0, 0.7]},
-                "exam": {"from": "rivers", "family": "short_answer", "questions": [0.7, 1]},
+                "rivers": {"from": "rivers", "family": "short_answer", "question_split": [0, 0.7]},
+                "exam": {"from": "rivers", "family": "short_answer", "question_split": [0.7, 1]},
             },
         },
         "datasets": {"answers": {"teacher": "people", "tasks": ["capitals", "rivers"], "validation": 0.2}},
@@ -37,7 +37,7 @@ def labelled(tmp_path: Path) -> Workspace:
             "people": {"kind": "imported", "from": ["capitals", "rivers"]},
             "overlap": {"kind": "lexical", "metric": "rouge_l_recall", "threshold": 0.5},
         },
-        "score_with": ["people"],
+        "scorers": ["people"],
     }
     workspace = Workspace.create(tmp_path / "run", config)
     for name in ("capitals", "rivers"):
@@ -61,7 +61,7 @@ def test_open_answers_of_the_named_task_are_trained_on(labelled: Workspace) -> N
     assert set(before["label"]) == {0.0, 1.0}
 
     config = labelled.config
-    config["datasets"]["answers"]["fallback"] = FALLBACK
+    config["datasets"]["answers"]["weak_teacher"] = WEAK_TEACHER
     labelled.configure(config)
     assert labelled.done(DATASET).jobs == {"Verdicts of overlap on capitals-m, capitals", "Training rows of answers"}
     after = tables.read(labelled.folder / DATASET, tables.DATASET)
@@ -69,6 +69,6 @@ def test_open_answers_of_the_named_task_are_trained_on(labelled: Workspace) -> N
     assert set(weak["task"]) == {"capitals"} and set(weak["label"]) == {0.5, 1.0}
     assert labelled.done(DATASET).idle
     folder = (labelled.folder / DATASET).parent
-    assert len(weak) == json.loads((folder / "summary.json").read_text())["fallback"]
+    assert len(weak) == json.loads((folder / "summary.json").read_text())["weak_teacher"]
     held_out = tables.read(folder / "validation_weak.parquet", tables.DATASET)
     assert len(held_out) and not set(held_out["question"]) & set(after["question"])
