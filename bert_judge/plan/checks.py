@@ -312,7 +312,9 @@ def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str
 def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
     """Import → names of the models in the file, for the imports that models come from; and what is wrong with the files."""
     # A file whose answers are taken all together need not name models.
-    named = [model for model in config.models.values() if isinstance(model, ImportedModel) and model.model_name != files.EVERY_MODEL]
+    named = [
+        model for model in config.models.values() if isinstance(model, ImportedModel) and model.model_name != files.EVERY_MODEL
+    ]
     sources = dict.fromkeys(source for model in named for source in model.source)
     found: dict[str, list[str]] = {}
     faults: list[str] = []

@@ -42,8 +42,8 @@ def of_fit(config: Config) -> list[str]:
             continue
         if tuning.accelerate and tuning.batch_size % together:
             faults.append(
-                f"{where}: batch_size {tuning.batch_size} must be a multiple of micro_batch_size times the processes of accelerate, "
-                f"{together}"
+                f"{where}: batch_size {tuning.batch_size} must be a multiple of micro_batch_size times the processes "
+                f"of accelerate, {together}"
             )
     return faults
 

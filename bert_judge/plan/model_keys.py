@@ -49,7 +49,9 @@ def expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[
         if "*" not in pattern:
             continue
         if not isinstance(entry, ImportedModel) or entry.model_name is not None:
-            faults.append(f"models.{pattern}: only an imported model without `model_name` may have a * in its key; write the name out")
+            faults.append(
+                f"models.{pattern}: only an imported model without `model_name` may have a * in its key; write the name out"
+            )
             continue
         matched: dict[str, list[str]] = {}
         for source in entry.source:

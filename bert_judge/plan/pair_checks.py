@@ -49,7 +49,9 @@ def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
     yield from (("scorers", name) for name in config.scorers)
     yield from (("gold", name) for name in [config.gold] if name)
     yield from ((f"datasets.{key}.teacher", entry.teacher) for key, entry in config.datasets.items())
-    yield from ((f"datasets.{key}.weak_teacher.teacher", e.weak_teacher.teacher) for key, e in config.datasets.items() if e.weak_teacher)
+    yield from (
+        (f"datasets.{key}.weak_teacher.teacher", e.weak_teacher.teacher) for key, e in config.datasets.items() if e.weak_teacher
+    )
     yield from ((f"filters.{key}.judge", entry.judge) for key, entry in config.filters.items())
     yield from ((f"pairs.{key}.gold", entry.gold) for key, entry in config.pairs.items() if entry.gold)
     yield from (("attacks.judges", name) for name in (config.attacks.judges if config.attacks else []))

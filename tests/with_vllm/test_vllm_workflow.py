@@ -121,7 +121,13 @@ def test_the_whole_way(tmp_path: Path, qwen: Path, llama: Path, server: str) -> 
     whole = run.config
     whole["models"]["small"] = {"generator": "hf", "model": str(llama), "dtype": "float32", "max_new_tokens": 8}
     whole["tasks"] = {"train": ["mini_train"], "test": ["mini_test"]}
-    teacher = {"generator": "openai", "model": "served", "base_url": server, "structured_output": "structured_outputs", "logprobs": True}
+    teacher = {
+        "generator": "openai",
+        "model": "served",
+        "base_url": server,
+        "structured_output": "structured_outputs",
+        "logprobs": True,
+    }
     whole["datasets"] = {"mix": {"teacher": "teacher", "tasks": ["mini_train"], "validation": 0.3}}
     whole["judges"] |= {
         "teacher": {"kind": "llm", "model": {**teacher, "max_new_tokens": 16}, "reasoning": False},

@@ -87,7 +87,9 @@ def feature_table(
     def frames() -> Iterator[pd.DataFrame]:
         for number, batch in enumerate(tables.read_batches(candidates, tables.CANDIDATES, rows)):
             folder = Path(work_folder) / f"{number:05d}"
-            yield _frame(batch, _states(batch, reader, origin, folder, max(1, rows // SHARDS_PER_BATCH)), found, spec["storage_dtype"])
+            yield _frame(
+                batch, _states(batch, reader, origin, folder, max(1, rows // SHARDS_PER_BATCH)), found, spec["storage_dtype"]
+            )
 
     tables.write_parts(frames(), output, found, spec, {spec["backbone"]: revision})
     resume.clear(work_folder)

@@ -39,7 +39,8 @@ def run(*arguments: object) -> Result:
 @pytest.fixture
 def scored(tmp_path: Path) -> Path:
     rows = [
-        row | {"verdict": verdict, "score": score, "reason": "full_text"} for row, (verdict, score) in zip(ROWS, VERDICTS, strict=True)
+        row | {"verdict": verdict, "score": score, "reason": "full_text"}
+        for row, (verdict, score) in zip(ROWS, VERDICTS, strict=True)
     ]
     return jsonl(tmp_path / "scored.jsonl", [*rows, ROWS[0] | {"verdict": None, "score": None, "reason": None}])
 

@@ -89,7 +89,9 @@ def test_what_the_teacher_leaves_open_gets_the_weak_teachers_score(tmp_path: Pat
     (tmp_path / "weak_teacher").mkdir()
     _, labels = write_pair(tmp_path / "weak_teacher", "m", "a", said)
     out = [tmp_path / name for name in ("train.parquet", "validation.parquet", "weak.parquet", "summary.json")]
-    spec = spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}, weak_teacher={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]})
+    spec = spec_of(
+        pairs, augment={"stated": 1.0, "denied": 1.0}, weak_teacher={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]}
+    )
     build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, [labels])
     train, validation, held_out = (tables.read(path, tables.DATASET) for path in out[:3])
     weak = train[train["question"].str.startswith("unsure")]

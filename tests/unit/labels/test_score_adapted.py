@@ -70,7 +70,12 @@ def test_each_model_moves_by_itself_as_in_a_run(tmp_path: Path) -> None:
         for column in set(LABELS.names) - set(table):
             table[column] = None
         write(table, tmp_path / "labels.parquet", LABELS, {}, {})
-        spec = {"judge": "reads", "model": name, "task": "t", "settings": {"prior": PRIOR, "prior_strength": PRIOR_STRENGTH, "threshold": 0.5}}
+        spec = {
+            "judge": "reads",
+            "model": name,
+            "task": "t",
+            "settings": {"prior": PRIOR, "prior_strength": PRIOR_STRENGTH, "threshold": 0.5},
+        }
         label_with_prior_shift(spec, tmp_path / "labels.parquet", None, tmp_path / "moved.parquet")
         expected = pd.read_parquet(tmp_path / "moved.parquet").sort_values("score")
         mine = found[found["model"] == name].sort_values("score")

@@ -108,7 +108,10 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
         ({"filters__best": {"models": ["sim", "sim"]}}, "filters.best.models: 'sim' is listed twice; remove one"),
         ({"models__pupil": {"filters": ["none"]}}, "models.pupil.filters: 'none' is not defined under filters; there are: best, "),
         ({"models__pupil": {"filters": []}}, "models.pupil.filters: needs"),
-        ({"models__pupil": {"training": {"batch_size": 4, "micro_batch_size": 3}}}, "models.pupil.training: batch_size 4 must be a"),
+        (
+            {"models__pupil": {"training": {"batch_size": 4, "micro_batch_size": 3}}},
+            "models.pupil.training: batch_size 4 must be a",
+        ),
         ({"models__pupil": {"model": "./none"}}, "models.pupil.model: './none': no such folder; mend the path"),
         (
             {"models__pupil-best-10": {"generator": "simulated", "p_correct": 1}},

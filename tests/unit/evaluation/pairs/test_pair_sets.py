@@ -127,7 +127,10 @@ def test_a_new_model_and_another_order_change_no_spec() -> None:
             {"judges__tuned__model": {"generator": "openai", "model": "gpt"}},
             "judges.tuned: a model behind an address cannot be tuned here; give one of generator hf or vllm",
         ),
-        ({"judges__tuned__tuning": {"micro_batch_size": 3}}, "judges.tuned.tuning: batch_size 16 must be a multiple of micro_batch_size"),
+        (
+            {"judges__tuned__tuning": {"micro_batch_size": 3}},
+            "judges.tuned.tuning: batch_size 16 must be a multiple of micro_batch_size",
+        ),
         ({"pairs__arena__tasks": ["facts_train"]}, "'tuned' is trained on answers to the same tasks (learn)"),
         ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),
         ({"judges__prompted__model__speed": 1}, "judges.prompted.model.speed: unknown key"),

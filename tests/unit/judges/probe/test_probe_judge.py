@@ -91,7 +91,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     labelled["aspects"] = pd.Series([{"tone": 4.0 if good else 1.0} for good in right], dtype=object)
     tables.write(labelled[:TRAIN], folder / "train.parquet", tables.DATASET, {})
     tables.write(labelled[TRAIN:], folder / "validation.parquet", tables.DATASET, {})
-    settings = {"classifiers": ["logistic"], "pca_components": 5, "max_concat_layers": 1, "folds": 2, "seed": 0, "pooling": ["mean", "last"]}
+    settings = {
+        "classifiers": ["logistic"],
+        "pca_components": 5,
+        "max_concat_layers": 1,
+        "folds": 2,
+        "seed": 0,
+        "pooling": ["mean", "last"],
+    }
     made = Run(folder, {"judge": "p", "dataset": "d", **settings, "aspects": ASPECTS, "features": {"f": features}}, rows)
     made.spec["tables"] = [["m", "t"]]
     made.train(made.probe)
