@@ -60,8 +60,8 @@ class PairwiseJudgeConfig(JudgeConfig):
     backbone: str = "minilm"
     """`minilm` (offline), a hub id or a local folder of an encoder"""
     compare: Literal["symmetric", "pointwise", "single_order"] = "symmetric"
-    """how the encoder scores a pair. `symmetric`: the difference of its outputs for the two orders; `pointwise`: the difference of its
-    outputs for the two answers, read separately; `single_order`: one order at a time, without built-in symmetry"""
+    """how the encoder scores a pair. `symmetric`: the difference of its outputs for the two orders; `pointwise`: the difference of
+    its outputs for the two answers, read separately; `single_order`: one order at a time, without built-in symmetry"""
     max_length: int = Field(512, ge=16)
     """longest input in tokens; the backbone's window when that is shorter"""
     training: Training = Training()
