@@ -108,7 +108,7 @@ rule fill_store_vllm:
     message:
         "Answers of {wildcards.model} to a batch of tasks"
     script:
-        "../workflow_scripts/fill_store.py"
+        "../workflow_scripts/pregenerate_answers.py"
 
 
 rule generate_candidates_vllm:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators.factory import make_generator
-from bert_judge.candidates.stage import generate_candidates, with_run_time
+from bert_judge.candidates.stage import generate_candidates, with_runtime_settings
 from bert_judge.runtime import gpus
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import store_folder
@@ -16,7 +16,7 @@ with job_log(snakemake.log[0]):
     model = spec["model"]
     # A server needs no files.
     manifest = Path(path) if (path := snakemake.input.get("manifest")) else None
-    settings = with_run_time(spec["settings"], snakemake.config["models"][model])
+    settings = with_runtime_settings(spec["settings"], snakemake.config["models"][model])
     generate_candidates(
         spec,
         snakemake.input.table,

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 from bert_judge import plan
 from bert_judge.candidates.generators import openai_format
-from bert_judge.candidates.generators.openai_format import MalformedError
+from bert_judge.candidates.generators.cache import to_row
+from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators.openai_format import MalformedResponseError
 from bert_judge.candidates.generators.protocol import Request
-from bert_judge.candidates.stage import asked, stored, with_run_time
+from bert_judge.candidates.stage import answer_cache, plan_requests, with_runtime_settings
 from bert_judge.config import OpenAIModel
 from bert_judge.config import files as config_files
 from bert_judge.runtime import resume
@@ -47,7 +49,7 @@ def requests(files: Sequence[Path], model: str, task: str, root: Path = Path("re
     found = _open(files, model, task, root)
     for key in resume.missing_keys(found.store, found.requests):
         call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
-        yield json.dumps(call | {"body": openai_format.body(found.settings, found.requests[key])}, ensure_ascii=False)
+        yield json.dumps(call | {"body": openai_format.request_body(found.settings, found.requests[key])}, ensure_ascii=False)
 
 
 def responses(files: Sequence[Path], model: str, task: str, source: Path, root: Path = Path("results")) -> str:
@@ -67,8 +69,9 @@ def responses(files: Sequence[Path], model: str, task: str, source: Path, root: 
             unknown += 1
             continue
         try:
-            answers[key] = stored(openai_format.completion(body, found.settings["reasoning_end"]))
-        except MalformedError:
+            completion = openai_format.parse_response(body, found.settings["reasoning_end"])
+            answers[key] = to_row(found.requests[key], completion)
+        except MalformedResponseError:
             failed += 1
     resume.save_shard(found.store, answers)
     missing = len(resume.missing_keys(found.store, found.requests))
@@ -88,9 +91,10 @@ def _open(files: Sequence[Path], model: str, task: str, root: Path) -> _Open:
     if not table.exists():
         raise InputError(f"{table}: no such file; run snakemake {table} first")
     spec = made.candidates_spec(model, task)
-    found = asked(spec, table, {})
-    settings = with_run_time(spec["settings"], raw["models"][model])
-    return _Open(settings, resume.store_folder(model, root), dict(zip(found.keys, found.requests, strict=True)))
+    settings = with_runtime_settings(spec["settings"], raw["models"][model])
+    store = resume.store_folder(model, root)
+    cache = answer_cache(spec, store, lambda: make_generator(model, settings, None))
+    return _Open(settings, store, {cache.key(request): request for request in plan_requests(spec, table)})
 
 
 def _lines(source: Path) -> Iterator[tuple[str, Any]]:

@@ -40,10 +40,10 @@ def rule(settings: Mapping[str, Any]) -> Judge:
 def prompted(spec: Mapping[str, Any], entry: Mapping[str, Any], manifest: Path | None) -> Judge:
     """Without the store that a run has: what clients send is nowhere kept."""
     from bert_judge.candidates.generators.factory import make_generator
-    from bert_judge.candidates.stage import with_run_time
+    from bert_judge.candidates.stage import with_runtime_settings
     from bert_judge.judges.llm.judge import LLMJudge
 
-    asked = with_run_time(spec["settings"]["model"], entry["model"])
+    asked = with_runtime_settings(spec["settings"]["model"], entry["model"])
     return LLMJudge(spec["judge"], spec["settings"], make_generator(spec["judge"], asked, manifest))
 
 
@@ -63,10 +63,10 @@ def pair_trained(checkpoint: Path, name: str) -> PairJudge:
 def pair_prompted(spec: Mapping[str, Any], entry: Mapping[str, Any], manifest: Path | None) -> PairJudge:
     """Without a store, as `prompted`."""
     from bert_judge.candidates.generators.factory import make_generator
-    from bert_judge.candidates.stage import with_run_time
+    from bert_judge.candidates.stage import with_runtime_settings
     from bert_judge.judges.pairwise.llm import PairLLMJudge
 
-    asked = with_run_time(spec["settings"]["model"], entry["model"])
+    asked = with_runtime_settings(spec["settings"]["model"], entry["model"])
     return PairLLMJudge(spec["judge"], spec["settings"], make_generator(spec["judge"], asked, manifest))
 
 

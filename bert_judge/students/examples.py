@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_judge.candidates.finetuning.examples import Example, dialogue, fitting_in
-from bert_judge.candidates.generators.chat import FAILURES, PromptEncoder
+from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.tasks.prompts import instruction
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def encode(
     for row in rows:
         try:
             found.append(dialogue(encoder, row["question"] + instruction(families[row["task"]], style), row["candidate"], ends))
-        except FAILURES as error:
+        except ENCODING_ERRORS as error:
             log.warning("%s cannot be learnt from: %s", row["sample_id"], " ".join(str(error).split()))
             found.append(None)
     return fitting_in(found, longest, "filter other answers")

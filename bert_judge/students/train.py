@@ -13,7 +13,7 @@ from bert_judge.candidates.finetuning.launch import launched
 from bert_judge.candidates.finetuning.saving import MANIFEST, METRICS, save, write_json
 from bert_judge.candidates.finetuning.trainer import tune
 from bert_judge.candidates.generators import hf_model
-from bert_judge.candidates.generators.chat import PromptEncoder
+from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -50,11 +50,11 @@ def train_student(
     if rows.empty:
         raise InputError(f"{filtered}: no answer to learn from; filter other answers")
     settings = Tuning.model_validate({**spec["training"], **(run_time or {})})
-    loaded = hf_model.load(name, spec["settings"], manifest.path, spread=not launched())
-    encoder = PromptEncoder(name, loaded.tokenizer, *(spec["settings"][key] for key in ("system", "thinking", "reasoning_end")))
-    longest = min(settings.max_length, loaded.window or settings.max_length)
+    loaded = hf_model.load_model(name, spec["settings"], manifest.path, use_accelerators=not launched())
+    encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])
+    longest = min(settings.max_length, loaded.max_length or settings.max_length)
     records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
-    examples, left_out = encode(records, encoder, loaded.ends, spec["families"], spec["prompt_style"], longest)
+    examples, left_out = encode(records, encoder, loaded.eos_ids, spec["families"], spec["prompt_style"], longest)
     # Other rows or another spec must not go on from this run's checkpoints.
     progress = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
     model, figures = tune(loaded, examples, settings, progress)

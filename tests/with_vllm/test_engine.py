@@ -52,7 +52,7 @@ def engines(qwen: Path, llama: Path) -> Iterator[Callable[[str], vllm.VLLMProces
         if name not in started:
             path = {"qwen3": qwen, "llama": llama}[name]
             # Sampling with a seed of the row's own, when a test asks for it by the temperature.
-            made = vllm.make("tiny", settings(path, thinking=False), manifest(path))
+            made = vllm.load("tiny", settings(path, thinking=False), manifest(path))
             assert isinstance(made, vllm.VLLMProcess)
             started[name] = made
         return started[name]
@@ -97,7 +97,7 @@ def test_a_constrained_answer_is_a_choice_with_probabilities(engines: Callable[[
 
 
 def test_sampling_follows_seed_and_attempt(qwen: Path) -> None:
-    made = vllm.make("tiny", settings(qwen, temperature=1.0, thinking=True), manifest(qwen))
+    made = vllm.load("tiny", settings(qwen, temperature=1.0, thinking=True), manifest(qwen))
     assert isinstance(made, vllm.VLLMProcess)
     try:
         asked = [request("Hi", attempt) for attempt in range(4)]
@@ -113,14 +113,14 @@ def test_sampling_follows_seed_and_attempt(qwen: Path) -> None:
 
 def test_faults_are_one_line(qwen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"models\.tiny: .* vLLM cannot load it: .*; mend the model's settings") as caught:
-        vllm.make("tiny", settings(tmp_path), manifest(tmp_path))
+        vllm.load("tiny", settings(tmp_path), manifest(tmp_path))
     assert "\n" not in str(caught.value)
     monkeypatch.setenv(vllm.PYTHON, str(tmp_path / "python"))
     with pytest.raises(InputError, match="cannot be started: No such file or directory; name the Python of vLLM"):
-        vllm.make("tiny", settings(qwen), manifest(qwen))
+        vllm.load("tiny", settings(qwen), manifest(qwen))
     monkeypatch.delenv(vllm.PYTHON)
     with pytest.raises(InputError, match="vLLM is not installed in this environment; set BERT_JUDGE_VLLM_PYTHON"):
-        vllm.make("tiny", settings(qwen), manifest(qwen))
+        vllm.load("tiny", settings(qwen), manifest(qwen))
 
 
 def test_an_engine_that_dies_is_told(engines: Callable[[str], vllm.VLLMProcess]) -> None:
@@ -140,7 +140,7 @@ from bert_judge.assets.prepare import Manifest
 from bert_judge.tasks import Sample
 if __name__ == "__main__":
     settings, prompts = json.loads(sys.argv[1]), json.loads(sys.argv[2])
-    made = vllm.make("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()))
+    made = vllm.load("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()))
     assert isinstance(made, vllm.VLLMHere)
     answers = made.generate([Request(prompt, 0, prompt, Sample(prompt, ())) for prompt in prompts])
     print("ANSWERS " + json.dumps([answer.text for answer in answers]))

@@ -92,7 +92,7 @@ def test_a_wrong_key_ends_the_run_with_one_line(tmp_path: Path, server: ChatServ
     run = workspace(tmp_path / "run", server)
     result = run.run(TARGET)
     assert result.code != 0
-    line = f"error: models.served: {server.url} refuses the key (401); mend the environment variable SERVER_KEY"
+    line = f"error: models.served: {server.url} rejects the key (401); check the environment variable SERVER_KEY"
     assert result.text.count(line) == 1
     assert KEY not in result.text
     assert len(server.seen) < 20

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bert_judge.candidates.generators.chat import PromptEncoder
+from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def dialogue(encoder: PromptEncoder, prompt: str, answer: str, ends: frozenset[i
     empty reasoning block, is part of the answer: the model has to write it itself.
     """
     asked, _ = encoder.encode(prompt)
-    ids = encoder.tokens(_after_prompt(encoder, prompt, answer))
+    ids = encoder.tokenize(_after_prompt(encoder, prompt, answer))
     # What follows the end is the template's preparation for another turn.
     stop = next((place for place, token in enumerate(ids) if token in ends), None)
     end = encoder.tokenizer.eos_token_id if encoder.tokenizer.eos_token_id is not None else min(ends, default=None)
@@ -69,7 +69,7 @@ def _after_prompt(encoder: PromptEncoder, prompt: str, answer: str) -> str:
     if encoder.template is None:
         # As a text goes on after a prompt that ends in a line of its own.
         return f"\n{answer}"
-    asked, whole = (encoder.text(prompt, said) for said in (None, answer))
+    asked, whole = (encoder.render(prompt, said) for said in (None, answer))
     # Some templates write a turn that has ended otherwise than one that begins.
     return whole.removeprefix(asked) if whole.startswith(asked) else answer
 
@@ -87,4 +87,4 @@ def at_once(encoder: PromptEncoder, prompt: str, parts: Sequence[str], ends: fro
         raise InputError("the chat template opens a reasoning block, and the answer must come at once; set thinking: false")
     # What ends any answer of this model, by its template.
     closing = [token for token in dialogue(encoder, "?", "0", ends).answer[-1:] if token in ends]
-    return Example(asked, [token for part in parts for token in encoder.tokens(part)] + closing)
+    return Example(asked, [token for part in parts for token in encoder.tokenize(part)] + closing)

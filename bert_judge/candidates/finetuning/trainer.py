@@ -76,7 +76,7 @@ def tune(
         model=model,
         args=told,
         train_dataset=_Ordered(examples, order),
-        data_collator=lambda batch: _collate(batch, loaded.pad),
+        data_collator=lambda batch: _collate(batch, loaded.pad_id),
         callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)

@@ -1,4 +1,4 @@
-"""Worker process of `launching.run`: `python -m bert_judge.candidates.finetuning.worker FILE` calls the stage named in the file."""
+"""A process started by `launch.run`: `python -m bert_judge.candidates.finetuning.worker FILE` calls the stage that FILE names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generators: prompts in, completions out. One file per kind."""
+"""Generators send prompts to a language model: one file per backend."""
 
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 

@@ -1,6 +1,6 @@
-"""A generator that asks nothing twice: its completions lie in a folder, under keys of what was asked.
+"""A generator whose completions are cached on disk, under content keys of their requests.
 
-For callers that ask in several rounds and read the answers anew when their own settings change, such as a prompted judge.
+Nothing is generated twice: a killed job, a raised limit, an added row or another table pays only for what is missing.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from bert_judge.runtime import resume, sigterm
 SHARD_ROWS = 128
 
 
-class StoredGenerator:
-    """Implements `generators.protocol.Generator` on another one, which is loaded when the first answer is missing.
+class CachedGenerator:
+    """Implements `generators.protocol.Generator` on another generator, which is loaded when the first completion is missing.
 
     Args:
-        origin: what an answer depends on beside its request: the model's settings.
-        folder: of the shards; they stay there.
+        origin: everything besides the request that determines a completion: the model's settings.
+        folder: folder of the shards; they stay there.
         make_generator: loads the model.
-        revisions: of the model, as far as known without loading it; an answer of another revision is not taken.
-        failures_pass: one with status `error` is not kept, and asked for again by the next run. A server may be back then; what a
-            model on this machine cannot answer, it never will.
+        revisions: of the model, as far as known without loading it; completions of another revision are not reused.
+        by_sample: a completion also depends on the question behind the prompt, as with simulated models.
+        retry_errors: completions with status `error` are not cached, so the next run asks again. A server may recover; a local
+            model fails again.
         shard_rows: completions per shard.
     """
 
@@ -35,49 +36,56 @@ class StoredGenerator:
         origin: Mapping[str, Any],
         folder: str | Path,
         make_generator: Callable[[], Generator],
-        revisions: Mapping[str, str],
-        failures_pass: bool = False,
+        revisions: Mapping[str, str] | None = None,
+        *,
+        by_sample: bool = False,
+        retry_errors: bool = False,
         shard_rows: int = SHARD_ROWS,
     ) -> None:
         self.folder, self.make_generator = folder, make_generator
-        self.failures_pass, self.shard_rows = failures_pass, shard_rows
-        self.revisions = dict(revisions)
+        self.by_sample, self.retry_errors, self.shard_rows = by_sample, retry_errors, shard_rows
+        self.revisions = dict(revisions or {})
         self._origin = tables.canonical({"origin": origin, "revisions": self.revisions})
         self._generator: Generator | None = None
 
+    def key(self, request: Request) -> str:
+        """Return the content key of a completion."""
+        sample = (request.sample_id,) if self.by_sample else ()
+        return resume.content_key(self._origin, *sample, request.prompt, request.attempt, request.choices)
+
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order. Requests that agree in prompt, attempt and choices share one."""
-        keys = [resume.content_key(self._origin, r.prompt, r.attempt, r.choices) for r in requests]
-        kept = resume.run_resumable(requests, keys, self._ask, self.folder, self.shard_rows, "answers", self._lasts)
-        return [_completion(request, row) for request, row in zip(requests, kept, strict=True)]
+        """Return one completion per request, in order. Requests with the same key share one."""
+        keys = [self.key(request) for request in requests]
+        rows = resume.run_resumable(requests, keys, self._generate_rows, self.folder, self.shard_rows, "answers", self._should_cache)
+        return [_to_completion(request, row) for request, row in zip(requests, rows, strict=True)]
 
-    def _lasts(self, row: Mapping[str, Any]) -> bool:
-        return not (self.failures_pass and row["status"] == "error")
+    def _should_cache(self, row: Mapping[str, Any]) -> bool:
+        return not (self.retry_errors and row["status"] == "error")
 
-    def _ask(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
+    def _generate_rows(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
         if self._generator is None:
             self._generator = self.make_generator()
         try:
             completions = self._generator.generate(requests)
-        except sigterm.Stopped as early:
-            raise sigterm.Stopped({place: _row(requests[place], found) for place, found in early.results.items()}) from None
-        # Some learn only from an answer what they are.
+        except sigterm.Stopped as stopped:
+            raise sigterm.Stopped({index: to_row(requests[index], value) for index, value in stopped.results.items()}) from None
+        # A server reveals its model's version only in a response.
         self.revisions |= self._generator.revisions
-        return [_row(request, completion) for request, completion in zip(requests, completions, strict=True)]
+        return [to_row(request, completion) for request, completion in zip(requests, completions, strict=True)]
 
 
-def _row(request: Request, completion: Completion) -> dict[str, Any]:
-    """A completion as values that a shard can hold; probabilities in the order of the choices."""
-    found = completion.choice_probabilities
+def to_row(request: Request, completion: Completion) -> dict[str, Any]:
+    """Convert a completion to a row of a shard; probabilities are in the order of the choices."""
+    probabilities = completion.choice_probabilities
     return {
         **{name: tables.storable(getattr(completion, name)) for name in ("text", "reasoning", "reason")},
         **{name: getattr(completion, name) for name in ("status", "prompt_tokens", "completion_tokens")},
-        "probabilities": None if found is None else [found[choice] for choice in request.choices or ()],
+        "probabilities": None if probabilities is None else [probabilities[choice] for choice in request.choices or ()],
     }
 
 
-def _completion(request: Request, row: Mapping[str, Any]) -> Completion:
-    values = {key: value for key, value in row.items() if key != "probabilities"}
-    found = row["probabilities"]
-    probabilities = None if found is None else dict(zip(request.choices or (), found, strict=True))
-    return Completion(**values, choice_probabilities=probabilities)
+def _to_completion(request: Request, row: Mapping[str, Any]) -> Completion:
+    fields = {name: value for name, value in row.items() if name != "probabilities"}
+    values = row["probabilities"]
+    probabilities = None if values is None else dict(zip(request.choices or (), values, strict=True))
+    return Completion(**fields, choice_probabilities=probabilities)

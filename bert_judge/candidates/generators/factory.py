@@ -1,4 +1,4 @@
-"""The one place that knows which class stands behind which `generator:` of the configuration."""
+"""Creation of the generator that a model's configuration names."""
 
 from __future__ import annotations
 
@@ -15,37 +15,32 @@ def make_generator(name: str, settings: Mapping[str, Any], manifest: Path | None
 
     Args:
         name: the model's name in the configuration.
-        settings: the values of its block, `generator` among them.
-        manifest: what says where the model's files lie; None for a generator that needs none.
+        settings: the values of its block, including `generator`.
+        manifest: manifest of the model's files; None for a generator that needs no files.
 
     Raises:
-        InputError: the model cannot be loaded, or its generator makes no answers of its own.
+        InputError: the model cannot be loaded, or its kind does not generate answers.
     """
-    match settings["generator"]:
-        case "simulated":
-            from bert_judge.candidates.generators.simulated import SimulatedGenerator
+    kind = settings["generator"]
+    if kind == "simulated":
+        from bert_judge.candidates.generators.simulated import SimulatedGenerator
 
-            return SimulatedGenerator(name, settings)
-        # A student is an ordinary model once it is trained.
-        case "hf" | "student":
-            from bert_judge.assets.prepare import load_manifest
-            from bert_judge.candidates.generators.hf import HFGenerator
+        return SimulatedGenerator(name, settings)
+    if kind == "openai":
+        from bert_judge.candidates.generators.openai import OpenAIGenerator
 
-            return HFGenerator(name, settings, load_manifest(_needed(name, manifest)))
-        case "vllm":
-            from bert_judge.assets.prepare import load_manifest
-            from bert_judge.candidates.generators import vllm
-
-            return vllm.make(name, settings, load_manifest(_needed(name, manifest)))
-        case "openai":
-            from bert_judge.candidates.generators.openai import OpenAIGenerator
-
-            return OpenAIGenerator(name, settings)
-        case other:
-            raise InputError(f"models.{name}: a model of the kind {other!r} cannot be asked; name one that generates")
-
-
-def _needed(name: str, manifest: Path | None) -> Path:
+        return OpenAIGenerator(name, settings)
+    # A trained student is an ordinary model.
+    if kind not in ("hf", "student", "vllm"):
+        raise InputError(f"models.{name}: a model of kind {kind!r} does not generate answers; name one that does")
     if manifest is None:
-        raise InputError(f"models.{name}: no manifest says where its files lie; run the prepare stage first")
-    return manifest
+        raise InputError(f"models.{name}: the manifest of its files is missing; run the prepare stage first")
+    from bert_judge.assets.prepare import load_manifest
+
+    if kind == "vllm":
+        from bert_judge.candidates.generators import vllm
+
+        return vllm.load(name, settings, load_manifest(manifest))
+    from bert_judge.candidates.generators.hf import HFGenerator
+
+    return HFGenerator(name, settings, load_manifest(manifest))

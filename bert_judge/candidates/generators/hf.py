@@ -1,8 +1,8 @@
-"""Answers generated in this process with transformers.
+"""Generation in this process with transformers.
 
 Greedy answers in float32 do not depend on which rows share a batch; in bfloat16 a padded batch rounds differently, and a near tie
-between two tokens may fall the other way. Sampled answers draw from a stream of their own per row (`sampling.py`), so the same
-holds for them. Published sampling settings of a model (penalties included) are ignored: what counts is the configuration.
+between two tokens may be broken the other way. Sampled answers draw from one random stream per row, so the same holds for them.
+Published sampling settings of a model (penalties included) are ignored: only the configuration counts.
 """
 
 from __future__ import annotations
@@ -13,22 +13,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
-from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+from transformers import LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from bert_judge.assets.prepare import Manifest
-from bert_judge.candidates.generators import hf_model
-from bert_judge.candidates.generators.chat import PromptEncoder
-from bert_judge.candidates.generators.decoding import AnswerDecoder
-from bert_judge.candidates.generators.hf_choices import probabilities
-from bert_judge.candidates.generators.protocol import Completion, Request, failed
-from bert_judge.candidates.generators.sampling import RowSampling
-from bert_judge.candidates.generators.seeds import row_seed
-from bert_judge.candidates.generators.tokenize import Prompt, encode_all
+from bert_judge.candidates.generators.choices import normalize
+from bert_judge.candidates.generators.hf_model import LoadedModel, load_model
+from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
+from bert_judge.candidates.generators.tokenization import CompletionDecoder, EncodedPrompt, PromptEncoder
 from bert_judge.runtime import sigterm
 
 log = logging.getLogger(__name__)
 
-# Tokens of a batch, prompts and longest possible answers together; the cache of an 8B model takes about 8 GB for as many.
+# Tokens per batch, prompts and longest possible answers together; the KV cache of an 8B model takes about 8 GB for the first.
 CUDA_BATCH_TOKENS = 65_536
 CPU_BATCH_TOKENS = 32_768
 BATCH_ROWS = 256
@@ -36,13 +32,13 @@ PROGRESS_SECONDS = 30.0
 
 
 class HFGenerator:
-    """Holds one model and answers requests in batches of similar length.
+    """Generates in batches of similar length.
 
     Args:
         name: the model's name in the configuration.
         settings: the values of `config.HFModel`.
-        manifest: where the model lies.
-        batch_tokens: size of a batch in tokens; halved for good whenever memory runs out.
+        manifest: manifest of the model's files.
+        batch_tokens: batch size in tokens; halved permanently whenever memory runs out.
 
     Raises:
         InputError: the model cannot be loaded, or a setting does not fit it.
@@ -51,114 +47,172 @@ class HFGenerator:
     def __init__(self, name: str, settings: Mapping[str, Any], manifest: Manifest, batch_tokens: int | None = None) -> None:
         self.revisions = {name: manifest.revision}
         self.name, self.settings = name, settings
-        self.loaded = hf_model.load(name, settings, manifest.path)
-        tokenizer = self.loaded.tokenizer
-        self.encoder = PromptEncoder(name, tokenizer, settings["system"], settings["thinking"], settings["reasoning_end"])
-        self.decoder = AnswerDecoder(tokenizer, settings["reasoning_end"])
+        self.loaded = load_model(name, settings, manifest.path)
+        self.encoder = PromptEncoder(name, self.loaded.tokenizer, settings)
+        self.decoder = CompletionDecoder(self.loaded.tokenizer, settings["reasoning_end"])
         self.batch_tokens = batch_tokens or (CUDA_BATCH_TOKENS if torch.cuda.is_available() else CPU_BATCH_TOKENS)
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order; a prompt that fails or does not fit has status `error`.
+        """Return one completion per request, in order; an invalid prompt has status `error`.
 
         Raises:
-            sigterm.Stopped: SIGTERM came; with the answers of the batches before.
+            sigterm.Stopped: SIGTERM came; carries the completions of the finished batches.
         """
-        prompts, answers = encode_all(self.name, self.encoder, self.settings, self.loaded.window, requests)
-        # Longest first: what does not fit into memory shows at once. Equal budgets side by side, since a batch has one.
-        prompts.sort(key=lambda prompt: (prompt.kind, len(prompt.ids)), reverse=True)
-        said = time.monotonic()
+        prompts, completions = self.encoder.encode_requests(requests, self.settings["max_new_tokens"], self.loaded.max_length)
+        # Longest first, so that memory runs out at once if it does. Equal limits are adjacent, since a batch has one.
+        prompts.sort(key=lambda prompt: (prompt.batch_key, len(prompt.ids)), reverse=True)
+        last_log = time.monotonic()
         while prompts:
             size = self._batch_size(prompts)
             batch, prompts = prompts[:size], prompts[size:]
             try:
-                answers |= {prompt.place: answer for prompt, answer in zip(batch, self._answer(batch), strict=True)}
+                completions |= zip((prompt.index for prompt in batch), self._run_or_split(batch), strict=True)
             except sigterm.Stopped:
-                raise sigterm.Stopped(answers) from None
-            if time.monotonic() - said > PROGRESS_SECONDS:
-                said = time.monotonic()
-                log.info("%s: %d/%d answers of this shard", self.name, len(answers), len(requests))
-        return [answers[place] for place in range(len(requests))]
+                raise sigterm.Stopped(completions) from None
+            if time.monotonic() - last_log > PROGRESS_SECONDS:
+                last_log = time.monotonic()
+                log.info("%s: %d/%d answers of this shard", self.name, len(completions), len(requests))
+        return [completions[index] for index in range(len(requests))]
 
-    def _batch_size(self, prompts: list[Prompt]) -> int:
-        """How many of the sorted prompts go into the next batch."""
+    def _batch_size(self, prompts: list[EncodedPrompt]) -> int:
+        """Return how many of the sorted prompts form the next batch."""
         first = prompts[0]
-        rows = min(BATCH_ROWS, self.batch_tokens // (len(first.ids) + first.budget)) // max(1, len(first.options))
-        return sum(1 for prompt in prompts[: max(1, rows)] if prompt.kind == first.kind)
+        rows = min(BATCH_ROWS, self.batch_tokens // (len(first.ids) + first.max_new_tokens)) // max(1, len(first.choice_ids))
+        return sum(1 for prompt in prompts[: max(1, rows)] if prompt.batch_key == first.batch_key)
 
-    def _answer(self, batch: list[Prompt]) -> list[Completion]:
-        """Run a batch; when it fails, run its halves, down to the one row that is at fault."""
+    def _run_or_split(self, batch: list[EncodedPrompt]) -> list[Completion]:
+        """Run a batch; if it fails, run its halves, down to the single row at fault."""
         try:
             return self._run(batch)
         except torch.AcceleratorError:
-            # The device is in an undefined state: nothing that follows could be trusted.
+            # The device is in an undefined state: no later result could be trusted.
             raise
         except (RuntimeError, ValueError, IndexError) as error:
             failure = error.with_traceback(None)
-        memory = isinstance(failure, torch.OutOfMemoryError)
-        if memory and torch.cuda.is_available():
+        out_of_memory = isinstance(failure, torch.OutOfMemoryError)
+        if out_of_memory and torch.cuda.is_available():
             torch.cuda.empty_cache()
+        first = batch[0]
         if len(batch) == 1:
-            prompt = batch[0]
             reason = f"{type(failure).__name__}: {failure}"
-            log.warning("%s: %s: %s", self.name, prompt.request.sample_id, reason)
-            return [failed(reason, len(prompt.ids))]
-        if memory:
-            rows = len(batch) * max(1, len(batch[0].options))
-            self.batch_tokens = rows * (len(batch[0].ids) + batch[0].budget) // 2
+            log.warning("%s: %s: %s", self.name, first.request.sample_id, reason)
+            return [error_completion(reason, len(first.ids))]
+        if out_of_memory:
+            rows = len(batch) * max(1, len(first.choice_ids))
+            self.batch_tokens = rows * (len(first.ids) + first.max_new_tokens) // 2
             log.warning("%s: out of memory with %d rows; batches are halved", self.name, len(batch))
         half = len(batch) // 2
-        return self._answer(batch[:half]) + self._answer(batch[half:])
+        return self._run_or_split(batch[:half]) + self._run_or_split(batch[half:])
 
     @torch.inference_mode()
-    def _run(self, batch: list[Prompt]) -> list[Completion]:
-        if batch[0].options:
-            return self._chosen(batch)
-        width, model = max(len(prompt.ids) for prompt in batch), self.loaded.model
-        # Left padding: every row's answer starts at the same place. `generate` counts positions along the mask.
-        ids = torch.full((len(batch), width), self.loaded.pad)
-        mask = torch.zeros_like(ids)
-        for row, prompt in enumerate(batch):
-            ids[row, width - len(prompt.ids) :] = torch.tensor(prompt.ids)
-            mask[row, width - len(prompt.ids) :] = 1
-        output = model.generate(
-            input_ids=ids.to(model.device),
-            attention_mask=mask.to(model.device),
-            max_new_tokens=batch[0].budget,
+    def _run(self, batch: list[EncodedPrompt]) -> list[Completion]:
+        if batch[0].choice_ids:
+            return [
+                _most_likely(prompt, probabilities)
+                for prompt, probabilities in zip(batch, _score_choices(self.loaded, batch), strict=True)
+            ]
+        # `generate` derives positions from the mask.
+        ids, mask = _left_pad([prompt.ids for prompt in batch], self.loaded)
+        width = ids.shape[1]
+        output = self.loaded.model.generate(
+            input_ids=ids,
+            attention_mask=mask,
+            max_new_tokens=batch[0].max_new_tokens,
             logits_processor=self._sampling(batch, width),
-            stopping_criteria=StoppingCriteriaList([_AskedToStop()]),
+            stopping_criteria=StoppingCriteriaList([_StopOnSigterm()]),
         )
         if sigterm.stop_requested():
-            # Its answers are cut off wherever they were.
+            # Its answers are truncated at an arbitrary token.
             raise sigterm.Stopped({})
         return [self._completion(prompt, row) for prompt, row in zip(batch, output[:, width:].tolist(), strict=True)]
 
-    def _chosen(self, batch: list[Prompt]) -> list[Completion]:
-        """The likeliest choice of each prompt."""
-        choices = [prompt.request.choices or () for prompt in batch]
-        found = probabilities(self.loaded, [prompt.ids for prompt in batch], choices, [prompt.options for prompt in batch])
-        answers = []
-        for prompt, some, likely in zip(batch, choices, found, strict=True):
-            best = max(some, key=likely.__getitem__)
-            tokens = len(prompt.options[some.index(best)])
-            answers.append(Completion(best, "ok", None, len(prompt.ids), tokens, likely))
-        return answers
-
-    def _sampling(self, batch: list[Prompt], width: int) -> LogitsProcessorList:
-        temperature = self.settings["temperature"]
+    def _sampling(self, batch: list[EncodedPrompt], width: int) -> LogitsProcessorList:
+        temperature, top_p = self.settings["temperature"], self.settings["top_p"]
         if temperature == 0:
             return LogitsProcessorList()
-        seeds = [row_seed(self.settings["seed"], p.request.prompt, p.request.attempt) for p in batch]
-        return LogitsProcessorList([RowSampling(seeds, batch[0].budget, width, temperature, self.settings["top_p"])])
+        seeds = [prompt.request.seed(self.settings["seed"]) for prompt in batch]
+        return LogitsProcessorList([PerRowSampling(seeds, batch[0].max_new_tokens, width, temperature, top_p)])
 
-    def _completion(self, prompt: Prompt, row: list[int]) -> Completion:
-        """What a row of generated ids says; after an end token there is only padding."""
-        end = next((place for place, token in enumerate(row) if token in self.loaded.ends), None)
-        count = len(row) if end is None else end + 1
-        return self.decoder.completion(row[:end], prompt.opened, end is not None, (len(prompt.ids), count))
+    def _completion(self, prompt: EncodedPrompt, ids: list[int]) -> Completion:
+        """Decode a row of generated ids; after an end token there is only padding."""
+        end = next((position for position, token in enumerate(ids) if token in self.loaded.eos_ids), None)
+        count = len(ids) if end is None else end + 1
+        return self.decoder.decode(
+            ids[:end], in_reasoning=prompt.in_reasoning, finished=end is not None, token_counts=(len(prompt.ids), count)
+        )
 
 
-class _AskedToStop(StoppingCriteria):
+class _StopOnSigterm(StoppingCriteria):
     """Ends a batch in the middle: a long one takes longer than a scheduler waits after SIGTERM."""
 
     def __call__(self, input_ids: torch.LongTensor, scores: tuple[torch.Tensor] | None, **_: Any) -> torch.BoolTensor:
         return cast(torch.BoolTensor, torch.full((len(input_ids),), sigterm.stop_requested(), device=input_ids.device))
+
+
+class PerRowSampling(LogitsProcessor):
+    """Draws each row's next token with that row's random numbers and makes it the only possible one.
+
+    `generate` with `do_sample=False` then selects it. Its own sampling uses one random stream for the whole batch, so a row's
+    numbers would depend on the batch. Tokens are drawn by inverting the cumulative distribution, with one number per step.
+
+    Args:
+        seeds: one per row.
+        steps: maximum number of tokens to draw.
+        prompt_length: of the (padded) prompts, in tokens.
+        temperature: above 0.
+        top_p: smallest probability mass of the most likely tokens that may be drawn (nucleus sampling).
+    """
+
+    def __init__(self, seeds: list[int], steps: int, prompt_length: int, temperature: float, top_p: float) -> None:
+        # On the CPU, whose generator gives the same numbers on every machine.
+        streams = [torch.rand(steps, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) for seed in seeds]
+        self.uniforms = torch.stack(streams)
+        self.prompt_length, self.temperature, self.top_p = prompt_length, temperature, top_p
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """Map scores, shape (rows, vocabulary), to 0 for the drawn token and -inf for all others."""
+        step = input_ids.shape[1] - self.prompt_length
+        uniform = self.uniforms[:, step].to(scores.device, torch.float32).unsqueeze(1)
+        probability, token = torch.softmax(scores.float() / self.temperature, dim=-1).sort(dim=-1, descending=True, stable=True)
+        mass = probability.cumsum(dim=-1)
+        # The nucleus ends with the token that reaches top_p.
+        last = (mass < self.top_p).sum(dim=-1, keepdim=True).clamp(max=mass.shape[1] - 1)
+        position = torch.searchsorted(mass, uniform * mass.gather(1, last), right=True).minimum(last)
+        return torch.full_like(scores, float("-inf")).scatter(1, token.gather(1, position), 0.0)  # type: ignore[return-value]
+
+
+def _left_pad(rows: Sequence[Sequence[int]], loaded: LoadedModel) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids and attention mask, shape (rows, longest row), on the model's device; every row ends at the last position."""
+    width = max(map(len, rows))
+    ids = torch.full((len(rows), width), loaded.pad_id)
+    mask = torch.zeros_like(ids)
+    for number, row in enumerate(rows):
+        ids[number, width - len(row) :] = torch.tensor(row)
+        mask[number, width - len(row) :] = 1
+    return ids.to(loaded.model.device), mask.to(loaded.model.device)
+
+
+def _score_choices(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[dict[str, float]]:
+    """Compute choice → probability of each prompt from the likelihood of all tokens of a choice, in one forward pass.
+
+    The end token is not counted: how often a model continues after a word is irrelevant to the word. If one choice is a prefix of
+    another, the shorter one is therefore always the more likely.
+    """
+    options = [(prompt, choice) for prompt in batch for choice in prompt.choice_ids]
+    ids, mask = _left_pad([[*prompt.ids, *choice] for prompt, choice in options], loaded)
+    longest = max(len(choice) for _, choice in options)
+    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+    logits = loaded.model(ids, attention_mask=mask, position_ids=positions, logits_to_keep=longest + 1).logits
+    # The logits of a position predict the next token.
+    logprobs = torch.log_softmax(logits[:, -longest - 1 : -1].float(), dim=-1).gather(2, ids[:, -longest:].unsqueeze(2)).squeeze(2)
+    lengths = torch.tensor([len(choice) for _, choice in options], device=logprobs.device)
+    in_choice = torch.arange(longest, device=logprobs.device) >= longest - lengths.unsqueeze(1)
+    log_likelihoods = iter((logprobs * in_choice).sum(dim=1).tolist())
+    return [normalize({choice: next(log_likelihoods) for choice in prompt.request.choices or ()}) for prompt in batch]
+
+
+def _most_likely(prompt: EncodedPrompt, probabilities: Mapping[str, float]) -> Completion:
+    choices = prompt.request.choices or ()
+    best = max(choices, key=probabilities.__getitem__)
+    tokens = len(prompt.choice_ids[choices.index(best)])
+    return Completion(best, "ok", None, len(prompt.ids), tokens, probabilities)

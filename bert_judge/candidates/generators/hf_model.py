@@ -1,4 +1,4 @@
-"""Loads a causal language model and its tokenizer from a prepared folder."""
+"""Loading of a causal language model and its tokenizer from a prepared folder."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ class LoadedModel:
     """A model ready to generate.
 
     Attributes:
-        window: longest sequence in tokens; None when the model does not say.
-        ends: ids of the tokens that end an answer.
-        pad: id that fills up shorter rows of a batch; it is masked, so that any id does.
+        max_length: longest sequence in tokens; None if the model does not declare it.
+        eos_ids: ids of the tokens that end an answer.
+        pad_id: id that pads shorter rows of a batch; it is masked, so any id will do.
     """
 
-    # Any: the annotations of transformers do not tell what these two can do.
+    # Any: transformers' annotations lack the methods that are needed.
     model: Any
     tokenizer: Any
-    window: int | None
-    ends: frozenset[int]
-    pad: int
+    max_length: int | None
+    eos_ids: frozenset[int]
+    pad_id: int
 
 
-def load(name: str, settings: Mapping[str, Any], folder: Path, spread: bool = True) -> LoadedModel:
-    """Load a model onto the accelerators there are, else onto the CPU.
+def load_model(name: str, settings: Mapping[str, Any], folder: Path, use_accelerators: bool = True) -> LoadedModel:
+    """Load a model onto the available accelerators, else onto the CPU.
 
     Args:
         name: the model's name in the configuration, for messages.
         settings: uses `dtype` and `trust_remote_code`.
         folder: weights, configuration and tokenizer.
-        spread: False leaves it on the CPU, for whoever places it then.
+        use_accelerators: False leaves it on the CPU, for a caller that places it.
 
     Raises:
-        InputError: the folder does not hold a whole causal language model that transformers knows, or memory is too small.
+        InputError: the folder is not a complete causal language model known to transformers, or memory is too small.
     """
     disable_progress_bar()
     where = f"models.{name}: {folder}"
@@ -56,9 +56,9 @@ def load(name: str, settings: Mapping[str, Any], folder: Path, spread: bool = Tr
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             **common,
-            dtype=number_format(settings["dtype"]),
-            # Spreads a model that is larger than one accelerator over all of them.
-            device_map="auto" if spread and torch.cuda.is_available() else None,
+            dtype=resolve_dtype(settings["dtype"]),
+            # Distributes a model that is larger than one accelerator over all of them.
+            device_map="auto" if use_accelerators and torch.cuda.is_available() else None,
             output_loading_info=True,
         )
     except torch.OutOfMemoryError as error:
@@ -68,41 +68,33 @@ def load(name: str, settings: Mapping[str, Any], folder: Path, spread: bool = Tr
         raise InputError(f"{where}: cannot be loaded as a causal language model: {reason}; name another model") from error
     model, info = loaded
     if missing := sorted(info["missing_keys"]):
-        # transformers would fill them with random numbers.
+        # transformers would initialize them randomly.
         raise InputError(
-            f"{where}: its weights lack {len(missing)} tensors of a causal language model, {missing[0]!r} for one; "
+            f"{where}: its weights lack {len(missing)} tensors of a causal language model, for example {missing[0]!r}; "
             "name a model with a language-model head"
         )
-    _warn_of_offload(name, model)
-    ends = _ends(model, tokenizer)
-    if not ends:
-        log.warning("%s names no token that ends an answer; every answer will run to max_new_tokens", where)
-    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else min(ends, default=0)
-    # The published sampling settings (temperature, penalties, …) must not leak into the configured ones: `generate` takes
-    # whatever it is not told from here.
-    model.generation_config = GenerationConfig(do_sample=False, eos_token_id=sorted(ends) or None, pad_token_id=pad)
-    window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    return LoadedModel(model.eval(), tokenizer, window, ends, pad)
+    devices = set(map(str, getattr(model, "hf_device_map", {}).values()))
+    if torch.cuda.is_available() and devices & {"cpu", "disk"}:
+        log.warning("models.%s: parts of the model do not fit onto the accelerator and are on %s; this is slow", name, devices)
+    # Chat models often declare their end tokens in only one of the two places.
+    declared = model.generation_config.eos_token_id if model.generation_config else None
+    ids = [*(declared if isinstance(declared, list) else [declared]), tokenizer.eos_token_id]
+    eos_ids = frozenset(number for number in ids if number is not None)
+    if not eos_ids:
+        log.warning("%s declares no end token; every answer will run to max_new_tokens", where)
+    pad_id = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else min(eos_ids, default=0)
+    # `generate` reads whatever it is not given from here, and the published sampling settings (temperature, penalties, …) must
+    # not override the configured ones.
+    model.generation_config = GenerationConfig(do_sample=False, eos_token_id=sorted(eos_ids) or None, pad_token_id=pad_id)
+    max_length = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return LoadedModel(model.eval(), tokenizer, max_length, eos_ids, pad_id)
 
 
-def number_format(setting: str) -> torch.dtype:
-    """The dtype of a setting; `auto` is bfloat16 where the hardware computes in it, else float16 (CUDA) or float32 (CPU)."""
+def resolve_dtype(setting: str) -> torch.dtype:
+    """Return the dtype of a setting; `auto` is bfloat16 if the hardware computes in it, else float16 (CUDA) or float32 (CPU)."""
     if setting != "auto":
         return getattr(torch, setting)
     if torch.cuda.is_available():
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
     capabilities = torch.cpu.get_capabilities()
     return torch.bfloat16 if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else torch.float32
-
-
-def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
-    """End tokens by the model's and by the tokenizer's account; chat models often name theirs in one place only."""
-    named = model.generation_config.eos_token_id if model.generation_config else None
-    ids = named if isinstance(named, list) else [named]
-    return frozenset(number for number in [*ids, tokenizer.eos_token_id] if number is not None)
-
-
-def _warn_of_offload(name: str, model: Any) -> None:
-    places = set(map(str, getattr(model, "hf_device_map", {}).values()))
-    if torch.cuda.is_available() and places & {"cpu", "disk"}:
-        log.warning("models.%s: a part of the model does not fit into the accelerator and lies in %s; this is slow", name, places)

@@ -1,9 +1,9 @@
-"""Answers of a server that speaks OpenAI's protocol: a vendor's, or a vLLM server of your own.
+"""Generation by a server that speaks OpenAI's protocol: a vendor's, or your own vLLM server.
 
-Failures that may pass (429, 5xx, time-outs, broken answers) are repeated with growing waits; after the last one the row has status
-`error` and says why, and the next run asks again. What will fail for every row, a wrong key or an unknown model, ends the job at
-once. The key comes from the environment, goes into the client, and is written nowhere: what a server says is searched for it before
-it is logged.
+The openai client retries temporary failures (408, 409, 429, 5xx, timeouts, lost connections) with exponential backoff; malformed
+responses are retried here. When retries are exhausted, the row has status `error` and a reason, and the next run asks again.
+Failures that affect every row, such as a rejected key or an unknown model, end the job at once. The key comes from the
+environment and is written nowhere: server messages are redacted before they are logged.
 """
 
 from __future__ import annotations
@@ -17,154 +17,202 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, OpenAI
+from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, DefaultHttpxClient, OpenAI
 
 from bert_judge.candidates.generators import openai_format
-from bert_judge.candidates.generators.openai_format import MalformedError
-from bert_judge.candidates.generators.protocol import REASON_LENGTH, Completion, Request, failed
-from bert_judge.candidates.generators.retry import Budget, Outage, Pace, waiting_time
+from bert_judge.candidates.generators.openai_format import MalformedResponseError
+from bert_judge.candidates.generators.protocol import MAX_REASON_LENGTH, Completion, Request, error_completion
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-# Besides 5xx: time-out, conflict, too early, too many requests.
-PASSING = frozenset({408, 409, 425, 429})
-OFFICIAL = "https://api.openai.com"
+OFFICIAL_URL = "https://api.openai.com"
+# Besides 5xx, status codes that are retried.
+TEMPORARY = frozenset({408, 409, 429})
 PROGRESS_SECONDS = 30.0
 
 
+class RateLimiter:
+    """Spaces requests evenly, so that at most `per_minute` start in a minute. None: no limit."""
+
+    def __init__(self, per_minute: float | None) -> None:
+        self.interval = 60.0 / per_minute if per_minute else 0.0
+        self.lock = threading.Lock()
+        self.next_start = 0.0
+
+    def wait(self) -> None:
+        """Block until the next request may start."""
+        with self.lock:
+            now = time.monotonic()
+            start = max(now, self.next_start)
+            self.next_start = start + self.interval
+        time.sleep(start - now)
+
+
+class TokenBudget:
+    """Tokens that may be used; None: no limit."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self.used = 0
+        self.lock = threading.Lock()
+
+    def spend(self, tokens: int) -> None:
+        with self.lock:
+            self.used += tokens
+
+    @property
+    def is_spent(self) -> bool:
+        return self.limit is not None and self.used >= self.limit
+
+
+class CircuitBreaker:
+    """Opens after `threshold` consecutive failed rows; while open, it lets one request per `PROBE_SECONDS` through."""
+
+    PROBE_SECONDS = 30.0
+
+    def __init__(self, threshold: int) -> None:
+        self.threshold = threshold
+        self.failures = 0
+        self.last_probe = 0.0
+        self.lock = threading.Lock()
+
+    def record(self, success: bool) -> None:
+        with self.lock:
+            self.failures = 0 if success else self.failures + 1
+            self.last_probe = time.monotonic()
+
+    def allows_request(self) -> bool:
+        with self.lock:
+            if self.failures < self.threshold or time.monotonic() - self.last_probe > self.PROBE_SECONDS:
+                self.last_probe = time.monotonic()
+                return True
+            return False
+
+
 class OpenAIGenerator:
-    """Asks a server, many requests at once.
+    """Sends many requests to a server at once.
 
     Args:
         name: the model's name in the configuration.
         settings: the values of `config.OpenAIModel`.
 
     Raises:
-        InputError: the environment variable with the key is not set although the server wants one.
+        InputError: the environment variable with the key is not set although the server needs one.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name, self.settings = name, settings
         self.revisions: dict[str, str] = {}
         self.key = os.environ.get(settings["api_key_env"], "").strip()
-        if not self.key and settings["base_url"].startswith(OFFICIAL):
+        if not self.key and settings["base_url"].startswith(OFFICIAL_URL):
             raise InputError(f"models.{name}.api_key_env: the environment variable {settings['api_key_env']} is not set; set it")
-        # The retries are ours: the client's know no outage and no budget. It refuses an empty key, which no server needs.
-        self.client = OpenAI(api_key=self.key or "none", base_url=settings["base_url"], timeout=settings["timeout"], max_retries=0)
-        self.pace = Pace(settings["requests_per_minute"])
-        self.budget = Budget(settings["budget_tokens"])
-        self.outage = Outage(max(4, settings["concurrency"]))
-        self.stop = threading.Event()
+        self.rate_limiter = RateLimiter(settings["requests_per_minute"])
+        self.client = OpenAI(
+            # The client rejects an empty key; a server without authentication ignores it.
+            api_key=self.key or "none",
+            base_url=settings["base_url"],
+            timeout=settings["timeout"],
+            max_retries=settings["retries"],
+            # Retries count as requests too.
+            http_client=DefaultHttpxClient(event_hooks={"request": [lambda _: self.rate_limiter.wait()]}),
+        )
+        self.budget = TokenBudget(settings["budget_tokens"])
+        self.breaker = CircuitBreaker(max(4, settings["concurrency"]))
+        self.stopped = False
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order; what the server did not answer has status `error`.
+        """Return one completion per request, in order; an unanswered request has status `error`.
 
         Raises:
-            InputError: the server refuses the key, or does not know the model.
+            InputError: the server rejects the key, or does not know the model.
         """
-        answers: list[Completion] = []
-        said = time.monotonic()
+        completions: list[Completion] = []
+        last_log = time.monotonic()
         with ThreadPoolExecutor(self.settings["concurrency"]) as pool:
             try:
-                for answer in pool.map(self._answer, requests):
-                    answers.append(answer)
-                    if time.monotonic() - said > PROGRESS_SECONDS:
-                        said = time.monotonic()
-                        log.info("%s: %d/%d answers of this shard", self.name, len(answers), len(requests))
+                for completion in pool.map(self._complete, requests):
+                    completions.append(completion)
+                    if time.monotonic() - last_log > PROGRESS_SECONDS:
+                        last_log = time.monotonic()
+                        log.info("%s: %d/%d answers of this shard", self.name, len(completions), len(requests))
             except BaseException:
-                # Waiting threads must not hold up the end of the job.
-                self.stop.set()
+                # Waiting threads must not delay the end of the job.
+                self.stopped = True
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        self._tell(answers)
-        return answers
-
-    def _tell(self, answers: Sequence[Completion]) -> None:
-        lost = sum(answer.status == "error" for answer in answers)
         if self.budget.is_spent:
             log.warning("%s: the budget of %d tokens is spent; raise budget_tokens for the rest", self.name, self.budget.limit)
-        if lost:
-            log.warning("%s: %d of %d requests failed; their status is error", self.name, lost, len(answers))
+        if errors := sum(completion.status == "error" for completion in completions):
+            log.warning("%s: %d of %d requests failed; their status is error", self.name, errors, len(completions))
+        return completions
 
-    def _answer(self, request: Request) -> Completion:
-        """The answer to one request, after as many tries as the settings allow."""
+    def _complete(self, request: Request) -> Completion:
         reason = ""
-        for tries in range(self.settings["retries"] + 1):
-            if spared := self._spared():
-                return failed(spared)
-            self.pace.wait()
+        for _ in range(self.settings["retries"] + 1):
+            if skip_reason := self._skip_reason():
+                return error_completion(skip_reason)
             try:
-                found = self._ask(request)
-            except (APIError, MalformedError) as error:
-                reason = self._plain(error)
-                if not self._passes(error):
-                    # The server is there; it is this request that it refuses.
-                    self.outage.note(answered=True)
-                    break
-                log.debug("%s: try %d: %s", self.name, tries + 1, reason)
-                if tries < self.settings["retries"] and not self.outage.lasts:
-                    self.stop.wait(waiting_time(tries, _retry_after(error)))
-                continue
-            self.outage.note(answered=True)
-            return found
+                completion = self._send(request)
+            except MalformedResponseError as error:
+                reason = self._describe(error)
+            except APIError as error:
+                self._raise_if_fatal(error)
+                reason = self._describe(error)
+                # A server that rejects this request is up.
+                code = error.status_code if isinstance(error, APIStatusError) else 500
+                self.breaker.record(success=code < 500 and code not in TEMPORARY)
+                break
+            else:
+                self.breaker.record(success=True)
+                return completion
         else:
-            self.outage.note(answered=False)
+            self.breaker.record(success=False)
         log.warning("%s: %s: %s", self.name, request.sample_id, reason)
-        return failed(reason)
+        return error_completion(reason)
 
-    def _spared(self) -> str | None:
-        """Why a request is not sent; None: it is."""
+    def _skip_reason(self) -> str | None:
+        """Return why a request is not sent, or None."""
         if self.budget.is_spent:
-            return f"not asked: the budget of {self.budget.limit} tokens is spent"
-        if self.outage.spares():
-            return "not asked: the server had answered nobody for a while"
-        return "not asked: the job ended" if self.stop.is_set() else None
+            return f"not sent: the budget of {self.budget.limit} tokens is spent"
+        if not self.breaker.allows_request():
+            return "not sent: the server has stopped responding"
+        return "not sent: the job ended" if self.stopped else None
 
-    def _ask(self, request: Request) -> Completion:
-        call = openai_format.body(self.settings, request)
-        named = {key: call.pop(key) for key in ("model", "messages")}
-        # The raw text: the client makes an answer object of anything that is JSON.
-        raw = self.client.chat.completions.with_raw_response.create(**named, extra_body=call)
+    def _send(self, request: Request) -> Completion:
+        body = openai_format.request_body(self.settings, request)
+        required = {key: body.pop(key) for key in ("model", "messages")}
+        # The raw text: the client builds a response object from any JSON.
+        raw = self.client.chat.completions.with_raw_response.create(**required, extra_body=body)
         try:
-            answer = json.loads(raw.text)
+            response = json.loads(raw.text)
         except ValueError as error:
-            raise MalformedError("an answer that is not JSON") from error
-        found = openai_format.completion(answer, self.settings["reasoning_end"], request.choices)
-        self.budget.spend((found.prompt_tokens or 0) + (found.completion_tokens or 0))
-        if isinstance(served := answer.get("model"), str):
-            self.revisions[self.name] = served
-        return found
+            raise MalformedResponseError("the response is not JSON") from error
+        completion = openai_format.parse_response(response, self.settings["reasoning_end"], request.choices)
+        self.budget.spend((completion.prompt_tokens or 0) + (completion.completion_tokens or 0))
+        if isinstance(served_model := response.get("model"), str):
+            self.revisions[self.name] = served_model
+        return completion
 
-    def _passes(self, error: Exception) -> bool:
-        """Whether asking again may help.
-
-        Raises:
-            InputError: no request of this job can succeed.
-        """
-        if not isinstance(error, APIStatusError):
-            return True
-        where, code = f"models.{self.name}", error.status_code
+    def _raise_if_fatal(self, error: APIError) -> None:
+        """Raise an `InputError` if no request of this job can succeed."""
+        code = error.status_code if isinstance(error, APIStatusError) else None
+        where, url = f"models.{self.name}", self.settings["base_url"]
         if code in (401, 403):
-            cure = f"mend the environment variable {self.settings['api_key_env']}"
-            raise InputError(f"{where}: {self.settings['base_url']} refuses the key ({code}); {cure}") from None
+            fix = f"check the environment variable {self.settings['api_key_env']}"
+            raise InputError(f"{where}: {url} rejects the key ({code}); {fix}") from None
         if code == 404:
-            served = self.settings["model"]
-            raise InputError(f"{where}.model: {self.settings['base_url']} knows no {served!r} (404); mend it or base_url") from None
-        return code >= 500 or code in PASSING
+            model = self.settings["model"]
+            raise InputError(f"{where}.model: {url} does not serve {model!r} (404); check the model and base_url") from None
 
-    def _plain(self, error: Exception) -> str:
-        """A failure in one line, without the key, which a server may quote."""
+    def _describe(self, error: Exception) -> str:
+        """Describe a failure in one line, without the key, which a server may quote."""
         match error:
             case APITimeoutError():
-                text = f"no answer in {self.settings['timeout']:g} seconds"
+                text = f"no response in {self.settings['timeout']:g} seconds"
             case APIConnectionError():
                 text = f"no connection: {error.__cause__ or error}"
             case _:
                 text = str(error)
         text = " ".join(text.split())
-        return (text.replace(self.key, "[key]") if self.key else text)[:REASON_LENGTH]
-
-
-def _retry_after(error: Exception) -> str | None:
-    return error.response.headers.get("retry-after") if isinstance(error, APIStatusError) else None
+        return (text.replace(self.key, "[key]") if self.key else text)[:MAX_REASON_LENGTH]

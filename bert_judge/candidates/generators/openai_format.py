@@ -1,4 +1,4 @@
-"""OpenAI's chat protocol: a request as the body of a call, and an answer's body as a completion. No network here."""
+"""OpenAI's chat protocol: request bodies and response bodies, without any network access."""
 
 from __future__ import annotations
 
@@ -6,51 +6,50 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_judge.candidates.generators.choices import Step, along_path
+from bert_judge.candidates.generators.choices import TokenStep, choice_probabilities
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.candidates.generators.reasoning import split
-from bert_judge.candidates.generators.seeds import row_seed
+from bert_judge.candidates.generators.reasoning import split_reasoning
 
-# What servers take for the number of likeliest tokens.
+# The most that servers accept.
 TOP_LOGPROBS = 20
-# Where servers put a reasoning block that they cut off themselves.
+# Fields in which servers return a reasoning block that they separate themselves.
 REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
-class MalformedError(ValueError):
-    """An answer that is not what the protocol says; asking again may help."""
+class MalformedResponseError(ValueError):
+    """A response that violates the protocol; a retry may help."""
 
 
-def body(settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
-    """The body of a chat completion call.
+def request_body(settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    """Build the body of a chat completion request.
 
     Args:
         settings: the values of `config.OpenAIModel`.
     """
     messages = [{"role": "system", "content": settings["system"]}] if settings["system"] else []
     messages.append({"role": "user", "content": request.prompt})
-    call: dict[str, Any] = {
+    body: dict[str, Any] = {
         "model": settings["model"],
         "messages": messages,
         settings["max_tokens_field"]: settings["max_new_tokens"],
         "top_p": settings["top_p"],
     }
     if settings["temperature"] is not None:
-        call["temperature"] = settings["temperature"]
+        body["temperature"] = settings["temperature"]
     if settings["temperature"] != 0:
-        # Greedy answers need no seed, and some servers know none.
-        call["seed"] = row_seed(settings["seed"], request.prompt, request.attempt, bits=31)
+        # Greedy decoding needs no seed, and some servers do not accept one.
+        body["seed"] = request.seed(settings["seed"], bits=31)
     if settings["thinking"] is not None:
-        # The two names that published templates give their switch.
-        call["chat_template_kwargs"] = {"enable_thinking": settings["thinking"], "thinking": settings["thinking"]}
+        # Published templates use one of these two names for their switch.
+        body["chat_template_kwargs"] = {"enable_thinking": settings["thinking"], "thinking": settings["thinking"]}
     if request.choices:
-        call |= _constraint(settings["structured_output"], request.choices)
-        call |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if settings["logprobs"] else {}
-    return call | settings["extra"]
+        body |= _choice_constraint(settings["structured_output"], request.choices)
+        body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if settings["logprobs"] else {}
+    return body | settings["extra"]
 
 
-def _constraint(way: str, choices: Sequence[str]) -> dict[str, Any]:
-    match way:
+def _choice_constraint(method: str, choices: Sequence[str]) -> dict[str, Any]:
+    match method:
         case "structured_outputs":
             return {"structured_outputs": {"choice": list(choices)}}
         case "guided_choice":
@@ -67,58 +66,60 @@ def _constraint(way: str, choices: Sequence[str]) -> dict[str, Any]:
             return {}
 
 
-def completion(answer: Any, reasoning_end: str, choices: Sequence[str] | None = None) -> Completion:
-    """What the body of an answer says.
+def parse_response(response: Any, reasoning_end: str, choices: Sequence[str] | None = None) -> Completion:
+    """Convert the body of a response to a completion.
 
     Args:
-        answer: the parsed JSON.
-        reasoning_end: what closes a reasoning block, for servers that leave it in the text.
+        response: the parsed JSON.
+        reasoning_end: text that closes a reasoning block, for servers that leave it in the answer.
         choices: of the request.
 
     Raises:
-        MalformedError: it lacks what every answer has.
+        MalformedResponseError: a required field is missing or has the wrong type.
     """
     try:
-        choice = answer["choices"][0]
-        message, ending = choice["message"], choice.get("finish_reason")
-        text, usage = message.get("content") or "", answer.get("usage") or {}
+        choice = response["choices"][0]
+        message, finish_reason = choice["message"], choice.get("finish_reason")
+        text, usage = message.get("content") or "", response.get("usage") or {}
         reasoning = next((message[key] for key in REASONING_KEYS if message.get(key)), None)
-        counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        likely = (choice.get("logprobs") or {}).get("content") or ()
-        steps = [Step(token["token"], {top["token"]: top["logprob"] for top in token["top_logprobs"]}) for token in likely]
+        token_counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        logprobs = (choice.get("logprobs") or {}).get("content") or ()
+        steps = [TokenStep(step["token"], {top["token"]: top["logprob"] for top in step["top_logprobs"]}) for step in logprobs]
     except (LookupError, TypeError, AttributeError) as error:
-        raise MalformedError(f"an answer without its parts: {type(error).__name__} {error}") from error
-    if not isinstance(text, str) or not isinstance(reasoning, str | None) or not all(isinstance(n, int | None) for n in counts):
-        raise MalformedError("an answer whose parts have the wrong type")
-    parts = split(text, reasoning_end)
-    said = _unframed(parts.answer, choices) if choices else parts.answer
-    status = "ok" if said else "empty"
-    # What a server holds back, a content filter for one, it says here.
-    why = f"the server ended it: {ending}" if status == "empty" and ending not in (None, "stop") else None
-    # A server that cuts the reasoning off by itself leaves the text empty while the reasoning is unfinished.
-    if ending == "length" or not parts.finished:
-        status, why = "truncated", None
-    probabilities = along_path(choices, _of_answer(steps, choices)) if choices and steps else None
-    return Completion(said, status, reasoning or parts.reasoning, *counts, probabilities, why)
+        raise MalformedResponseError(f"the response lacks a required field: {type(error).__name__} {error}") from error
+    counts_valid = all(isinstance(count, int | None) for count in token_counts)
+    if not isinstance(text, str) or not isinstance(reasoning, str | None) or not counts_valid:
+        raise MalformedResponseError("a field of the response has the wrong type")
+    parts = split_reasoning(text, reasoning_end)
+    answer = _unwrap_json(parts.answer, choices) if choices else parts.answer
+    status, reason = "ok" if answer else "empty", None
+    if finish_reason == "length" or not parts.finished:
+        # A server that separates the reasoning itself leaves the text empty while the reasoning is unfinished.
+        status = "truncated"
+    elif not answer and finish_reason not in (None, "stop"):
+        # A content filter, for example.
+        reason = f"stopped by the server: {finish_reason}"
+    probabilities = choice_probabilities(choices, _steps_of_choice(steps, choices)) if choices and steps else None
+    return Completion(answer, status, reasoning or parts.reasoning, *token_counts, probabilities, reason)
 
 
-def _unframed(text: str, choices: Sequence[str]) -> str:
-    """The choice inside the JSON that `json_schema` asks for; any other text as it is."""
+def _unwrap_json(text: str, choices: Sequence[str]) -> str:
+    """Return the choice inside the JSON that `json_schema` requests; any other text unchanged."""
     try:
-        framed = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
-    answer = framed.get("answer") if isinstance(framed, dict) else None
+    answer = value.get("answer") if isinstance(value, dict) else None
     return str(answer) if answer in choices else text
 
 
-def _of_answer(steps: Sequence[Step], choices: Sequence[str]) -> Sequence[Step]:
-    """The tokens from the last place on at which a choice begins a word: before it may stand reasoning or the frame of JSON."""
+def _steps_of_choice(steps: Sequence[TokenStep], choices: Sequence[str]) -> Sequence[TokenStep]:
+    """Return the tokens from the last word that begins a choice: reasoning or JSON syntax may precede it."""
     for start in reversed(range(len(steps))):
-        word = steps[start].said.lstrip()
-        joined = start > 0 and word == steps[start].said and steps[start - 1].said[-1:].isalnum()
-        if word and not joined and any(choice.startswith(word) for choice in choices):
-            rest = "".join(step.said for step in steps[start:]).lstrip()
+        word = steps[start].token.lstrip()
+        inside_word = start > 0 and word == steps[start].token and steps[start - 1].token[-1:].isalnum()
+        if word and not inside_word and any(choice.startswith(word) for choice in choices):
+            rest = "".join(step.token for step in steps[start:]).lstrip()
             if rest.startswith(tuple(choices)):
                 return steps[start:]
     return steps

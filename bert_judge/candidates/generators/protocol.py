@@ -1,23 +1,28 @@
-"""What a generator takes and gives."""
+"""Requests to a language model, its completions, and the interface of a generator."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from bert_judge.tasks import Sample
 
+# In characters: a server may quote the whole prompt in its error message.
+MAX_REASON_LENGTH = 300
+
 
 @dataclass(frozen=True)
 class Request:
-    """One answer that is wanted.
+    """A prompt to complete.
 
     Attributes:
         sample_id, attempt: identity of the answer.
-        prompt: the text for the model, instructions of the prompt style included.
-        sample: the question behind the prompt; only simulated models may look at its references.
-        choices: when given, the answer must be one of these words; the generator enforces it where its back end can.
+        prompt: text for the model, including the instructions of the prompt style.
+        sample: the question behind the prompt; only simulated models may read its references.
+        choices: if given, the completion must be one of these words; the generator enforces it where its backend can.
     """
 
     sample_id: str
@@ -26,19 +31,24 @@ class Request:
     sample: Sample
     choices: tuple[str, ...] | None = None
 
+    def seed(self, base_seed: int, bits: int = 63) -> int:
+        """Derive a sampling seed of `bits` bits from prompt and attempt only, so that it depends on no other row and no task."""
+        text = json.dumps([base_seed, self.prompt, self.attempt])
+        return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> (64 - bits)
+
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer.
+    """The answer to a request.
 
     Attributes:
         text: the answer without its reasoning block.
         status: one of `tables.STATUSES`.
-        reasoning: the reasoning block, when there is one.
-        prompt_tokens, completion_tokens: None where the generator does not count.
-        choice_probabilities: for a request with choices, how probable each of them was, summing to 1; None where the back end
-            gives no log-probabilities.
-        reason: why there is no answer, in one line; an `error` always has one.
+        reasoning: the reasoning block, if any.
+        prompt_tokens, completion_tokens: None if the generator does not count them.
+        choice_probabilities: for a request with choices, the probability of each choice, summing to 1; None if the backend
+            returns no log-probabilities.
+        reason: why there is no answer, in one line; always set for status `error`.
     """
 
     text: str
@@ -50,21 +60,17 @@ class Completion:
     reason: str | None = None
 
 
-# Longest reason, in characters; a server may quote the whole prompt.
-REASON_LENGTH = 300
-
-
-def failed(reason: object, prompt_tokens: int | None = None) -> Completion:
-    """The completion of a request that has none: its reason is the text of an error or a sentence, made one short line."""
-    return Completion("", "error", prompt_tokens=prompt_tokens, reason=" ".join(str(reason).split())[:REASON_LENGTH])
+def error_completion(reason: object, prompt_tokens: int | None = None) -> Completion:
+    """Build the completion of a failed request from an exception or a sentence, shortened to one line."""
+    return Completion("", "error", prompt_tokens=prompt_tokens, reason=" ".join(str(reason).split())[:MAX_REASON_LENGTH])
 
 
 class Generator(Protocol):
-    """Holds one model, loaded once, and answers requests."""
+    """A language model, loaded once."""
 
-    # Model name → revision, for the provenance of what it wrote.
+    # Model name → revision, for the provenance of the completions.
     revisions: dict[str, str]
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order. A request that fails gets status `error` and a reason; it does not raise."""
+        """Return one completion per request, in order. A failed request gets status `error` and a reason; it does not raise."""
         ...

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_judge.candidates.generators import answer_texts, styles
-from bert_judge.candidates.generators.protocol import Completion, Request, failed
+from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction
 from bert_judge.tasks.prompts import style_of
 
@@ -40,7 +40,7 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
     several answers is wrong whatever it knows. The prompt's style changes how an answer is written, never whether it is right.
     """
     if not request.sample.references:
-        return failed("the question has no reference"), False
+        return error_completion("the question has no reference"), False
     rng = KeyedRandom(("simulated", settings["seed"], name, request.sample_id, request.attempt))
     knows = rng.bernoulli(probability(settings["p_correct"], request.sample.question), "knows")
     style = settings["style"]

@@ -1,7 +1,7 @@
-"""Answers generated with vLLM, in this process or in that of another Python.
+"""Generation with vLLM, in this process or in one of another Python environment.
 
-vLLM pins its own torch and so has an environment of its own. A job that runs there (`--software-deployment-method conda`) uses it
-directly. Any other job starts a worker with the Python that the environment variable BERT_JUDGE_VLLM_PYTHON names.
+vLLM pins its own torch and therefore has its own environment. A job that runs there (`--software-deployment-method conda`) uses
+it directly. Any other job starts a worker with the Python that the environment variable BERT_JUDGE_VLLM_PYTHON names.
 """
 
 from __future__ import annotations
@@ -26,44 +26,32 @@ PYTHON = "BERT_JUDGE_VLLM_PYTHON"
 PACKAGE_ROOT = Path(__file__).parents[3]
 
 
-def make(name: str, settings: Mapping[str, Any], manifest: Manifest) -> Generator:
+def load(name: str, settings: Mapping[str, Any], manifest: Manifest) -> Generator:
     """Load a model with vLLM.
 
     Args:
         name: the model's name in the configuration.
         settings: the values of `config.VLLMModel`.
-        manifest: where the model lies.
+        manifest: manifest of the model's files.
 
     Raises:
-        InputError: there is no vLLM, the model cannot be loaded, or a setting does not fit it.
+        InputError: vLLM is not installed, the model cannot be loaded, or a setting does not fit it.
     """
     if python := os.environ.get(PYTHON):
         return VLLMProcess(name, settings, manifest, python)
     if importlib.util.find_spec("vllm") is None:
-        cure = f"set {PYTHON} to the Python of an environment that has it, or run with --software-deployment-method conda"
-        raise InputError(f"models.{name}: vLLM is not installed in this environment; {cure}")
-    return VLLMHere(name, settings, manifest)
+        fix = f"set {PYTHON} to the Python of an environment that has it, or run with --software-deployment-method conda"
+        raise InputError(f"models.{name}: vLLM is not installed in this environment; {fix}")
+    from bert_judge.candidates.generators.vllm_engine import VLLMEngine
 
-
-class VLLMHere:
-    """The engine in this process."""
-
-    def __init__(self, name: str, settings: Mapping[str, Any], manifest: Manifest) -> None:
-        from bert_judge.candidates.generators.vllm_engine import VLLMEngine
-
-        self.revisions = {name: manifest.revision}
-        self.engine = VLLMEngine(name, settings, manifest.path)
-
-    def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order."""
-        return self.engine.generate(requests)
+    return VLLMEngine(name, settings, manifest.path, {name: manifest.revision})
 
 
 class VLLMProcess:
     """The engine in a process of another Python.
 
     Raises:
-        InputError: no such Python, or what the engine has against the model.
+        InputError: the Python does not exist, or the engine cannot load the model.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any], manifest: Manifest, python: str) -> None:
@@ -80,7 +68,7 @@ class VLLMProcess:
                 env=os.environ | {"PYTHONPATH": path},
                 encoding="utf-8",
                 errors="backslashreplace",
-                # A scheduler's SIGTERM is for the job, which lets the shard in hand be finished.
+                # A scheduler's SIGTERM is meant for the job, which finishes the current shard.
                 start_new_session=True,
             )
         except OSError as error:
@@ -88,20 +76,20 @@ class VLLMProcess:
             raise InputError(f"{PYTHON}: {python} cannot be started: {error.strerror}; name the Python of vLLM") from error
         finally:
             os.close(write)
-        self.answers = os.fdopen(read, encoding="utf-8")
+        self.responses = os.fdopen(read, encoding="utf-8")
         assert self.process.stdout is not None
         threading.Thread(target=_log_lines, args=(name, self.process.stdout), daemon=True).start()
-        ready = self._exchange({"name": name, "settings": dict(settings), "folder": str(manifest.path)})
-        if "error" in ready:
-            raise InputError(ready["error"])
+        loaded = self._exchange({"name": name, "settings": dict(settings), "folder": str(manifest.path)})
+        if "error" in loaded:
+            raise InputError(loaded["error"])
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order."""
+        """Return one completion per request, in order."""
         values = [{key: getattr(request, key) for key in ("prompt", "attempt", "sample_id", "choices")} for request in requests]
-        return [Completion(**answer) for answer in self._exchange(values)]
+        return [Completion(**completion) for completion in self._exchange(values)]
 
     def _exchange(self, value: Any) -> Any:
-        """Send a value and wait for the answer.
+        """Send a value and wait for the response.
 
         Raises:
             RuntimeError: the engine's process has ended.
@@ -110,15 +98,15 @@ class VLLMProcess:
         try:
             self.process.stdin.write(json.dumps(value) + "\n")
             self.process.stdin.flush()
-            line = self.answers.readline()
+            line = self.responses.readline()
         except BrokenPipeError:
             line = ""
         if not line:
-            raise RuntimeError(f"{self.name}: vLLM's process ended with status {self.process.wait()}; the log has its last lines")
+            raise RuntimeError(f"{self.name}: the vLLM process ended with status {self.process.wait()}; see the log")
         return json.loads(line)
 
 
 def _log_lines(name: str, stream: IO[str]) -> None:
-    """What the engine prints belongs in the job's log."""
+    """Write the engine's output to the job's log."""
     for line in stream:
         log.info("%s: vLLM: %s", name, line.rstrip())

@@ -1,7 +1,7 @@
-"""vLLM behind a pipe: the program that runs in vLLM's own environment while the job runs in another.
+"""The worker process that runs vLLM in its own environment and is driven through pipes.
 
-One JSON value per line. On standard input come first the model, then requests. Out go first whether the model is there, then
-completions, on a pipe of its own because libraries print. It ends with its owner.
+One JSON value per line. Standard input carries the model, then lists of requests. The output, on a separate pipe because libraries
+print to standard output, carries the result of loading, then lists of completions. The worker ends with its parent.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from bert_judge.tasks import Sample
 NO_SAMPLE = Sample("", ())
 
 
-def main(channel: int) -> None:
-    """Serve until standard input ends."""
-    # A scheduler sends SIGTERM to all processes of a job at once, and the owner wants the shard in hand.
+def main(output_fd: int) -> None:
+    """Serve requests until standard input ends."""
+    # A scheduler sends SIGTERM to all processes of a job at once, and the parent finishes the current shard.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    with os.fdopen(channel, "w", encoding="utf-8") as out:
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    with os.fdopen(output_fd, "w", encoding="utf-8") as output:
 
-        def tell(value: object) -> None:
-            out.write(json.dumps(value) + "\n")
-            out.flush()
+        def send(value: object) -> None:
+            output.write(json.dumps(value) + "\n")
+            output.flush()
 
         model = json.loads(sys.stdin.readline())
         try:
@@ -39,23 +39,23 @@ def main(channel: int) -> None:
 
             engine = VLLMEngine(model["name"], model["settings"], Path(model["folder"]))
         except InputError as error:
-            tell({"error": str(error)})
+            send({"error": str(error)})
             return
         except ImportError as error:
-            tell({"error": f"models.{model['name']}: {sys.executable} has no working vLLM: {error}; install it there"})
+            send({"error": f"models.{model['name']}: {sys.executable} has no working vLLM: {error}; install it there"})
             return
-        tell({})
+        send({})
         for line in sys.stdin:
-            tell([asdict(completion) for completion in engine.generate([_request(**values) for values in json.loads(line)])])
+            send([asdict(completion) for completion in engine.generate([_request(**values) for values in json.loads(line)])])
 
 
 def _request(prompt: str, attempt: int, sample_id: str, choices: list[str] | None) -> Request:
     return Request(sample_id, attempt, prompt, NO_SAMPLE, tuple(choices) if choices else None)
 
 
-def _end_with(owner: int) -> None:
-    """End this process when its owner is gone, also in the middle of a shard that nobody waits for."""
-    while os.getppid() == owner:
+def _exit_with_parent(parent: int) -> None:
+    """End this process when its parent is gone, even in the middle of a shard."""
+    while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 

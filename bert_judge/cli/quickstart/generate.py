@@ -10,7 +10,7 @@ from typing import Any
 from bert_judge import plan
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.generators.factory import make_generator
-from bert_judge.candidates.stage import generate_candidates, with_run_time
+from bert_judge.candidates.stage import generate_candidates, with_runtime_settings
 from bert_judge.cli.quickstart.configurations import FILE
 from bert_judge.tasks.build import build_task
 
@@ -36,7 +36,7 @@ def generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
     if asset := made.assets.get(f"model-{name}"):
         manifest = work / "model.json"
         prepare(asset, manifest)
-    settings = with_run_time(spec["settings"], raw["models"][name])
+    settings = with_runtime_settings(spec["settings"], raw["models"][name])
     revisions = {name: load_manifest(manifest).revision} if manifest else None
     make = partial(make_generator, name, settings, manifest)
     generate_candidates(spec, questions, answers, work / "store", make, revisions, keep=True)

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.candidates.generators.cache import SHARD_ROWS, StoredGenerator
+from bert_judge.candidates.generators.cache import SHARD_ROWS, CachedGenerator
 from bert_judge.candidates.generators.factory import make_generator
-from bert_judge.candidates.stage import with_run_time
+from bert_judge.candidates.stage import with_runtime_settings
 
 VLLM_SHARD_ROWS = 1024
 
 
 def run_generator(
     spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
-) -> StoredGenerator:
+) -> CachedGenerator:
     """A generator that asks nothing twice: a killed job, a raised limit or another threshold pays only for what was never asked.
 
     Args:
@@ -32,8 +32,8 @@ def run_generator(
     name, settings = spec["judge"], spec["settings"]
     path = None if manifest is None else Path(manifest)
     revisions = {} if path is None else {name: load_manifest(path).revision}
-    asked = with_run_time(settings["model"], entry["model"]) if entry else settings["model"]
+    asked = with_runtime_settings(settings["model"], entry["model"]) if entry else settings["model"]
     # A large engine wants many requests at once; elsewhere a kill should lose few.
     shard_rows = VLLM_SHARD_ROWS if asked["generator"] == "vllm" else SHARD_ROWS
     make = partial(make_generator, name, asked, path)
-    return StoredGenerator(settings["model"], folder, make, revisions, path is None, shard_rows)
+    return CachedGenerator(settings["model"], folder, make, revisions, retry_errors=path is None, shard_rows=shard_rows)

@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bert_judge.candidates.generators.reasoning import split, start_marker
+from bert_judge.candidates.generators.reasoning import split_reasoning, start_marker
 
 POSITIVE, NEGATIVE = "correct", "incorrect"
 
@@ -134,7 +134,7 @@ def own_words(text: str, code: str, candidate: str) -> str | None:
         text = text.replace(candidate, "\n")
     for end in _REASONING_ENDS:
         if end in text or text.lstrip().startswith(str(start_marker(end))):
-            parts = split(text, end)
+            parts = split_reasoning(text, end)
             if not parts.finished:
                 return None
             text = parts.answer

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_judge.candidates.finetuning import examples as tuning
-from bert_judge.candidates.generators.chat import FAILURES, PromptEncoder
+from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.judges.pairwise import prompting
 from bert_judge.judges.pairwise.augmentation import Example
 
@@ -50,7 +50,7 @@ def encode(
         case = prompting.shown(example.pair, settings["seed"], settings["max_answer_chars"])
         try:
             found.append(tuning.at_once(encoder, prompting.prompt(case, prompting.TUNED), target(example), ends))
-        except FAILURES as error:
+        except ENCODING_ERRORS as error:
             log.warning("%.40s… cannot be learnt from: %s", example.pair.question, " ".join(str(error).split()))
             found.append(None)
     return tuning.fitting_in(found, longest, "lower max_answer_chars")

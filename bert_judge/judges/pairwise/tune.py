@@ -13,7 +13,7 @@ from bert_judge.candidates.finetuning.launch import launched
 from bert_judge.candidates.finetuning.saving import MANIFEST, METRICS, save, write_json
 from bert_judge.candidates.finetuning.trainer import tune
 from bert_judge.candidates.generators import hf_model
-from bert_judge.candidates.generators.chat import PromptEncoder
+from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import HFModel, Tuning
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.pairwise import training_rows, tuned
@@ -52,10 +52,10 @@ def tune_pair_judge(
     settings = Tuning.model_validate({**spec["tuning"], **(run_time or {})})
     lesson = training_rows.read(spec, pairs, settings.seed)
     learnt = augmented(lesson.train, PairAugment.model_validate(spec["augment"]), settings.seed)
-    loaded = hf_model.load(name, spec["settings"], manifest.path, spread=not launched())
-    encoder = PromptEncoder(name, loaded.tokenizer, *(spec["settings"][key] for key in ("system", "thinking", "reasoning_end")))
-    longest = min(settings.max_length, loaded.window or settings.max_length)
-    examples, left_out = encode(learnt, encoder, loaded.ends, spec, longest)
+    loaded = hf_model.load_model(name, spec["settings"], manifest.path, use_accelerators=not launched())
+    encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])
+    longest = min(settings.max_length, loaded.max_length or settings.max_length)
+    examples, left_out = encode(learnt, encoder, loaded.eos_ids, spec, longest)
     made_up, reasoned = len(learnt) - len(lesson.train), sum(bool(row.reason) for row in learnt)
     log.info("%d pairs to learn from, %d of them made up, %d with reasons", len(examples), made_up, reasoned)
     # Other rows or another spec must not go on from this run's checkpoints.

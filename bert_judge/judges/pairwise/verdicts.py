@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bert_judge.candidates.generators.reasoning import split, start_marker
+from bert_judge.candidates.generators.reasoning import split_reasoning, start_marker
 from bert_judge.judges.llm.verdicts import CUT_OFF, LINE, NO_VERDICT, REASONING_CUT_OFF, SAYS_NOTHING, WORD, plain
 
 REASONING_ENDS = ("</think>", "</thinking>", "</reasoning>", "[/THINK]")
@@ -45,7 +45,7 @@ def parse(text: str, fences: tuple[str, ...] = (), finished: bool = True) -> Par
     own = plain(text)
     for end in REASONING_ENDS:
         if end in own or own.lstrip().startswith(str(start_marker(end))):
-            parts = split(own, end)
+            parts = split_reasoning(own, end)
             if not parts.finished:
                 return Parsed(None, REASONING_CUT_OFF)
             own = parts.answer
@@ -70,7 +70,7 @@ def scores(text: str) -> tuple[float, float] | None:
     own = plain(text)
     for end in REASONING_ENDS:
         if end in own:
-            own = split(own, end).answer
+            own = split_reasoning(own, end).answer
     first = next((line for line in own.splitlines() if line.strip()), "")
     found = _SCORES.match(first) if len(first) <= LONGEST_LINE else None
     if found is None:

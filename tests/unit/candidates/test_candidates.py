@@ -15,7 +15,7 @@ import pytest
 
 from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.candidates.stage import endings, generate_candidates, import_candidates
+from bert_judge.candidates.stage import generate_candidates, import_candidates, summarize_statuses
 from bert_judge.config import Import
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.build import build_task
@@ -83,7 +83,7 @@ def test_a_model_without_answers_has_an_empty_table(tmp_path: Path, caplog: pyte
 def test_answers_to_questions_the_task_lacks(tmp_path: Path) -> None:
     source = tmp_path / "answers.jsonl"
     source.write_text(json.dumps({"question": "New?", "references": ["r"], "candidate": "c", "model": "GPT 大"}))
-    with pytest.raises(InputError, match=r"1 questions of .* are not in it; make the task table anew"):
+    with pytest.raises(InputError, match=r"lacks 1 questions of .*; rebuild the task table"):
         import_candidates(imported_spec(), task_table(tmp_path / "task.parquet"), source, tmp_path / "c.parquet")
 
 
@@ -206,7 +206,7 @@ def test_a_task_without_questions(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     ],
 )
 def test_how_answers_ended(statuses: list[str], reasons: list[str | None], told: str) -> None:
-    assert endings(pd.DataFrame({"status": statuses, "reason": reasons})) == told
+    assert summarize_statuses(pd.DataFrame({"status": statuses, "reason": reasons})) == told
 
 
 SLOW = """

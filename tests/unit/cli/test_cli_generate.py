@@ -12,7 +12,6 @@ import yaml
 from chat_server import ChatServer, serving
 from test_cli_score import read, run, write
 
-from bert_judge.candidates.generators import retry
 from bert_judge.config import parse
 
 QUESTIONS: list[dict[str, Any]] = [{"problem": f"What is {n} + {n}? Größe", "answer": str(2 * n), "id": n} for n in range(5)]
@@ -20,7 +19,7 @@ QUESTIONS: list[dict[str, Any]] = [{"problem": f"What is {n} + {n}? Größe", "a
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     with serving() as made:
         yield made
 

@@ -12,7 +12,6 @@ import tiny_models
 from chat_server import ChatServer, serving
 from test_cli_score import read, run, write
 
-from bert_judge.candidates.generators import retry
 from bert_judge.candidates.importers import column_names
 
 ROWS: list[dict[str, Any]] = [
@@ -24,7 +23,7 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     with serving() as made:
         made.reply = {"message": {"content": "correct"}}
         yield made

@@ -17,9 +17,9 @@ from transformers import AutoTokenizer, Trainer
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.finetuning.examples import dialogue
-from bert_judge.candidates.generators.chat import PromptEncoder
 from bert_judge.candidates.generators.factory import make_generator
 from bert_judge.candidates.generators.protocol import Request
+from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.runtime.errors import InputError
 from bert_judge.students.examples import encode
@@ -39,7 +39,7 @@ FICKLE = "{% if add_generation_prompt %}Q: {{ messages[0].content }} A:{% else %
 
 def encoder_of(template: str | None) -> PromptEncoder:
     tokenizer = tiny_models.bpe_tokenizer(bos="<s>", eos="<|im_end|>", template=template)
-    return PromptEncoder("m", tokenizer, None, None, "</think>")
+    return PromptEncoder("m", tokenizer, {"system": None, "thinking": None, "reasoning_end": "</think>"})
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def test_each_generator(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("block", "fault"),
     [
-        ({"generator": "imported", "from": "x"}, "models.m: a model of the kind 'imported' cannot be asked"),
-        ({"generator": "hf", "model": "x"}, "models.m: no manifest says where its files lie; run the prepare stage first"),
-        ({"generator": "vllm", "model": "x"}, "models.m: no manifest says where its files lie; run the prepare stage first"),
+        ({"generator": "imported", "from": "x"}, "models.m: a model of kind 'imported' does not generate answers"),
+        ({"generator": "hf", "model": "x"}, "models.m: the manifest of its files is missing; run the prepare stage first"),
+        ({"generator": "vllm", "model": "x"}, "models.m: the manifest of its files is missing; run the prepare stage first"),
     ],
 )
 def test_what_cannot_be_made(block: dict[str, Any], fault: str) -> None:
@@ -98,5 +98,5 @@ def test_what_a_spec_is_made_of(block: dict[str, Any], key: str, value: Any, cou
 def test_an_engine_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str | None, fault: str) -> None:
     monkeypatch.setenv(vllm.PYTHON, python or "")
     with pytest.raises(InputError) as caught:
-        vllm.make("m", settings(**ENGINE), Manifest("m", "local:1", tmp_path, ()))
+        vllm.load("m", settings(**ENGINE), Manifest("m", "local:1", tmp_path, ()))
     assert str(caught.value).startswith(fault)

@@ -85,11 +85,11 @@ def test_padding_does_not_change_the_tokens(folder: Callable[..., Path], archite
     for answer, prompt in ((short, PROMPTS[1]), (long, PROMPTS[2])):
         ids, _ = made.encoder.encode(prompt)
         said: list[int] = []
-        while len(said) < 8 and not (said and said[-1] in made.loaded.ends):
+        while len(said) < 8 and not (said and said[-1] in made.loaded.eos_ids):
             with torch.inference_mode():
                 said.append(int(made.loaded.model(torch.tensor([ids + said])).logits[0, -1].argmax()))
         assert answer.completion_tokens == len(said)
-        visible = [token for token in said if token not in made.decoder.hidden]
+        visible = [token for token in said if token not in made.decoder.hidden_ids]
         assert answer.text == made.loaded.tokenizer.decode(visible).strip()
 
 
@@ -157,7 +157,7 @@ def test_too_long_prompts_are_marked_and_the_others_answered(folder: Callable[..
     assert [a.status for a in answers].count("error") == 1
     assert (answers[-1].status, answers[-1].reason) == (
         "error",
-        "the prompt leaves no room for an answer in the model's window of 64 tokens",
+        "the prompt leaves no room for an answer in the model's context of 64 tokens",
     )
     assert answers[-1].text == ""
     assert answers[-1].prompt_tokens == 64
@@ -283,7 +283,7 @@ def test_from_a_prepared_model_to_answers(folder: Callable[..., Path], tmp_path:
         (
             {"template": "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}x"},
             {"system": "Be brief"},
-            "refuses the prompt: no system role; leave out `system`",
+            "rejects the prompt: no system role; remove `system`",
         ),
     ],
 )
@@ -347,7 +347,7 @@ def test_choices_are_scored_by_all_their_tokens(folder: Callable[..., Path], arc
 
 def test_a_choice_comes_without_thinking(folder: Callable[..., Path]) -> None:
     one, other = generator(folder(), thinking=True), generator(folder())
-    closed = one.encoder.encode("Hi")[0] + one.encoder.tokens("</think>\n\n")
+    closed = one.encoder.encode("Hi")[0] + one.encoder.tokenize("</think>\n\n")
     found = one.generate([replace(request("Hi"), choices=CHOICES)])[0]
     assert found.prompt_tokens == len(closed)
     assert found.choice_probabilities != other.generate([replace(request("Hi"), choices=CHOICES)])[0].choice_probabilities
@@ -367,9 +367,9 @@ def test_sigterm_ends_the_batch_in_hand_and_keeps_those_before(
     whole = made.generate(requests())
     finished: list[int] = []
     complete = made._completion
-    monkeypatch.setattr(made, "_completion", lambda prompt, row: finished.append(prompt.place) or complete(prompt, row))
-    monkeypatch.setattr(sigterm, "asked", lambda: len(finished) >= 2)
+    monkeypatch.setattr(made, "_completion", lambda prompt, row: finished.append(prompt.index) or complete(prompt, row))
+    monkeypatch.setattr(sigterm, "stop_requested", lambda: len(finished) >= 2)
     with pytest.raises(sigterm.Stopped) as early:
         made.generate(requests())
-    assert early.value.done == {place: whole[place] for place in finished}
+    assert early.value.results == {place: whole[place] for place in finished}
     assert len(finished) == 2

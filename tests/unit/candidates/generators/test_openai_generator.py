@@ -1,4 +1,4 @@
-"""Answers of a server: a real one on this machine, which fails in every way a server can."""
+"""The OpenAI generator against a real local server that fails in every way a server can."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import pytest
 from chat_server import ChatServer, serving
 
 from bert_judge import tables
-from bert_judge.candidates.generators import retry
-from bert_judge.candidates.generators.openai import OpenAIGenerator
+from bert_judge.candidates.generators.openai import CircuitBreaker, OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.candidates.stage import generate_candidates
 from bert_judge.config import OpenAIModel
@@ -27,14 +26,14 @@ KEY = "sk-very-secret-0123456789"
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    with serving() as made:
-        yield made
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVER_KEY", KEY)
-    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
 
 
 def block(server: ChatServer, **more: Any) -> dict[str, Any]:
@@ -54,26 +53,26 @@ def ask(server: ChatServer, *prompts: str, **more: Any) -> list[Completion]:
     return generator(server, **more).generate([request(prompt) for prompt in prompts])
 
 
-def test_answers_come_in_the_order_of_the_requests(server: ChatServer) -> None:
+def test_completions_are_in_the_order_of_the_requests(server: ChatServer) -> None:
     server.delay = 0.01
     prompts = [f"Größe {n}?" for n in range(30)]
-    made = generator(server)
-    answers = made.generate([request(prompt) for prompt in prompts])
+    client = generator(server)
+    answers = client.generate([request(prompt) for prompt in prompts])
     assert [answer.text for answer in answers] == [f"answer to {prompt}" for prompt in prompts]
     assert {(a.status, a.prompt_tokens, a.completion_tokens, a.reasoning) for a in answers} == {("ok", 2, 5, None)}
-    assert made.revisions == {"served": "m-2026"}
+    assert client.revisions == {"served": "m-2026"}
     assert set(server.keys) == {f"Bearer {KEY}"}
-    assert made.generate([]) == []
+    assert client.generate([]) == []
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-def test_no_more_requests_at_once_than_allowed(server: ChatServer, concurrency: int) -> None:
+def test_concurrency_limit(server: ChatServer, concurrency: int) -> None:
     server.delay = 0.03
     ask(server, *map(str, range(12)), concurrency=concurrency)
     assert server.parallel == concurrency
 
 
-def test_no_more_requests_in_a_minute_than_allowed(server: ChatServer) -> None:
+def test_rate_limit(server: ChatServer) -> None:
     started = time.monotonic()
     ask(server, *map(str, range(6)), requests_per_minute=60 / 0.05)
     assert time.monotonic() - started >= 5 * 0.05
@@ -82,17 +81,17 @@ def test_no_more_requests_in_a_minute_than_allowed(server: ChatServer) -> None:
 FAILURES = ["429", "500", "503", "408", "half", "garbage", "notjson", "strange", "empty", "drop", "hang"]
 REASONS = {
     "half": "no connection: ",
-    "garbage": "an answer that is not JSON",
-    "notjson": "an answer that is not JSON",
-    "strange": "an answer without its parts: ",
-    "empty": "an answer without its parts: ",
+    "garbage": "the response is not JSON",
+    "notjson": "the response is not JSON",
+    "strange": "the response lacks a required field: ",
+    "empty": "the response lacks a required field: ",
     "drop": "no connection: ",
-    "hang": "no answer in 0.3 seconds",
+    "hang": "no response in 0.3 seconds",
 }
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_passing_failure_is_tried_again(server: ChatServer, failure: str) -> None:
+def test_temporary_failure_is_retried(server: ChatServer, failure: str) -> None:
     prompt = f"fail:{failure}*2 Hi"
     answer = ask(server, prompt, timeout=0.5)[0]
     assert (answer.text, answer.status) == (f"answer to {prompt}", "ok")
@@ -100,7 +99,7 @@ def test_a_passing_failure_is_tried_again(server: ChatServer, failure: str) -> N
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failure_that_stays_is_an_error_of_its_row(server: ChatServer, failure: str) -> None:
+def test_permanent_failure_is_an_error_of_its_row(server: ChatServer, failure: str) -> None:
     prompt = f"fail:{failure}*9 Hi"
     answers = ask(server, "before", prompt, "after", timeout=0.3)
     assert [answer.status for answer in answers] == ["ok", "error", "ok"]
@@ -111,7 +110,7 @@ def test_a_failure_that_stays_is_an_error_of_its_row(server: ChatServer, failure
 
 
 @pytest.mark.parametrize("code", ["400", "413", "422"])
-def test_a_request_that_is_refused_is_not_repeated(server: ChatServer, code: str) -> None:
+def test_rejected_request_is_not_retried(server: ChatServer, code: str) -> None:
     prompt = f"fail:{code}*9 Hi"
     assert [answer.status for answer in ask(server, prompt, "Hi")] == ["error", "ok"]
     assert server.tries[prompt] == 1
@@ -120,46 +119,46 @@ def test_a_request_that_is_refused_is_not_repeated(server: ChatServer, code: str
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("401", r"models\.served: http://127.* refuses the key \(401\); mend the environment variable SERVER_KEY$"),
-        ("403", r"refuses the key \(403\)"),
-        ("404", r"models\.served\.model: http://127.* knows no 'm' \(404\); mend it or base_url$"),
+        ("401", r"models\.served: http://127.* rejects the key \(401\); check the environment variable SERVER_KEY$"),
+        ("403", r"rejects the key \(403\)"),
+        ("404", r"models\.served\.model: http://127.* does not serve 'm' \(404\); check the model and base_url$"),
     ],
 )
-def test_what_fails_for_all_rows_ends_the_job(server: ChatServer, code: str, message: str) -> None:
+def test_failure_of_all_rows_ends_the_job(server: ChatServer, code: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         ask(server, *(f"fail:{code}*9 {n}" for n in range(40)), concurrency=2)
     assert KEY not in str(caught.value)
     assert len(server.seen) < 10
 
 
-def test_a_key_that_is_not_there(monkeypatch: pytest.MonkeyPatch, server: ChatServer) -> None:
+def test_missing_key(monkeypatch: pytest.MonkeyPatch, server: ChatServer) -> None:
     monkeypatch.delenv("SERVER_KEY")
     assert ask(server, "Hi")[0].status == "ok"
     with pytest.raises(InputError, match=r"models\.served\.api_key_env: the environment variable SERVER_KEY is not set; set it"):
         generator(server, base_url="https://api.openai.com/v1")
 
 
-def test_a_server_that_dies_does_not_hold_up_the_rest(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_circuit_breaker_opens_when_the_server_dies(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    made = generator(server, concurrency=2)
-    assert made.generate([request("Hi")])[0].status == "ok"
+    client = generator(server, concurrency=2)
+    assert client.generate([request("Hi")])[0].status == "ok"
     server.dead = True
-    answers = made.generate([request(str(n)) for n in range(200)])
+    answers = client.generate([request(str(n)) for n in range(200)])
     assert [answer.status for answer in answers] == ["error"] * 200
-    assert {str(answer.reason).split(":")[0] for answer in answers} == {"no connection", "not asked"}
+    assert {str(answer.reason).split(":")[0] for answer in answers} == {"no connection", "not sent"}
     # Some rows find it out with all their tries; the others are not sent.
     assert len(server.seen) < 40
     assert "200 of 200 requests failed" in caplog.text
     server.dead = False
-    made.outage.probed -= retry.PROBE_EVERY + 1
-    assert [made.generate([request(prompt)])[0].status for prompt in ("Hi", "Ho")] == ["ok", "ok"]
+    client.breaker.last_probe -= CircuitBreaker.PROBE_SECONDS + 1
+    assert [client.generate([request(prompt)])[0].status for prompt in ("Hi", "Ho")] == ["ok", "ok"]
 
 
-def test_the_budget(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_token_budget(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
     # Each answer uses one token of prompt and five of completion.
     answers = ask(server, *map(str, range(10)), concurrency=1, budget_tokens=18)
     assert [answer.status for answer in answers] == ["ok"] * 3 + ["error"] * 7
-    assert {answer.reason for answer in answers} == {None, "not asked: the budget of 18 tokens is spent"}
+    assert {answer.reason for answer in answers} == {None, "not sent: the budget of 18 tokens is spent"}
     assert len(server.seen) == 3
     assert "the budget of 18 tokens is spent; raise budget_tokens" in caplog.text
 
@@ -180,16 +179,16 @@ def test_the_budget(server: ChatServer, caplog: pytest.LogCaptureFixture) -> Non
         ({"content": "<think>hm, Par"}, {"finish_reason": "length"}, ("", "truncated", "hm, Par")),
     ],
 )
-def test_how_an_answer_ends(
+def test_status_of_a_completion(
     server: ChatServer, message: dict[str, Any], choice: dict[str, Any], expected: tuple[str, str, str | None]
 ) -> None:
     server.reply = {"message": message, "choice": choice}
     answer = ask(server, "Hi")[0]
     assert (answer.text, answer.status, answer.reasoning) == expected
-    assert answer.reason == ("the server ended it: content_filter" if "refusal" in message else None)
+    assert answer.reason == ("stopped by the server: content_filter" if "refusal" in message else None)
 
 
-def test_what_is_sent(server: ChatServer) -> None:
+def test_request_body(server: ChatServer) -> None:
     ask(server, "Hi")
     ask(server, "Hi", system="Be brief", temperature=0.7, top_p=0.9, max_new_tokens=7, thinking=False, extra={"min_p": 0.1})
     ask(server, "Hi", temperature=None, max_tokens_field="max_completion_tokens")
@@ -208,7 +207,7 @@ def test_what_is_sent(server: ChatServer) -> None:
     assert server.seen[2].keys() == {"model", "messages", "max_completion_tokens", "top_p", "seed"}
 
 
-def test_attempts_have_seeds_of_their_own(server: ChatServer) -> None:
+def test_each_attempt_has_its_own_seed(server: ChatServer) -> None:
     for seed in (0, 1):
         generator(server, temperature=1, seed=seed).generate([request("Hi", attempt) for attempt in range(3)])
     assert len({body["seed"] for body in server.seen}) == 6
@@ -225,15 +224,15 @@ CHOICES = ("correct", "incorrect")
         ("guided_choice", {"guided_choice": ["correct", "incorrect"]}),
     ],
 )
-def test_choices_are_sent_as_the_server_takes_them(server: ChatServer, way: str, sent: dict[str, Any]) -> None:
-    made = generator(server, structured_output=way, logprobs=True)
-    made.generate([request("Hi", choices=CHOICES)])
-    made.generate([request("Hi")])
+def test_choice_constraint_in_the_request(server: ChatServer, way: str, sent: dict[str, Any]) -> None:
+    client = generator(server, structured_output=way, logprobs=True)
+    client.generate([request("Hi", choices=CHOICES)])
+    client.generate([request("Hi")])
     plain = server.seen[1]
     assert server.seen[0] == {**plain, **sent, "logprobs": True, "top_logprobs": 20}
 
 
-def test_a_choice_in_json(server: ChatServer) -> None:
+def test_choice_in_json(server: ChatServer) -> None:
     server.reply = {"message": {"content": '{"answer": "incorrect"}'}}
     answer = generator(server, structured_output="json_schema").generate([request("Hi", choices=CHOICES)])[0]
     schema = server.seen[0]["response_format"]["json_schema"]
@@ -264,7 +263,7 @@ def logged(*tokens: tuple[str, dict[str, float]]) -> dict[str, Any]:
         ),
     ],
 )
-def test_probabilities_of_choices(server: ChatServer, text: str, tokens: list[tuple[str, dict[str, float]]]) -> None:
+def test_choice_probabilities(server: ChatServer, text: str, tokens: list[tuple[str, dict[str, float]]]) -> None:
     server.reply = {"message": {"content": text}, "choice": logged(*tokens)}
     answer = generator(server, logprobs=True).generate([request("Hi", choices=CHOICES)])[0]
     assert answer.choice_probabilities == pytest.approx({"correct": 0.75, "incorrect": 0.25})
@@ -272,10 +271,10 @@ def test_probabilities_of_choices(server: ChatServer, text: str, tokens: list[tu
     assert generator(server).generate([request("Hi", choices=CHOICES)])[0].choice_probabilities is None
 
 
-def test_every_row_is_accounted_for_and_the_key_is_nowhere(
+def test_no_row_is_lost_and_the_key_is_written_nowhere(
     server: ChatServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A table from a server that refuses, breaks, talks nonsense and dies; the next run asks only what failed."""
+    """Generate a table with an unreliable server; the next run only repeats what failed."""
     caplog.set_level(logging.DEBUG)
     failures = ["", "fail:429*1", "fail:500*9", "fail:half*1", "fail:garbage*9", "fail:400*9"]
     questions = [f"{failures[n % 6]} question {n}?" for n in range(60)]
@@ -294,7 +293,7 @@ def test_every_row_is_accounted_for_and_the_key_is_nowhere(
     assert len(first) == 60
     assert first["status"].tolist() == ["ok" if n % 6 in (0, 1, 3) else "error" for n in range(60)]
     assert (first["reason"].notna() == (first["status"] == "error")).all()
-    assert "10 x Error code: 500 - refused Bearer [key]; 10 x an answer that is not JSON" in caplog.text
+    assert "10 x Error code: 500 - refused Bearer [key]; 10 x the response is not JSON" in caplog.text
     assert (first["candidate"] == [f"answer to {q}" if n % 6 in (0, 1, 3) else "" for n, q in enumerate(questions)]).all()
     server.seen.clear()
     server.tries.update(dict.fromkeys(questions, 20))

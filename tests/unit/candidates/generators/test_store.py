@@ -12,7 +12,7 @@ import pytest
 
 from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.candidates.stage import fill_store, generate_candidates, with_run_time
+from bert_judge.candidates.stage import generate_candidates, pregenerate_answers, with_runtime_settings
 from bert_judge.config import Import, OpenAIModel
 from bert_judge.runtime import resume
 from bert_judge.runtime.batch_manifest import Batch
@@ -144,7 +144,7 @@ def fill(folder: Path, model: Counting, parts: dict[str, Sequence[str]]) -> None
             "answers": spec(task),
             "questions": {"task": task, "part": {"where": {}, "question_split": [0.0, 1.0]}, "import": entry},
         }
-    fill_store(Batch(made, inputs), folder / "note.json", folder / "store", model.load, shard_rows=3)
+    pregenerate_answers(Batch(made, inputs), folder / "note.json", folder / "store", model.load, shard_rows=3)
 
 
 def test_all_tables_cost_one_load(tmp_path: Path) -> None:
@@ -179,4 +179,4 @@ def test_settings_of_the_work_come_from_the_configuration() -> None:
     entry = {"generator": "openai", "model": "m", "concurrency": 3, "temperature": 1}
     whole = OpenAIModel.model_validate(entry).model_dump(mode="json")
     meaning = {key: value for key, value in whole.items() if key not in OpenAIModel.run_time}
-    assert with_run_time({**meaning, "temperature": 0.5}, entry) == {**whole, "temperature": 0.5}
+    assert with_runtime_settings({**meaning, "temperature": 0.5}, entry) == {**whole, "temperature": 0.5}

@@ -16,7 +16,7 @@ from test_labels import candidates_table
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import prepare
-from bert_judge.candidates.generators.cache import StoredGenerator
+from bert_judge.candidates.generators.cache import CachedGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.config import HFModel
 from bert_judge.judges.llm import prompting, run_generator, verdicts
@@ -316,8 +316,8 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
         )
         return made[-1]
 
-    def stored(revision: str = "1", **origin: Any) -> StoredGenerator:
-        return StoredGenerator(origin, tmp_path, make, {"m": revision}, shard_rows=2)
+    def stored(revision: str = "1", **origin: Any) -> CachedGenerator:
+        return CachedGenerator(origin, tmp_path, make, {"m": revision}, shard_rows=2)
 
     asked = [request("a"), request("b"), request("a"), request("a", attempt=1), request("a", prompting.CHOICES)]
     first = stored().generate(asked)
@@ -337,13 +337,13 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("failures_pass", "texts"), [(True, ["", "fine", "fine"]), (False, ["", "", ""])])
 def test_only_a_failure_that_may_pass_is_asked_for_again(tmp_path: Path, failures_pass: bool, texts: list[str]) -> None:
     answers = iter([says("", "error"), says("fine")])
-    stored = StoredGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {}, failures_pass)
+    stored = CachedGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {}, failures_pass)
     assert [stored.generate([request("a")])[0].text for _ in range(3)] == texts
 
 
 def test_what_a_generator_learns_of_itself_is_told(tmp_path: Path) -> None:
     generator = ScriptedGenerator(lambda _: says("fine"))
-    stored = StoredGenerator({}, tmp_path, lambda: generator, {"known": "1"})
+    stored = CachedGenerator({}, tmp_path, lambda: generator, {"known": "1"})
     told = stored.revisions
     generator.revisions["served"] = "2"
     stored.generate([request("a")])

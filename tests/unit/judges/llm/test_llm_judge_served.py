@@ -14,7 +14,6 @@ from test_labels import candidates_table
 from test_llm_judge import ROW, SETTINGS
 
 from bert_judge import tables
-from bert_judge.candidates.generators import retry
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.config import OpenAIModel
 from bert_judge.judges.llm import prompting
@@ -26,7 +25,7 @@ from bert_judge.runtime.errors import InputError
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     with serving() as made:
         yield made
 
@@ -115,6 +114,6 @@ def test_every_row_is_there_when_the_server_goes_away(server: ChatServer, tmp_pa
 
 def test_a_wrong_key_ends_the_job_at_once(server: ChatServer, tmp_path: Path) -> None:
     rows = [replace(ROW, sample_id=f"s{n}", candidate=f"fail:401*9 {n}") for n in range(20)]
-    with pytest.raises(InputError, match="refuses the key"):
+    with pytest.raises(InputError, match="rejects the key"):
         judge(server, tmp_path, concurrency=1).judge(rows)
     assert len(server.seen) < 20

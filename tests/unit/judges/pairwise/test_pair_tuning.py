@@ -24,7 +24,6 @@ from transformers import Trainer
 from bert_judge import tables
 from bert_judge.assets.prepare import prepare
 from bert_judge.candidates.generators.factory import make_generator
-from bert_judge.candidates.generators.tokenize import encode_all
 from bert_judge.config import HFModel, Tuning
 from bert_judge.judges.bert.checkpoint import load as load_encoder
 from bert_judge.judges.llm.judge import PROBABILITY
@@ -75,13 +74,13 @@ def test_the_prompt_is_the_one_that_is_asked_and_the_scores_are_a_choice(templat
     generator = ScriptedGenerator(lambda _: says("9 1"))
     judge = PairLLMJudge("j", {**SETTINGS, "reasoning": reasoning, "scores": True, "tuned": True}, generator)
     judge.compare([PAIR])
-    asked, _ = encode_all("j", encoder, {"max_new_tokens": 5, "reasoning_end": "</think>"}, None, generator.requests[:1])
+    asked, _ = encoder.encode_requests(generator.requests[:1], max_new_tokens=5, max_length=None)
     assert (asked[0].ids, left_out) == (example.prompt, 0)
     decode = encoder.tokenizer.decode
     assert decode(example.answer) == "9 1\nGröße<|im_end|>"
     if not reasoning:
         # Word by word what the back end compares the choices by.
-        option = asked[0].options[prompting.SCORES.index("9 1")]
+        option = asked[0].choice_ids[prompting.SCORES.index("9 1")]
         assert example.answer[: len(option)] == option
 
 

@@ -152,9 +152,9 @@ def test_a_language_model_is_asked_about_each_aspect(language_model: Toy, tmp_pa
 
 def test_what_could_not_be_asked_is_a_wrong_class(language_model: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bert_judge.candidates.generators.hf import HFGenerator
-    from bert_judge.candidates.generators.protocol import failed
+    from bert_judge.candidates.generators.protocol import error_completion
 
-    monkeypatch.setattr(HFGenerator, "generate", lambda _, asked: [failed("too long") for _ in asked])
+    monkeypatch.setattr(HFGenerator, "generate", lambda _, asked: [error_completion("too long") for _ in asked])
     told, note = language_model.tell("prompted", tmp_path)
     assert set(told["told"]) == {prompted.NONE} and note == {"not_asked": len(told)}
 
