@@ -334,10 +334,10 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert [asked.prompt for asked in made[3].requests] == ["c"]
 
 
-@pytest.mark.parametrize(("failures_pass", "texts"), [(True, ["", "fine", "fine"]), (False, ["", "", ""])])
-def test_only_a_failure_that_may_pass_is_asked_for_again(tmp_path: Path, failures_pass: bool, texts: list[str]) -> None:
+@pytest.mark.parametrize(("retry_errors", "texts"), [(True, ["", "fine", "fine"]), (False, ["", "", ""])])
+def test_only_a_failure_that_may_pass_is_asked_for_again(tmp_path: Path, retry_errors: bool, texts: list[str]) -> None:
     answers = iter([says("", "error"), says("fine")])
-    stored = CachedGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {}, failures_pass)
+    stored = CachedGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {}, retry_errors=retry_errors)
     assert [stored.generate([request("a")])[0].text for _ in range(3)] == texts
 
 
