@@ -56,7 +56,9 @@ class CachedGenerator:
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Return one completion per request, in order. Requests with the same key share one."""
         keys = [self.key(request) for request in requests]
-        rows = resume.run_resumable(requests, keys, self._generate_rows, self.folder, self.shard_rows, "answers", self._should_cache)
+        rows = resume.run_resumable(
+            requests, keys, self._generate_rows, self.folder, self.shard_rows, "answers", self._should_cache
+        )
         return [_to_completion(request, row) for request, row in zip(requests, rows, strict=True)]
 
     def _should_cache(self, row: Mapping[str, Any]) -> bool:
