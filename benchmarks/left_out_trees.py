@@ -64,7 +64,7 @@ def main() -> int:
         trees = stacker.fit_trees(known[kept], rows.loc[kept, "label"], rows.loc[kept, "weight"], options.seed)
         unseen, seen = (stacker.tree_logits(grown, shown) for grown in (trees, everything))
         ruled = (test["ruled"] == "correct").to_numpy()
-        lines.append(line(source, right, ruled, (unseen, share_right(rows[kept])), (seen, share_right(rows))))
+        lines.append(line(source, right, ruled, (unseen, base_rate(rows[kept])), (seen, base_rate(rows))))
         print(f"==> {source}", file=sys.stderr, flush=True)
     print(pd.DataFrame(lines).to_markdown(index=False, floatfmt=".1f"))
     return 0
@@ -83,7 +83,7 @@ def answers(run: Mapping[str, Any], source: str, most: int, seed: int) -> pd.Dat
     return valid.sample(min(most, len(valid)), random_state=seed)
 
 
-def share_right(rows: pd.DataFrame) -> float:
+def base_rate(rows: pd.DataFrame) -> float:
     """The share of right answers that trees grown on these rows take for granted."""
     return float(np.average(rows["label"], weights=rows["weight"]))
 

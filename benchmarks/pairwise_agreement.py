@@ -33,8 +33,8 @@ from bert_judge.judges.pairwise import Pair, prompting
 
 CONFIG = Path("configs/pairwise.yaml")
 FILES = ("pandalm", "llmbar")
-SHARES = ("agreement", "agreement_one_order", "macro_f1", "consistency", "longer", "panel")
-DIFFERENCES = ("place_bias", "longer_excess")
+SHARES = ("agreement", "agreement_one_order", "macro_f1", "consistency", "prefers_longer", "panel_agreement")
+DIFFERENCES = ("position_bias", "length_bias")
 TINY_LM = "tiny_lm"
 # `all` would keep back what is wrong with a run.
 QUIET = ("--quiet", "host", "progress", "reason", "rules")

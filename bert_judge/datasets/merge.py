@@ -171,7 +171,7 @@ def _describe(part: pd.DataFrame) -> dict[str, Any]:
     return {
         "rows": len(part),
         "questions": int(part["question"].nunique()),
-        "share_right": float((part["label"] >= 0.5).mean()),
+        "base_rate": float((part["label"] >= 0.5).mean()),
         "per_task": part["task"].value_counts().to_dict(),
         "per_model": part["model"].value_counts().to_dict(),
     }

@@ -62,7 +62,7 @@ def _pairs(grid: Grid, right: Floats, valid: Floats) -> list[dict[str, Any]]:
                     "low": interval.low,
                     "high": interval.high,
                     "p_value": float(p[at]) if shared.any() else np.nan,
-                    "detectable": statistics.detectable_difference(sums, rows),
+                    "min_detectable_effect": statistics.detectable_difference(sums, rows),
                 }
             )
     return found

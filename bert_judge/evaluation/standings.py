@@ -153,6 +153,6 @@ def accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
         "low": interval.low,
         "high": interval.high,
         "invalid": float(np.mean(~valid)) if len(answers) else math.nan,
-        "accuracy_if_wrong": float(np.mean(right)) if len(answers) else math.nan,
-        "accuracy_if_right": float(np.mean(right | ~valid)) if len(answers) else math.nan,
+        "accuracy_lower": float(np.mean(right)) if len(answers) else math.nan,
+        "accuracy_upper": float(np.mean(right | ~valid)) if len(answers) else math.nan,
     }

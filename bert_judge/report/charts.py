@@ -69,7 +69,7 @@ def thresholds(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[
         {
             "x": rows["threshold"].tolist(),
             "y": rows["agreement"].round(4).tolist(),
-            "text": [percent(called) for called in rows["called"]],
+            "text": [percent(called) for called in rows["predicted_positive_rate"]],
             "hovertemplate": "threshold %{x}: %{y:.1%} agree<br>%{text} called correct",
             **_line(view, dash, "lines"),
         }

@@ -71,7 +71,7 @@ def _answer(title: str, judge: str, rows: pd.DataFrame, pairs: pd.DataFrame) -> 
         Place(row["model"], _plain(row), worse.get(row["model"], []), better.get(row["model"], []))
         for row in rows.to_dict("records")
     ]
-    detectable = pairs["detectable"].dropna()
+    detectable = pairs["min_detectable_effect"].dropna()
     return Answer(title, judge, places, cells, float(detectable.median()) if len(detectable) else None)
 
 

@@ -24,14 +24,14 @@ COLUMNS = {
     "macro_f1": "Macro-F1",
     "kappa": "κ",
     "consistency": "Consistent",
-    "place_bias": "First − second place",
-    "longer": "Prefers the longer",
-    "longer_excess": "… more than people",
-    "panel": "As the other people",
+    "position_bias": "First − second place",
+    "prefers_longer": "Prefers the longer",
+    "length_bias": "… more than people",
+    "panel_agreement": "As the other people",
     "inconsistent": "Contradicts itself",
     "invalid": "Undecided",
 }
-DIFFERENCES = ("place_bias", "longer_excess")
+DIFFERENCES = ("position_bias", "length_bias")
 Measures = dict[str, dict[str, Any]]
 
 
@@ -140,7 +140,7 @@ def _findings(whole: MeasuresView, ranks: RanksView | None) -> list[str]:
     shaky = {judge: row for judge, measures in judges.items() if known((row := measures.get("consistency", {})).get("value"))}
     if shaky:
         worst = min(shaky, key=lambda judge: shaky[judge]["value"])
-        row, bias = shaky[worst], judges[worst]["place_bias"]
+        row, bias = shaky[worst], judges[worst]["position_bias"]
         if row["value"] < 1:
             where = f"{points(bias['value'])} points towards the first place ({points_span(bias['low'], bias['high'])})"
             found.append(

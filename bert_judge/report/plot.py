@@ -59,7 +59,7 @@ def _draw(axes: Axes, rows: pd.DataFrame, models: list[str], index: int, judges:
     colour = COLOURS[index % len(COLOURS)]
     shift = (index - (judges - 1) / 2) * 0.8 / judges
     y = rows["model"].map({model: place + shift for place, model in enumerate(models)})
-    wrong, right = 100 * rows["accuracy_if_wrong"], 100 * rows["accuracy_if_right"]
+    wrong, right = 100 * rows["accuracy_lower"], 100 * rows["accuracy_upper"]
     axes.barh(y, right - wrong, left=wrong, height=0.5 / judges, color=colour, alpha=0.22)
     unsure = rows["invalid"] > 0
     axes.plot(wrong[unsure], y[unsure], "|", color=colour, markersize=7, markeredgewidth=2)

@@ -85,13 +85,13 @@ def classification_metrics(y_true: ArrayLike, scores: ArrayLike, threshold: floa
         threshold: lowest score of a positive prediction.
 
     Returns:
-        n, share_right (base rate), accuracy, macro_f1, ece, and, if both classes occur, kappa and auroc.
+        n, base_rate (base rate), accuracy, macro_f1, ece, and, if both classes occur, kappa and auroc.
     """
     y, p = np.asarray(y_true, float), np.asarray(scores, float)
     positive, predicted = y >= 0.5, p >= threshold
     metrics = {
         "n": float(len(y)),
-        "share_right": float(positive.mean()),
+        "base_rate": float(positive.mean()),
         "accuracy": accuracy(positive, predicted),
         "macro_f1": macro_f1(positive, predicted),
         "ece": expected_calibration_error(y, p),
@@ -137,5 +137,5 @@ def threshold_curve(y_true: ArrayLike, scores: ArrayLike) -> dict[str, Floats]:
     return {
         "agreement": (true_positives + true_negatives) / len(p),
         "macro_f1": (f1[0] + f1[1]) / 2,
-        "called": (true_positives + false_positives) / len(p),
+        "predicted_positive_rate": (true_positives + false_positives) / len(p),
     }

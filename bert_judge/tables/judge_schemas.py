@@ -156,7 +156,7 @@ THRESHOLDS = Schema(
         Column("n", pa.int64(), "answers with a score of this judge and a valid gold verdict"),
         Column("agreement", pa.float64(), "share of them with the gold verdict at this threshold"),
         Column("macro_f1", pa.float64(), "mean of the F1 of correct and of incorrect"),
-        Column("called", pa.float64(), "share that would be called correct"),
+        Column("predicted_positive_rate", pa.float64(), "share that would be called correct"),
     ),
 )
 

@@ -49,8 +49,8 @@ def _of_judge(frame: pd.DataFrame, judge: str) -> Iterator[Measured]:
     yield from _of_lengths(rows)
     if len(voted := rows[panel.enough(rows["votes"])]):
         found = panel.measured(voted["verdict"], voted["votes"], bootstrap.over(voted["sample_id"]))
-        yield "panel", voted, found.judge
-        yield "panel_excess", voted, found.excess
+        yield "panel_agreement", voted, found.judge
+        yield "panel_agreement_excess", voted, found.excess
     for verdict in ("tie", "inconsistent", "invalid"):
         yield verdict, rows, _share(rows, rows["verdict"] == verdict)
 
@@ -58,10 +58,10 @@ def _of_judge(frame: pd.DataFrame, judge: str) -> Iterator[Measured]:
 def _of_people(frame: pd.DataFrame) -> Iterator[Measured]:
     """What the labels do about lengths and ties, and how far people agree with each other."""
     if len(voted := frame[panel.enough(frame["votes"])]):
-        yield "panel", voted, panel.people_alone(voted["votes"], bootstrap.over(voted["sample_id"]))
+        yield "panel_agreement", voted, panel.people_alone(voted["votes"], bootstrap.over(voted["sample_id"]))
     if len(labelled := frame[frame["label"].notna()]):
         clear = labelled[labelled["label"].isin(PREFERS_ONE) & (labelled[LENGTH_A] != labelled[LENGTH_B])]
-        yield "longer", clear, _share(clear, _prefers_longer(clear, clear["label"]))
+        yield "prefers_longer", clear, _share(clear, _prefers_longer(clear, clear["label"]))
         yield "tie", labelled, _share(labelled, labelled["label"] == "tie")
 
 
@@ -93,19 +93,19 @@ def _of_places(rows: pd.DataFrame) -> Iterator[Measured]:
     there, back = (both[order].map(POINTS).to_numpy(dtype=float) for order in ("forward", "backward"))
     shift = there - back
     yield "consistency", both, _share(both, both["consistent"])
-    yield "first_place", both, _share(both, shift > 0)
-    yield "second_place", both, _share(both, shift < 0)
-    yield "place_bias", both, statistics.paired_difference(shift > 0, shift < 0, both["sample_id"].to_numpy())
+    yield "prefers_first", both, _share(both, shift > 0)
+    yield "prefers_second", both, _share(both, shift < 0)
+    yield "position_bias", both, statistics.paired_difference(shift > 0, shift < 0, both["sample_id"].to_numpy())
 
 
 def _of_lengths(rows: pd.DataFrame) -> Iterator[Measured]:
     clear = rows[rows["verdict"].isin(PREFERS_ONE) & (rows[LENGTH_A] != rows[LENGTH_B])]
     longer = _prefers_longer(clear, clear["verdict"])
-    yield "longer", clear, _share(clear, longer)
+    yield "prefers_longer", clear, _share(clear, longer)
     labelled = clear["label"].isin(PREFERS_ONE).to_numpy(dtype=bool)
     if len(both := clear[labelled]):
         theirs = _prefers_longer(both, both["label"])
-        yield "longer_excess", both, statistics.paired_difference(longer[labelled], theirs, both["sample_id"].to_numpy())
+        yield "length_bias", both, statistics.paired_difference(longer[labelled], theirs, both["sample_id"].to_numpy())
 
 
 def _prefers_longer(rows: pd.DataFrame, preferred: pd.Series) -> np.ndarray:

@@ -69,8 +69,8 @@ def write_judge_card(
         sections={
             "Evaluation": _METRICS.format(
                 n=metrics["n"],
-                base_rate=metrics["share_right"],
-                table=metrics_table(metrics, exclude=("n", "share_right")),
+                base_rate=metrics["base_rate"],
+                table=metrics_table(metrics, exclude=("n", "base_rate")),
                 curves=CURVES,
             ),
             "Training data": _training_data(dataset, summary),

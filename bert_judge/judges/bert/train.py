@@ -79,7 +79,7 @@ def train_judge(
 
 def _warn_of_an_idle_encoder(judge: str, metrics: Mapping[str, float]) -> None:
     """Trees and calibration hide an encoder that learnt nothing."""
-    common = max(metrics["share_right"], 1 - metrics["share_right"])
+    common = max(metrics["base_rate"], 1 - metrics["base_rate"])
     if metrics["accuracy_encoder"] <= common:
         log.warning(
             "%s: on the %d validation rows the encoder alone is right in %.1f%%, and whoever always says the commoner verdict in "

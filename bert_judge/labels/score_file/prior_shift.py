@@ -98,9 +98,9 @@ def _prior(folder: Path) -> float:
     if metrics is None:
         raise InputError(f"{folder}: has no {judge_folder.METRICS}, which says what --adapt starts from; take a judge trained here")
     validation = metrics.get("validation")
-    share = validation.get("share_right") if isinstance(validation, Mapping) else None
+    share = validation.get("base_rate") if isinstance(validation, Mapping) else None
     if not isinstance(share, float | int) or not 0 < share < 1:
         raise InputError(
-            f"{folder / judge_folder.METRICS}: validation.share_right is {share!r}; --adapt needs a share between 0 and 1"
+            f"{folder / judge_folder.METRICS}: validation.base_rate is {share!r}; --adapt needs a share between 0 and 1"
         )
     return float(share)

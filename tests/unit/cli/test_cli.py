@@ -27,7 +27,7 @@ def run(*arguments: object) -> Result:
 
 def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0, task: str = "nq") -> dict[str, Any]:
     low, high = (math.nan, math.nan) if math.isnan(accuracy) else (accuracy - 0.02, accuracy + 0.02)
-    bounds = {"accuracy_if_wrong": 0.0, "accuracy_if_right": 1.0, "rank": 1, "rank_low": 1, "rank_high": 2}
+    bounds = {"accuracy_lower": 0.0, "accuracy_upper": 1.0, "rank": 1, "rank_low": 1, "rank_high": 2}
     level = "all" if task == "all" else "task"
     counts = {"level": level, "task": task, "n": 100, "questions": 90}
     return {"model": model, "judge": judge, **counts, "accuracy": accuracy, "low": low, "high": high, "invalid": invalid, **bounds}
@@ -266,7 +266,7 @@ def test_check_counts_what_a_run_makes(tmp_path: Path) -> None:
 
 def test_check_tells_faults_of_files_and_of_what_they_hold_together(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(CONFIGURATION + "gold: human\nscore_with: [contains]\n", "utf-8")
+    path.write_text(CONFIGURATION + "gold: human\nscorers: [contains]\n", "utf-8")
     result = run("check", path, tmp_path / "none.yaml", "--data", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [

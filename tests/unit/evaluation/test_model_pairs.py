@@ -78,7 +78,7 @@ def test_only_answers_that_both_gave_and_the_judge_decided_count() -> None:
 def test_several_answers_to_a_question_are_one_witness() -> None:
     once, thrice = (table(verdicts(ada="/".join(["cccci"] * k), bob="/".join(["ciiic"] * k))).iloc[0] for k in (1, 3))
     assert (thrice["n"], thrice["questions"]) == (15, 5)
-    for column in ("difference", "low", "high", "p_value", "detectable"):
+    for column in ("difference", "low", "high", "p_value", "min_detectable_effect"):
         assert thrice[column] == pytest.approx(once[column])
 
 
@@ -91,7 +91,7 @@ def test_pairs_without_a_shared_question_or_a_verdict_are_unknown() -> None:
     found = table(verdicts(ada="cc  ", bob="  ci", cyd="xxxx"))
     assert [(row.model, row.other) for row in found.itertuples()] == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
     assert found["n"].tolist() == [0, 0, 0]
-    assert found[["difference", "low", "high", "p_value", "p_holm", "detectable"]].isna().all(axis=None)
+    assert found[["difference", "low", "high", "p_value", "p_holm", "min_detectable_effect"]].isna().all(axis=None)
 
 
 @pytest.mark.parametrize("frame", [verdicts(), verdicts(ada="cci")])

@@ -48,7 +48,7 @@ def test_thresholds_are_those_of_scikit_learn() -> None:
         said = scores.round(2) >= threshold
         assert curve["agreement"][at] == pytest.approx(accuracy_score(right, said))
         assert curve["macro_f1"][at] == pytest.approx(f1_score(right, said, average="macro"))
-        assert curve["called"][at] == pytest.approx(said.mean())
+        assert curve["predicted_positive_rate"][at] == pytest.approx(said.mean())
 
 
 def test_brier_is_that_of_scikit_learn_and_unknown_of_nothing() -> None:
@@ -70,7 +70,9 @@ def test_the_tables_hold_what_has_scores() -> None:
     assert found["score"].tolist() == pytest.approx([0.05, 0.93])
     curve = thresholds_table(frame, ["judge", "silent"], "gold")
     assert len(curve) == len(THRESHOLDS) and set(curve["judge"]) == {"judge"}
-    assert curve[curve["threshold"] == 0.5][["n", "agreement", "called"]].values.tolist() == [[3, 1, pytest.approx(2 / 3)]]
+    assert curve[curve["threshold"] == 0.5][["n", "agreement", "predicted_positive_rate"]].values.tolist() == [
+        [3, 1, pytest.approx(2 / 3)]
+    ]
     assert thresholds_table(frame, ["silent"], "gold").empty and reliability_table(frame, ["silent"], "gold").empty
 
 

@@ -42,7 +42,7 @@ def test_accuracy_counts_valid_verdicts_and_bounds_the_rest(files, tmp_path):
     standings = run(files, tmp_path)["standings"].set_index(["level", "task", "model", "judge"])
     row = standings.loc[("task", "maths", "ada", "strict")]
     assert (row["n"], row["questions"], row["accuracy"], row["invalid"]) == (4, 4, 0.5, 0.5)
-    assert (row["accuracy_if_wrong"], row["accuracy_if_right"]) == (0.25, 0.75)
+    assert (row["accuracy_lower"], row["accuracy_upper"]) == (0.25, 0.75)
     row = standings.loc[("task", "all", "ada", "strict")]
     assert row["invalid"] == 1
     assert row[["accuracy", "low", "high"]].isna().all()

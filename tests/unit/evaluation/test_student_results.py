@@ -47,8 +47,8 @@ def made(tmp_path: Path) -> Path:
             "low": accuracy - 0.05,
             "high": accuracy + 0.05,
             "invalid": 0.0,
-            "accuracy_if_wrong": accuracy,
-            "accuracy_if_right": accuracy,
+            "accuracy_lower": accuracy,
+            "accuracy_upper": accuracy,
             "rank": 1,
             "rank_low": 1,
             "rank_high": 1,
@@ -57,7 +57,7 @@ def made(tmp_path: Path) -> Path:
         for model, accuracy in MODELS.items()
     ]
     pair = {"level": "all", "task": "all", "judge": "j", "model": "p-chance-10", "other": "p-best-10", "n": 100, "questions": 100}
-    figures = {"difference": -0.3, "low": -0.4, "high": -0.2, "p_value": 0.001, "p_holm": 0.01, "detectable": 0.1}
+    figures = {"difference": -0.3, "low": -0.4, "high": -0.2, "p_value": 0.001, "p_holm": 0.01, "min_detectable_effect": 0.1}
     tables.write(pd.DataFrame(standings), tmp_path / "standings.parquet", tables.STANDINGS, {})
     tables.write(pd.DataFrame([{**pair, **figures}]), tmp_path / "pairs.parquet", tables.MODEL_PAIRS, {})
     for name in SPEC["students"]:

@@ -34,9 +34,9 @@ PRIOR = 0.6
 class Reads(BERTJudge):
     """Says of each answer the score that the answer names; of "?" and of no answer nothing."""
 
-    def __init__(self, folder: Path, share_right: object = PRIOR) -> None:
+    def __init__(self, folder: Path, base_rate: object = PRIOR) -> None:
         self.path, self.threshold, self.calibrated, self.asked = folder, 0.5, True, 0
-        (folder / "metrics.json").write_text(json.dumps({"validation": {"share_right": share_right}}), "utf-8")
+        (folder / "metrics.json").write_text(json.dumps({"validation": {"base_rate": base_rate}}), "utf-8")
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         self.asked += len(rows)
@@ -121,13 +121,13 @@ def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("share", [0, 1, None, "0.5", float("nan")])
 def test_a_share_that_is_none_is_refused(tmp_path: Path, share: object) -> None:
-    with pytest.raises(InputError, match=r"metrics\.json: validation\.share_right is .*; --adapt needs a share between 0 and 1"):
+    with pytest.raises(InputError, match=r"metrics\.json: validation\.base_rate is .*; --adapt needs a share between 0 and 1"):
         Adapter([Chosen("reads", "1", Reads(tmp_path, share))])
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "has no metrics.json"), ("{", "metrics.json: not JSON"), ("[]", "holds list"), ("{}", "share_right is None")],
+    [(None, "has no metrics.json"), ("{", "metrics.json: not JSON"), ("[]", "holds list"), ("{}", "base_rate is None")],
 )
 def test_a_judge_without_figures_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
     judge = Reads(tmp_path)
@@ -149,7 +149,7 @@ def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path:
     judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
     judge.fit(["q"], [["Paris"]], ["Paris"], [1.0], training=Training(epochs=1), features=False, work_folder=tmp_path / "work")
     judge.save(tmp_path / "mine")
-    Path("mine/metrics.json").write_text('{"validation": {"share_right": 0.25}}', "utf-8")
+    Path("mine/metrics.json").write_text('{"validation": {"base_rate": 0.25}}', "utf-8")
     result = CliRunner().invoke(app, [*command, "-j", "mine"])
     assert result.exit_code == 0, result.output
     scored = pd.read_csv("a.scored.csv")

@@ -53,8 +53,8 @@ def test_findings_and_tables(tmp_path: Path) -> None:
     assert view.findings[2].startswith("Under good, ann comes first")
     [measures] = view.measures
     assert [judge for judge, _ in measures.rows] == ["good", "first", "mute", PEOPLE, "(majority class)"]
-    assert measures.columns["place_bias"] == "First − second place"
-    assert "panel" not in measures.columns
+    assert measures.columns["position_bias"] == "First − second place"
+    assert "panel_agreement" not in measures.columns
     assert view.ranks is not None and view.ranks.judges == ["good", "first", PEOPLE]
     assert [model for model, _ in view.ranks.rows] == ["ann", "cyd", EVIL]
     assert view.orders is not None and view.orders.others == [(PEOPLE, "pairs")]

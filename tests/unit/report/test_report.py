@@ -281,10 +281,34 @@ def test_every_combination_is_shown_once_before_any_twice():
 def test_who_is_surely_better_is_told_from_the_pairs():
     pairs = pd.DataFrame(
         [
-            {"model": "ada", "other": "bob", "difference": 0.2, "low": 0.1, "high": 0.3, "p_holm": 0.001, "detectable": 0.1},
+            {
+                "model": "ada",
+                "other": "bob",
+                "difference": 0.2,
+                "low": 0.1,
+                "high": 0.3,
+                "p_holm": 0.001,
+                "min_detectable_effect": 0.1,
+            },
             # The test alone, or the interval alone, is not enough.
-            {"model": "ada", "other": "cyd", "difference": 0.2, "low": -0.01, "high": 0.3, "p_holm": 0.04, "detectable": 0.2},
-            {"model": "bob", "other": "cyd", "difference": 0.1, "low": 0.05, "high": 0.2, "p_holm": 0.06, "detectable": 0.3},
+            {
+                "model": "ada",
+                "other": "cyd",
+                "difference": 0.2,
+                "low": -0.01,
+                "high": 0.3,
+                "p_holm": 0.04,
+                "min_detectable_effect": 0.2,
+            },
+            {
+                "model": "bob",
+                "other": "cyd",
+                "difference": 0.1,
+                "low": 0.05,
+                "high": 0.2,
+                "p_holm": 0.06,
+                "min_detectable_effect": 0.3,
+            },
         ]
     ).assign(level="task", task="sums", judge="bert")
     ranked = pd.DataFrame({"level": "task", "task": "sums", "judge": "bert", "model": ["ada", "bob", "cyd"]})
@@ -358,6 +382,6 @@ def test_plot_refuses_what_it_cannot_draw(tmp_path, scores):
 def test_judges_of_one_colour_have_lines_of_their_own() -> None:
     colours = {"a": 1, "b": 2, "c": 1}
     views = [sections.JudgeView(name, "", "other", place, colour) for place, (name, colour) in enumerate(colours.items())]
-    rows = [{"judge": name, "threshold": 0.5, "agreement": 0.9, "called": 0.4} for name in "abc"]
+    rows = [{"judge": name, "threshold": 0.5, "agreement": 0.9, "predicted_positive_rate": 0.4} for name in "abc"]
     lines = charts.thresholds(pd.DataFrame(rows), views, ["a", "b", "c"])["data"]
     assert [(line["slot"], line["line"]["dash"]) for line in lines] == [("c1", "solid"), ("c2", "solid"), ("c1", "dot")]

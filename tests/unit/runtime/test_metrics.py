@@ -34,7 +34,7 @@ def test_classification_metrics_of_a_known_confusion_matrix() -> None:
     assert metrics == pytest.approx(
         {
             "n": 100,
-            "share_right": 0.5,
+            "base_rate": 0.5,
             "accuracy": 0.7,
             "kappa": (0.7 - 0.5) / 0.5,
             "macro_f1": (80 / 110 + 60 / 90) / 2,

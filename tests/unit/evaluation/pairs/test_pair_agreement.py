@@ -44,16 +44,16 @@ def test_by_hand(tmp_path: Path) -> None:
     assert of(found, "agreement_decided") == (round(4 / 5, 4), 5)
     assert of(found, "agreement_one_order") == (round(4 / 7, 4), 7)
     assert of(found, "consistency") == (round(6 / 7, 4), 7)
-    assert of(found, "first_place") == (round(1 / 7, 4), 7)
-    assert of(found, "second_place") == (0.0, 7)
-    assert of(found, "place_bias") == (round(1 / 7, 4), 7)
+    assert of(found, "prefers_first") == (round(1 / 7, 4), 7)
+    assert of(found, "prefers_second") == (0.0, 7)
+    assert of(found, "position_bias") == (round(1 / 7, 4), 7)
     assert of(found, "tie") == (round(1 / 8, 4), 8)
     assert of(found, "inconsistent") == (round(1 / 8, 4), 8)
     assert of(found, "invalid") == (round(1 / 8, 4), 8)
     # A is longer everywhere; the verdicts A and B are A B B A A, and where both prefer one, A B B A against A B A A.
-    assert of(found, "longer") == (round(3 / 5, 4), 5)
-    assert of(found, "longer_excess") == (round(2 / 4 - 3 / 4, 4), 4)
-    assert of(found, "longer", PEOPLE) == (round(4 / 6, 4), 6)
+    assert of(found, "prefers_longer") == (round(3 / 5, 4), 5)
+    assert of(found, "length_bias") == (round(2 / 4 - 3 / 4, 4), 4)
+    assert of(found, "prefers_longer", PEOPLE) == (round(4 / 6, 4), 6)
     assert of(found, "tie", PEOPLE) == (round(1 / 7, 4), 7)
     assert of(found, "agreement", MAJORITY) == (round(4 / 7, 4), 7)
     assert ("all", "all", MAJORITY, "consistency") not in found.index
@@ -74,7 +74,7 @@ def test_place_preference_counts_half_moves() -> None:
     said = preference_rows(pairs, "AAtBt", "BtBAt").rename(columns=lambda name: name if name.endswith("_id") else f"j_{name}")
     frame = pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**{rows.LENGTH_A: 1, rows.LENGTH_B: 1})
     found = {row["measure"]: row["value"] for row in agreement.measures(frame, ["j"])}
-    assert (found["first_place"], found["second_place"], found["consistency"]) == (0.6, 0.2, 0.2)
+    assert (found["prefers_first"], found["prefers_second"], found["consistency"]) == (0.6, 0.2, 0.2)
 
 
 def test_as_another_program_counts(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_without_labels_there_are_biases_only(tmp_path: Path) -> None:
     pairs = pair_rows("....")
     found = measured(tmp_path, pairs, j=preference_rows(pairs, "ABxA", "AAxA")).reset_index()
     assert set(found["judge"]) == {"j"}
-    assert not {"agreement", "kappa", "panel", "longer_excess"} & set(found["measure"])
-    assert {"consistency", "longer", "invalid"} <= set(found["measure"])
+    assert not {"agreement", "kappa", "panel_agreement", "length_bias"} & set(found["measure"])
+    assert {"consistency", "prefers_longer", "invalid"} <= set(found["measure"])
 
 
 def test_no_pair_at_all(tmp_path: Path) -> None:
