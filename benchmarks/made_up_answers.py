@@ -2,7 +2,7 @@
 
     python benchmarks/made_up_answers.py results/judges/bert [another judge's folder …] [--task nq_open_test] [--rows 400]
 
-Takes the questions and references of a test task, makes one answer of each kind per question (bert_judge/training/augmentation) and
+Takes the questions and references of a test task, makes one answer of each kind per question (bert_judge/datasets/augmentation) and
 prints the share that each judge decides rightly, beside lexical rules. Questions of a training task would show what was learnt by
 heart.
 """
@@ -62,7 +62,7 @@ def made_up(task: str, count: int) -> pd.DataFrame:
     questions = tables.read(f"results/tasks/{task}.parquet", tables.TASK).head(count)
     columns = ["sample_id", "question", "references"]
     rows = questions[columns].assign(attempt=0, task=task, model="", candidate=questions["references"].str[0], label=1.0)
-    return augment(rows, {kind: 1.0 for kind in KINDS if kind != "cut_short"}, seed=1)
+    return augment(rows, [{"kind": kind, "share": 1.0} for kind in KINDS if kind != "truncated"], seed=1)
 
 
 if __name__ == "__main__":

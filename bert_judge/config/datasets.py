@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from bert_judge.config.base import Block, Name, Share
 
@@ -20,48 +20,36 @@ class Mix(Block):
     """at most this many rows in all"""
 
 
-class Augment(Block):
-    """Made-up rows to train on beside the labelled ones. Each number is the share of the training rows for which one is made, where
-    the kind fits the row."""
+AugmentationKind = Literal[
+    "restated",
+    "reformatted",
+    "shortened",
+    "stated",
+    "misstated",
+    "paraphrased",
+    "contradicted",
+    "other_answer",
+    "near_miss",
+    "swapped_reference",
+    "denied",
+    "no_answer",
+    "truncated",
+    "undecided",
+    "retracted",
+    "self_corrected",
+    "padded",
+    "verbose",
+    "misspelled",
+]
 
-    restated: Share = 0.0
-    """right: a reference, bare or in a phrase"""
-    reformatted: Share = 0.0
-    """right: a reference whose date, number or name is written in another form"""
-    shortened: Share = 0.0
-    """right: a reference without the day of its date, a middle name, a title, a bracket, an article or one of two alternatives"""
-    stated: Share = 0.0
-    """right: a reference in a sentence made of the question's own words"""
-    misstated: Share = 0.0
-    """wrong: another question's answer in the same sentence"""
-    paraphrased: Share = 0.0
-    """right: a right answer, with another right answer to the same question, a sentence, for its reference"""
-    contradicted: Share = 0.0
-    """wrong: a wrong answer with a right one for its reference, or a right one with another question's answer put into it"""
-    other_answer: Share = 0.0
-    """wrong: an answer of the same shape to another question, or another option"""
-    near_miss: Share = 0.0
-    """wrong: a reference with one digit, year, month, sign, scale or name changed, alone or in place in a right answer"""
-    swapped_reference: Share = 0.0
-    """wrong: a right answer against another question's references"""
-    denied: Share = 0.0
-    """wrong: a reference, denied"""
-    no_answer: Share = 0.0
-    """wrong: a phrase without content, or the question repeated"""
-    cut_short: Share = 0.0
-    """wrong: the sentences of an answer before it comes to the point"""
-    undecided: Share = 0.0
-    """wrong: a reference among other answers, without a decision"""
-    taken_back: Share = 0.0
-    """wrong: a reference, given up for another answer or for none"""
-    settled: Share = 0.0
-    """right: another answer, given up for a reference"""
-    surrounded: Share = 0.0
-    """right: a reference in a phrase and in more or less talk"""
-    talk: Share = 0.0
-    """wrong: the same talk with another answer, with the question, with a claim to be right, or alone"""
-    mistyped: Share = 0.0
-    """right: a reference with one letter of a long word left out or doubled"""
+
+class Augmentation(Block):
+    """Synthetic training rows of one kind. [judges.md](judges.md#data-augmentation) describes the kinds."""
+
+    kind: AugmentationKind
+    """what is done to a labelled answer"""
+    share: Share
+    """share of the training rows that get a synthetic row, where the kind fits the row"""
 
 
 class WeakTeacher(Block):
@@ -88,8 +76,8 @@ class Dataset(Block):
     """who labels what the teacher leaves open; such rows train and do not validate, and the mix does not limit them"""
     mix: Mix = Mix()
     """limits per task and model"""
-    augment: Augment = Augment()
-    """made-up rows beside the labelled ones"""
+    augment: list[Augmentation] = []
+    """kinds of synthetic rows added to the training rows"""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """share of the questions kept for calibration and metrics"""
     balance: bool = False
@@ -98,6 +86,14 @@ class Dataset(Block):
     """accept questions that a test task has too"""
     seed: int = 0
     """seed of the draw"""
+
+    @field_validator("augment")
+    @classmethod
+    def _check_kinds_are_distinct(cls, augmentations: list[Augmentation]) -> list[Augmentation]:
+        kinds = [augmentation.kind for augmentation in augmentations]
+        if repeated := [kind for kind in dict.fromkeys(kinds) if kinds.count(kind) > 1]:
+            raise ValueError(f"{repeated[0]!r} is listed more than once")
+        return augmentations
 
     @property
     def teachers(self) -> list[str]:

@@ -230,8 +230,8 @@ def _adapted_faults(config: Config, name: str, adapted: PriorShiftJudgeConfig) -
 
 def _probe_faults(config: Config, name: str, probe: ProbeJudgeConfig) -> list[str]:
     """Datasets with rows that no model gave as an answer, whose hidden states nobody stores."""
-    made_up = [kind for kind, share in config.datasets[probe.dataset].augment.model_dump().items() if share]
-    told = f"judges.{name}.dataset: {probe.dataset!r} has made-up rows ({', '.join(made_up)}); give the probe one without `augment`"
+    made_up = [augmentation.kind for augmentation in config.datasets[probe.dataset].augment]
+    told = f"judges.{name}.dataset: {probe.dataset!r} has synthetic rows ({', '.join(made_up)}); give the probe one without `augment`"
     return [told] if made_up else []
 
 

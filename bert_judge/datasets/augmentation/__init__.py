@@ -1,30 +1,28 @@
-"""Made-up rows beside the labelled ones: what a judge must know, and what labelled answers seldom show.
+"""Data augmentation: synthetic rows with a certain label, of kinds that labelled answers seldom show.
 
-Each kind is one function: a labelled row in, an answer with a certain label out, or nothing where the kind does not fit the row.
-Which rows are taken depends on the seed and on each row's content alone; only what is borrowed from other rows depends on those.
+Each kind is a function from a labelled answer to a synthetic row, or to None if the kind does not fit the answer. Draws depend on
+the seed and on the content of the row only; borrowed answers also depend on the other rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from bert_judge.datasets.augmentation.answer_as_reference import contradicted, paraphrased
-from bert_judge.datasets.augmentation.blank import cut_short, no_answer
-from bert_judge.datasets.augmentation.correct import reformatted, restated
-from bert_judge.datasets.augmentation.incorrect import denied, near_miss, other_answer, swapped_reference
-from bert_judge.datasets.augmentation.rows import Made, Others, Row
-from bert_judge.datasets.augmentation.self_corrected import settled, taken_back, undecided
-from bert_judge.datasets.augmentation.shortened import shortened
+from bert_judge.datasets.augmentation.answers import AnswerPool, AugmentedRow, LabelledAnswer
+from bert_judge.datasets.augmentation.correct import misspelled, reformatted, restated, shortened
+from bert_judge.datasets.augmentation.incorrect import denied, near_miss, no_answer, other_answer, truncated
+from bert_judge.datasets.augmentation.references import contradicted, paraphrased, swapped_reference
+from bert_judge.datasets.augmentation.self_corrections import retracted, self_corrected, undecided
 from bert_judge.datasets.augmentation.statements import misstated, stated
-from bert_judge.datasets.augmentation.verbose import mistyped, surrounded, talk
+from bert_judge.datasets.augmentation.verbose import padded, verbose
 from bert_judge.runtime.keyed_random import KeyedRandom
 
-Kind = Callable[[Row, KeyedRandom, Others], Made | None]
+AugmentationKind = Callable[[LabelledAnswer, KeyedRandom, AnswerPool], AugmentedRow | None]
 
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, AugmentationKind] = {
     "restated": restated,
     "reformatted": reformatted,
     "shortened": shortened,
@@ -37,42 +35,52 @@ KINDS: Mapping[str, Kind] = {
     "swapped_reference": swapped_reference,
     "denied": denied,
     "no_answer": no_answer,
-    "cut_short": cut_short,
+    "truncated": truncated,
     "undecided": undecided,
-    "taken_back": taken_back,
-    "settled": settled,
-    "surrounded": surrounded,
-    "talk": talk,
-    "mistyped": mistyped,
+    "retracted": retracted,
+    "self_corrected": self_corrected,
+    "padded": padded,
+    "verbose": verbose,
+    "misspelled": misspelled,
+}
+# Names of random streams that differ from their kind: another name gives other draws, and so another trained judge.
+STREAMS = {
+    "truncated": "cut_short",
+    "retracted": "taken_back",
+    "self_corrected": "settled",
+    "padded": "surrounded",
+    "verbose": "talk",
+    "misspelled": "mistyped",
 }
 
 
-def augment(rows: pd.DataFrame, shares: Mapping[str, float], seed: int) -> pd.DataFrame:
-    """Rows made up from labelled ones.
+def augment(rows: pd.DataFrame, augmentations: Sequence[Mapping[str, Any]], seed: int) -> pd.DataFrame:
+    """Make synthetic rows from labelled ones.
 
     Args:
         rows: of the schema `dataset`, without `weight`.
-        shares: kind → share of the rows for which one is made, in [0, 1]; where a kind does not fit, there is none.
-        seed: another seed, other draws.
+        augmentations: dumped `config.Augmentation` entries: a kind, and the share of rows to apply it to, in [0, 1].
+        seed: seed of all draws.
 
     Returns:
-        Only the made-up rows, with the columns of `rows`; `model` says what they are, as `synthetic-near_miss`.
+        Only the synthetic rows, with the columns of `rows`; `model` names the kind, such as `synthetic-near_miss`.
     """
     records = rows.to_dict("records")
-    labelled_rows = [Row(r["question"], tuple(r["references"]), r["candidate"], r["label"] >= 0.5) for r in records]
-    others = Others(rows["references"], labelled_rows)
-    made: list[dict[Hashable, Any]] = []
-    for labelled, row in zip(records, labelled_rows, strict=True):
-        for kind, share in shares.items():
-            rng = KeyedRandom((seed, kind, row))
-            if rng.bernoulli(share, "take") and (result := KINDS[kind](row, rng, others)):
-                changed: dict[Hashable, Any] = {
-                    "references": list(result.references),
-                    "candidate": result.candidate,
-                    "label": float(result.right),
+    answers = [LabelledAnswer(r["question"], tuple(r["references"]), r["candidate"], r["label"] >= 0.5) for r in records]
+    pool = AnswerPool(rows["references"], answers)
+    synthetic_records: list[dict[Hashable, Any]] = []
+    for record, answer in zip(records, answers, strict=True):
+        for augmentation in augmentations:
+            kind = augmentation["kind"]
+            rng = KeyedRandom((seed, STREAMS.get(kind, kind), answer))
+            if rng.bernoulli(augmentation["share"], "take") and (row := KINDS[kind](answer, rng, pool)):
+                changes: dict[Hashable, Any] = {
+                    "references": list(row.references),
+                    "candidate": row.candidate,
+                    "label": float(row.correct),
                     "model": f"synthetic-{kind}",
                 }
-                made.append(labelled | changed)
-    synthetic = pd.DataFrame(made, columns=rows.columns)
-    # One answer of one question may be made up more than once.
+                synthetic_records.append(record | changes)
+    synthetic = pd.DataFrame(synthetic_records, columns=rows.columns)
+    # A kind may apply to several answers to one question.
     return synthetic.assign(attempt=synthetic.groupby(["sample_id", "model"]).cumcount().astype("int32"))

@@ -1,93 +1,109 @@
-"""Made-up answers that are wrong: another answer, nearly the right one, or the right one denied."""
+"""Incorrect answers: another answer, a near miss, the denied reference, or a text without an answer."""
 
 from __future__ import annotations
 
 import re
 
-from bert_judge.datasets.augmentation.rows import MONTHS, Made, Others, Row, contains, said, shares_words
+from bert_judge.datasets.augmentation.answers import (
+    MONTHS,
+    PHRASES,
+    AnswerPool,
+    AugmentedRow,
+    LabelledAnswer,
+    contains_reference,
+    overlaps_reference,
+    vary_phrasing,
+)
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 _DIGITS = re.compile(r"\d+")
-_DENIALS = (
-    "It is not {}.",
-    "It was not {}.",
-    "Anything but {}.",
-    "Many people believe that it is {}, but that is wrong.",
-    "I used to think that it was {}, but it is not.",
-    "{}? No, that is a common mistake.",
-    "No, {} is incorrect.",
-    "{} can be ruled out.",
-    "It never was {}.",
-)
 _MONTH = re.compile(rf"\b({'|'.join(MONTHS)})\b")
-_VALUE = re.compile(r"(?P<sign>[-−]?)(?P<before>[$€£]?)(?P<number>\d[\d,]*(?:\.\d+)?)(?P<behind>%?)")
-# Another scale is another amount.
-_SCALES = {"million": "billion", "billion": "million", "thousand": "million", "hundred": "thousand"}
-_SCALE = re.compile(rf"(?<=\d )({'|'.join(_SCALES)})\b")
-# In a longer phrase one word may matter little.
-MOST_WORDS_OF_A_NAME = 4
-YEARS_BESIDE = (-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 20)
+_VALUE = re.compile(r"(?P<sign>[-−]?)(?P<prefix>[$€£]?)(?P<number>\d[\d,]*(?:\.\d+)?)(?P<suffix>%?)")
+_OTHER_SCALE = {"million": "billion", "billion": "million", "thousand": "million", "hundred": "thousand"}
+_SCALE = re.compile(rf"(?<=\d )({'|'.join(_OTHER_SCALE)})\b")
+# In a longer phrase one word may not matter.
+MAX_NAME_WORDS = 4
+YEAR_OFFSETS = (-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 20)
+_SENTENCE_END = re.compile(r"(?<=[.!?\n])\s+|(?<=[。！？])")
 
 
-def other_answer(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
-    """Another question's answer of the same shape; for multiple choice, another option."""
-    if row.options:
-        wrong = [
-            (letter, text) for letter, text in row.options.items() if letter not in row.references and text not in row.references
-        ]
-        if not wrong or len(wrong) == len(row.options):
-            return None
-        letter, text = rng.choose(wrong, "option")
-        return Made(row.references, said(rng.choose((letter, text, f"({letter}) {text}"), "form"), rng), False)
-    if not row.short_references:
+def other_answer(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
+    """A similar answer to another question; for multiple choice, another option."""
+    if answer.options:
+        return _other_option(answer, rng)
+    if not answer.short_references:
         return None
-    borrowed = others.like(row.short_references[0], rng)
-    answer = rng.choose(borrowed, "answer") if borrowed else ""
-    if not answer or shares_words(answer, row.references):
+    borrowed = pool.similar_references(answer.short_references[0], rng)
+    text = rng.choose(borrowed, "answer") if borrowed else ""
+    if not text or overlaps_reference(text, answer.references):
         return None
-    return Made(row.references, said(answer, rng), False)
+    return AugmentedRow(answer.references, vary_phrasing(text, rng), False)
 
 
-def near_miss(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
-    """A reference with one digit, year or name changed: alone, or in its place in a right answer."""
-    if row.options or not row.short_references:
+def _other_option(answer: LabelledAnswer, rng: KeyedRandom) -> AugmentedRow | None:
+    options = answer.options.items()
+    incorrect = [(letter, text) for letter, text in options if letter not in answer.references and text not in answer.references]
+    if not incorrect or len(incorrect) == len(answer.options):
         return None
-    reference = rng.choose(row.short_references, "reference")
-    changed = _other_value(reference, rng) if rng.bernoulli(0.35, "value") else None
-    changed = changed or (_other_number(reference, rng) if _DIGITS.search(reference) else _other_word(reference, rng, others))
-    if not changed or contains(changed, row.references):
+    letter, text = rng.choose(incorrect, "option")
+    return AugmentedRow(answer.references, vary_phrasing(rng.choose((letter, text, f"({letter}) {text}"), "form"), rng), False)
+
+
+def near_miss(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
+    """A reference with one digit, year, month, sign, scale or name changed: alone, or inside a correct answer."""
+    if answer.options or not answer.short_references:
         return None
-    in_place = row.candidate.replace(reference, changed)
-    if row.right and reference in row.candidate and not contains(in_place, row.references) and rng.bernoulli(0.5, "in place"):
-        return Made(row.references, in_place, False)
-    return Made(row.references, said(changed, rng), False)
-
-
-def swapped_reference(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
-    """A right answer against another question's references."""
-    if row.options or not row.right or not row.short_references:
+    reference = rng.choose(answer.short_references, "reference")
+    changed = _change_value(reference, rng) if rng.bernoulli(0.35, "value") else None
+    changed = changed or (_change_number(reference, rng) if _DIGITS.search(reference) else _change_word(reference, rng, pool))
+    if not changed or contains_reference(changed, answer.references):
         return None
-    borrowed = others.like(row.short_references[0], rng)
-    if not borrowed or shares_words(row.candidate, borrowed):
+    in_answer = answer.candidate.replace(reference, changed)
+    replaced = answer.correct and reference in answer.candidate and not contains_reference(in_answer, answer.references)
+    if replaced and rng.bernoulli(0.5, "in place"):
+        return AugmentedRow(answer.references, in_answer, False)
+    return AugmentedRow(answer.references, vary_phrasing(changed, rng), False)
+
+
+def denied(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
+    """A denied reference."""
+    if answer.options or not answer.short_references:
         return None
-    return Made(borrowed, row.candidate, False)
+    reference = rng.choose(answer.short_references, "reference")
+    return AugmentedRow(answer.references, rng.choose(PHRASES["denials"], "denial").format(reference), False)
 
 
-def denied(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
-    """A reference, denied."""
-    if row.options or not row.short_references:
+def no_answer(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
+    """A phrase without content, or the question itself."""
+    echo = not answer.options and rng.bernoulli(0.2, "echo")
+    text = answer.question if echo else rng.choose(PHRASES["content_free"], "phrase")
+    return None if contains_reference(text, answer.references) else AugmentedRow(answer.references, text, False)
+
+
+def truncated(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
+    """The sentences of an answer before the first one that shares words with a reference.
+
+    Correct answers are used only if all references have digits: otherwise the first sentence may paraphrase a reference.
+    """
+    if answer.correct and not all(any(character.isdigit() for character in reference) for reference in answer.references):
         return None
-    reference = rng.choose(row.short_references, "reference")
-    return Made(row.references, rng.choose(_DENIALS, "denial").format(reference), False)
+    sentences = [sentence for sentence in _SENTENCE_END.split(answer.candidate) if sentence.strip()]
+    count = 0
+    while count < len(sentences) and not overlaps_reference(sentences[count], answer.references):
+        count += 1
+    if not 0 < count < len(sentences):
+        return None
+    text = " ".join(sentences[: rng.integers(1, count, "sentences")])
+    return None if contains_reference(text, answer.references) else AugmentedRow(answer.references, text, False)
 
 
-def _other_value(reference: str, rng: KeyedRandom) -> str | None:
-    """Another month, another scale, or a bare number with the other sign or ten times as large; None where none of these fits."""
+def _change_value(reference: str, rng: KeyedRandom) -> str | None:
+    """Change the month or the scale, or the sign or the power of ten of a bare number; None if there is none of these."""
     if month := _MONTH.search(reference):
         other = rng.choose([name for name in MONTHS if name != month[1]], "month")
         return reference[: month.start()] + other + reference[month.end() :]
     if scale := _SCALE.search(reference):
-        return reference[: scale.start()] + _SCALES[scale[1]] + reference[scale.end() :]
+        return reference[: scale.start()] + _OTHER_SCALE[scale[1]] + reference[scale.end() :]
     if not (value := _VALUE.fullmatch(reference.strip())) or not value["number"].strip("0.,"):
         return None
     sign, number = value["sign"], value["number"]
@@ -95,31 +111,37 @@ def _other_value(reference: str, rng: KeyedRandom) -> str | None:
         sign = "" if sign else "-"
     else:
         number = f"{number}0" if "." not in number else number.replace(".", "")
-    return f"{sign}{value['before']}{number}{value['behind']}"
+    return f"{sign}{value['prefix']}{number}{value['suffix']}"
 
 
-def _other_number(reference: str, rng: KeyedRandom) -> str:
-    """One number of the reference changed: a year by some years, another number in one digit."""
+def _change_number(reference: str, rng: KeyedRandom) -> str:
+    """Move a year by some years, or change one digit of another number."""
     number = rng.choose(list(_DIGITS.finditer(reference)), "number")
     digits = number[0]
     if len(digits) == 4 and rng.bernoulli(0.8, "year"):
-        changed = str(int(digits) + rng.choose(YEARS_BESIDE, "years"))
+        changed = str(int(digits) + rng.choose(YEAR_OFFSETS, "years"))
     else:
-        place = rng.integers(0, len(digits) - 1, "place")
-        digit = rng.choose([d for d in "123456789" if d != digits[place]], "digit")
-        changed = digits[:place] + digit + digits[place + 1 :]
+        position = rng.integers(0, len(digits) - 1, "place")
+        digit = rng.choose([d for d in "123456789" if d != digits[position]], "digit")
+        changed = digits[:position] + digit + digits[position + 1 :]
     return reference[: number.start()] + changed + reference[number.end() :]
 
 
-def _other_word(reference: str, rng: KeyedRandom, others: Others) -> str | None:
-    """One word of a phrase exchanged for a word of another answer, capitalised alike."""
-    own = reference.split()
-    places = [i for i, word in enumerate(own) if len(word) > 2 and word.isalpha()]
-    if not 2 <= len(own) <= MOST_WORDS_OF_A_NAME or not places:
+def _change_word(reference: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
+    """Replace one word of a short phrase by an equally capitalised word of another answer."""
+    tokens = reference.split()
+    positions = [i for i, word in enumerate(tokens) if len(word) > 2 and word.isalpha()]
+    if not 2 <= len(tokens) <= MAX_NAME_WORDS or not positions:
         return None
-    place = rng.choose(places, "place")
-    capital = own[place][0].isupper()
-    known = {word.casefold() for word in own}
-    borrowed = [word for text in others.like(reference, rng) for word in text.split()]
-    fit = [w for w in borrowed if len(w) > 2 and w.isalpha() and w[0].isupper() == capital and w.casefold() not in known]
-    return " ".join([*own[:place], rng.choose(fit, "word"), *own[place + 1 :]]) if fit else None
+    position = rng.choose(positions, "place")
+    capitalised = tokens[position][0].isupper()
+    lower_tokens = {word.casefold() for word in tokens}
+    borrowed = [word for text in pool.similar_references(reference, rng) for word in text.split()]
+    replacements = [
+        word
+        for word in borrowed
+        if len(word) > 2 and word.isalpha() and word[0].isupper() == capitalised and word.casefold() not in lower_tokens
+    ]
+    if not replacements:
+        return None
+    return " ".join([*tokens[:position], rng.choose(replacements, "word"), *tokens[position + 1 :]])

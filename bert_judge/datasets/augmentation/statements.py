@@ -1,126 +1,107 @@
-"""Made-up answers in the question's own words: "who built it?" becomes "The king built it.", with the right answer or another one.
+"""Answers in the words of the question: "who built it?" becomes "The king built it.", with a correct or an incorrect answer.
 
-Language models answer so, and files of bare answers do not show it. A judge that has seen none of it refuses right answers in whole
-sentences (docs/log.md). The same sentence with another answer in it keeps the frame from giving the label away.
+Language models answer like this, but files of bare answers do not contain such sentences, and a judge trained on these files alone
+rejects correct answers in whole sentences (docs/log.md). With incorrect answers too, the sentence does not reveal the label.
 """
 
 from __future__ import annotations
 
 import re
 
-from bert_judge.datasets.augmentation.rows import MONTHS, Made, Others, Row, contains, shares_words
-from bert_judge.datasets.augmentation.shortened import shorter
+from bert_judge.datasets.augmentation.answers import (
+    MONTHS,
+    PHRASES,
+    AnswerPool,
+    AugmentedRow,
+    LabelledAnswer,
+    contains_reference,
+    overlaps_reference,
+)
+from bert_judge.datasets.augmentation.correct import shorten
 from bert_judge.runtime.keyed_random import KeyedRandom
 
-# Longer questions hold a story; nobody repeats that.
-MOST_QUESTION_WORDS = 30
+# Longer questions contain a story, which no answer repeats.
+MAX_QUESTION_WORDS = 30
 # Longer answers are sentences themselves.
-MOST_ANSWER_WORDS = 7
-# So often a reference that has shorter forms is stated in one of them.
-SHORTER = 0.5
+MAX_ANSWER_WORDS = 7
+# Probability of a shorter form of the reference. With whole references only, the trees would learn that sentences contain these.
+SHORTEN_RATE = 0.5
 _BE = r"(?:is|are|was|were)"
 _DO = r"(?:do|does|did|can|could|will|would|has|have|had)"
-_PLACED = re.compile(r"^(?:in|on|at|near|by|from|between|before|after|since|during|around|under|over|behind)\b", re.IGNORECASE)
+_PREPOSITION = re.compile(r"^(?:in|on|at|near|by|from|between|before|after|since|during|around|under|over|behind)\b", re.IGNORECASE)
 _DAY = re.compile(rf"(?:\d{{1,2}} (?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS)}) \d{{1,2}}\b)")
-_WHO_IS = re.compile(rf"^(?:who|what) (?P<be>{_BE}) (?P<what>(?:the|a|an|his|her|its|their) .+)$", re.IGNORECASE)
-_WHO_DID = re.compile(rf"^who (?!{_BE}\b|{_DO}\b)(?P<did>\w+ .+)$", re.IGNORECASE)
-_WHICH_DID = re.compile(rf"^(?:which|what) (?!{_BE}\b|{_DO}\b)(?P<noun>\w+) (?!{_DO}\b|of\b|for\b)(?P<did>\w+ .+)$", re.IGNORECASE)
+_WHO_IS = re.compile(rf"^(?:who|what) (?P<be>{_BE}) (?P<subject>(?:the|a|an|his|her|its|their) .+)$", re.IGNORECASE)
+_WHO_DID = re.compile(rf"^who (?!{_BE}\b|{_DO}\b)(?P<predicate>\w+ .+)$", re.IGNORECASE)
+_WHICH_DID = re.compile(rf"^(?:which|what) (?!{_BE}\b|{_DO}\b)\w+ (?!{_DO}\b|of\b|for\b)(?P<predicate>\w+ .+)$", re.IGNORECASE)
 _WHERE_IS = re.compile(
-    rf"^(?P<asked>where|when) (?P<be>{_BE}) (?P<what>.+?)(?: (?P<done>located|found|born|held|founded|made|used))?$", re.IGNORECASE
+    rf"^(?:where|when) (?P<be>{_BE}) (?P<subject>.+?)(?: (?P<participle>located|found|born|held|founded|made|used))?$",
+    re.IGNORECASE,
 )
-_WHEN_DID = re.compile(r"^(?P<asked>where|when) (?P<do>do|does|did|will|can) (?P<what>.+)$", re.IGNORECASE)
-_HOW_MANY = re.compile(rf"^how many (?P<what>\w+) (?:{_BE} there|{_BE}|{_DO}) (?P<rest>.+)$", re.IGNORECASE)
-FRAMES = (
-    "{question}? {answer}, as far as is known.",
-    "To the question {question}: {answer} is what one finds.",
-    "Asked {question}, most would name {answer}.",
-    "{answer} is the answer to {question}.",
-    "The answer to {question} is {answer}.",
-)
-# What may follow without touching the answer; some of it names others, who are no rivals.
-BEHIND = (
-    "",
-    "",
-    "",
-    "",
-    "",
-    " This was widely reported at the time.",
-    " It is one of the better known facts about it.",
-    " It came about after a long discussion, and drew much attention.",
-    " Some accounts give more detail, such as how it began and who took part.",
-    " It has been so for many years.",
-    " {other} took part as well.",
-    " Before that, {other} was better known.",
-    " {other} tells the whole story.",
-    " It is often mentioned together with {other} and {third}.",
-    " Later {other} followed, and then {third}.",
-    " Among those who wrote about it was {other}.",
-    " The same goes for {other} in {third}.",
-)
+_WHEN_DID = re.compile(r"^(?:where|when) (?:do|does|did|will|can) (?P<clause>.+)$", re.IGNORECASE)
+_HOW_MANY = re.compile(rf"^how many (?P<noun>\w+) (?:{_BE} there|{_BE}|{_DO}) (?P<rest>.+)$", re.IGNORECASE)
 
 
-def stated(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
-    """A reference, or a shorter form of it, in a sentence made of the question."""
-    short = _short(row)
-    if not short:
+def stated(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
+    """A reference, or a shorter form of it, in a sentence made from the question."""
+    references = _usable_references(answer)
+    if not references:
         return None
-    answer = rng.choose(short, "reference")
-    # Else the trees learn that whole references stand in sentences, and parts of one alone.
-    if (forms := shorter(answer, row.question)) and rng.bernoulli(SHORTER, "shorter"):
-        answer = rng.choose(forms, "form")
-    return Made(row.references, _sentence(row.question, answer, rng) + _behind(short[0], others, rng), True)
+    text = rng.choose(references, "reference")
+    if (forms := shorten(text, answer.question)) and rng.bernoulli(SHORTEN_RATE, "shorter"):
+        text = rng.choose(forms, "form")
+    sentence = _make_sentence(answer.question, text, rng) + _continuation(references[0], rng, pool)
+    return AugmentedRow(answer.references, sentence, True)
 
 
-def misstated(row: Row, rng: KeyedRandom, others: Others) -> Made | None:
+def misstated(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
     """Another question's answer in the same sentence."""
-    short = _short(row)
-    borrowed = others.like(short[0], rng) if short else ()
-    if not borrowed or shares_words(borrowed[0], row.references):
+    references = _usable_references(answer)
+    borrowed = pool.similar_references(references[0], rng) if references else ()
+    if not borrowed or overlaps_reference(borrowed[0], answer.references):
         return None
-    text = _sentence(row.question, borrowed[0], rng) + _behind(short[0], others, rng)
-    # The question may hold the reference.
-    return None if contains(text, row.references) else Made(row.references, text, False)
+    sentence = _make_sentence(answer.question, borrowed[0], rng) + _continuation(references[0], rng, pool)
+    # The question may contain the reference.
+    return None if contains_reference(sentence, answer.references) else AugmentedRow(answer.references, sentence, False)
 
 
-def _short(row: Row) -> list[str]:
-    words = len(row.question.split())
-    if row.options or not 2 < words <= MOST_QUESTION_WORDS:
+def _usable_references(answer: LabelledAnswer) -> list[str]:
+    if answer.options or not 2 < len(answer.question.split()) <= MAX_QUESTION_WORDS:
         return []
-    return [text for text in row.short_references if len(text.split()) <= MOST_ANSWER_WORDS]
+    return [text for text in answer.short_references if len(text.split()) <= MAX_ANSWER_WORDS]
 
 
-def _sentence(question: str, answer: str, rng: KeyedRandom) -> str:
-    asked = " ".join(question.split()).rstrip(" ?.:")
+def _make_sentence(question: str, answer: str, rng: KeyedRandom) -> str:
+    question = " ".join(question.split()).rstrip(" ?.:")
     answer = answer.rstrip(" .")
-    said = None if rng.bernoulli(0.2, "frame") else _statement(asked, answer)
-    said = said or rng.choose(FRAMES, "which frame").format(question=asked, answer=answer)
-    return said[:1].upper() + said[1:]
+    sentence = None if rng.bernoulli(0.2, "frame") else _to_statement(question, answer)
+    sentence = sentence or rng.choose(PHRASES["question_frames"], "which frame").format(question=question, answer=answer)
+    return sentence[:1].upper() + sentence[1:]
 
 
-def _behind(reference: str, others: Others, rng: KeyedRandom) -> str:
-    """What follows the answer, with other questions' answers in it where there are any."""
-    second, third = (others.like(reference, KeyedRandom((*rng.key, which))) for which in ("second", "third"))
-    frame = rng.choose(BEHIND, "behind")
+def _continuation(reference: str, rng: KeyedRandom, pool: AnswerPool) -> str:
+    """Draw a text to append, with answers of other questions in it; empty if there are none."""
+    second, third = (pool.similar_references(reference, KeyedRandom((*rng.key, name))) for name in ("second", "third"))
+    frame = rng.choose(PHRASES["continuations"], "behind")
     return frame.format(other=second[0], third=third[0]) if second and third else ""
 
 
-def _statement(asked: str, answer: str) -> str | None:
-    """The question as a statement; nothing where its form is not known."""
-    if found := _HOW_MANY.match(asked):
-        return f"{answer} {found['what']} {found['rest']}."
-    if found := _WHERE_IS.match(asked):
-        done = f" {found['done']}" if found["done"] else ""
-        return f"{found['what']} {found['be']}{done} {_placed(answer)}."
-    if found := _WHEN_DID.match(asked):
-        return f"{found['what']} {_placed(answer)}."
-    if found := _WHO_IS.match(asked):
-        return f"{found['what']} {found['be']} {answer}."
-    if found := _WHO_DID.match(asked) or _WHICH_DID.match(asked):
-        return f"{answer} {found['did']}."
+def _to_statement(question: str, answer: str) -> str | None:
+    """Turn the question into a statement; None if its form is unknown."""
+    if match := _HOW_MANY.match(question):
+        return f"{answer} {match['noun']} {match['rest']}."
+    if match := _WHERE_IS.match(question):
+        verb = f" {match['verb']}" if match["verb"] else ""
+        return f"{match['subject']} {match['be']}{verb} {_add_preposition(answer)}."
+    if match := _WHEN_DID.match(question):
+        return f"{match['clause']} {_add_preposition(answer)}."
+    if match := _WHO_IS.match(question):
+        return f"{match['subject']} {match['be']} {answer}."
+    if match := _WHO_DID.match(question) or _WHICH_DID.match(question):
+        return f"{answer} {match['predicate']}."
     return None
 
 
-def _placed(answer: str) -> str:
-    if _PLACED.match(answer):
+def _add_preposition(answer: str) -> str:
+    if _PREPOSITION.match(answer):
         return answer
     return f"on {answer}" if _DAY.match(answer) else f"in {answer}"

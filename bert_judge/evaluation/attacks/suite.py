@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.datasets.augmentation.rows import Others, contains, shares_words
+from bert_judge.datasets.augmentation.answers import AnswerPool, contains_reference, overlaps_reference
 from bert_judge.evaluation.attacks import FAMILIES
 from bert_judge.evaluation.attacks.families import Family, Subject
 from bert_judge.judges.lexical.choices import options_of
@@ -55,7 +55,7 @@ def attacked(questions: pd.DataFrame, rows: int, seed: int) -> tuple[pd.DataFram
     order = [keyed_random.fraction(seed, "question", sample_id) for sample_id in questions["sample_id"]]
     drawn = questions.assign(order=order).sort_values("order").head(rows)
     # Sorted: what is borrowed must not depend on the order of the rows.
-    others = Others(sorted(map(tuple, questions["references"])))
+    others = AnswerPool(sorted(map(tuple, questions["references"])))
     answers: list[dict[str, Any]] = []
     families: list[dict[str, Any]] = []
     for row in drawn.to_dict("records"):
@@ -75,11 +75,11 @@ def answers_to(subject: Subject, seed: int, sample_id: str) -> Iterator[tuple[Fa
     """(family, answer) for each answer that the suite makes to a question."""
     for family in FAMILIES.values():
         for text in family.make(subject, KeyedRandom((seed, family.name, sample_id))):
-            if family.quotes or not (contains(text, subject.references) or text.strip() in subject.references):
+            if family.quotes or not (contains_reference(text, subject.references) or text.strip() in subject.references):
                 yield family, text
 
 
-def subject_of(question: str, references: tuple[str, ...], others: Others, rng: KeyedRandom) -> Subject:
+def subject_of(question: str, references: tuple[str, ...], others: AnswerPool, rng: KeyedRandom) -> Subject:
     """The question with wrong answers of its shape: other options, or other questions' references that share no word with them."""
     options = options_of(question)
     if options:
@@ -88,7 +88,7 @@ def subject_of(question: str, references: tuple[str, ...], others: Others, rng: 
         return Subject(question, references, tuple(letters[:OTHERS]), options)
     found: dict[str, None] = {}
     for turn in range(TURNS):
-        borrowed = others.like(references[0] if references else "", KeyedRandom((*rng.key, turn)))
-        if borrowed and not shares_words(borrowed[0], references) and len(found) < OTHERS:
+        borrowed = others.similar_references(references[0] if references else "", KeyedRandom((*rng.key, turn)))
+        if borrowed and not overlaps_reference(borrowed[0], references) and len(found) < OTHERS:
             found[borrowed[0]] = None
     return Subject(question, references, tuple(found), {})

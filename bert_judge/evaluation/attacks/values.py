@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from bert_judge.datasets.augmentation.rows import MONTHS
+from bert_judge.datasets.augmentation.answers import MONTHS
 from bert_judge.evaluation.attacks.families import Subject, harmless
 from bert_judge.runtime.keyed_random import KeyedRandom
 

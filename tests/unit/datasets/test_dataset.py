@@ -1,4 +1,4 @@
-"""Labelled answers merged, folded, drawn, weighted and split by question; the check for test questions."""
+"""Merging, folding, sampling, weighting and splitting of labelled answers; the check for test questions."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.datasets.merge import balanced_weights, build_dataset, draw, fold_duplicates
+from bert_judge.datasets.merge import balanced_weights, build_dataset, fold_duplicates, sample_mix
 from bert_judge.datasets.overlap import check_overlap
 from bert_judge.runtime.errors import InputError
 
@@ -16,7 +16,7 @@ NO_MIX: dict[str, Any] = {"per_task": {}, "per_model": {}, "total": None}
 
 
 def spec_of(pairs: list[tuple[str, str]], **settings: Any) -> dict[str, Any]:
-    defaults = {"dataset": "d", "teacher": "t", "mix": NO_MIX, "validation": 0.3, "balance": False, "seed": 0, "augment": {}}
+    defaults = {"dataset": "d", "teacher": "t", "mix": NO_MIX, "validation": 0.3, "balance": False, "seed": 0, "augment": []}
     return {**defaults, "tables": [list(pair) for pair in pairs], **settings}
 
 
@@ -33,7 +33,7 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
     tables.write(frame.assign(reason="of the answer"), paths[0], tables.CANDIDATES, {})
     frame["reason"] = frame["verdict"].map({"invalid": "unsure"})
     frame["truncated"] = False
-    # The label table in another order: tables are joined by id.
+    # In another order, since tables are joined by id.
     tables.write(frame.iloc[::-1], paths[1], tables.LABELS, {})
     return paths
 
@@ -56,18 +56,18 @@ def rows_of(count: int, start: int = 0) -> list[tuple[str, str, str, float | Non
     ]
 
 
-def test_a_question_is_on_one_side_over_all_tasks_and_models(tmp_path: Path) -> None:
+def test_question_is_in_one_split_across_tasks_and_models(tmp_path: Path) -> None:
     pairs = [("m1", "a"), ("m2", "a"), ("m1", "b")]
     paths = [write_pair(tmp_path, model, task, rows_of(60)) for model, task in pairs]
     train, validation, summary = build(tmp_path, spec_of(pairs), paths)
     assert not set(train["question"]) & set(validation["question"])
-    # m1's and m2's equal answers to the same task fold into one row.
+    # Equal answers of m1 and m2 to a question fold into one row.
     assert len(train) + len(validation) == 120 and summary["duplicates_folded"] == 60
     assert summary["train"]["rows"] == len(train) and summary["answers"] == 180
     assert 0.15 < len(validation) / 120 < 0.45
 
 
-def test_labels_join_by_id(tmp_path: Path) -> None:
+def test_labels_are_joined_by_id(tmp_path: Path) -> None:
     train, validation, _ = build(tmp_path, spec_of([("m", "a")]), [write_pair(tmp_path, "m", "a", rows_of(50))])
     for row in pd.concat([train, validation]).itertuples():
         assert row.label == float(row.candidate.startswith("Größe"))
@@ -80,38 +80,37 @@ def test_invalid_rows_are_dropped_and_counted(tmp_path: Path) -> None:
     assert summary["invalid_dropped"] == 7 and summary["invalid_reasons"] == {"unsure": 7}
 
 
-def test_what_the_teacher_leaves_open_gets_the_weak_teachers_score(tmp_path: Path) -> None:
+def test_weak_teacher_labels_invalid_answers(tmp_path: Path) -> None:
     pairs = [("m", "a"), ("m", "b")]
-    open_rows = [(f"unsure {i}?", "eine Größe", f"Größe {i}", None) for i in range(40)]
-    paths = [write_pair(tmp_path, model, task, [*rows_of(40), *open_rows]) for model, task in pairs]
-    # The weak teacher would call every answer half right, and has no word on the last two.
-    said = [(q, r, c, 0.5 if i < 78 else None) for i, (q, r, c, _) in enumerate([*rows_of(40), *open_rows])]
+    invalid_rows = [(f"unsure {i}?", "eine Größe", f"Größe {i}", None) for i in range(40)]
+    paths = [write_pair(tmp_path, model, task, [*rows_of(40), *invalid_rows]) for model, task in pairs]
+    # The weak teacher scores every answer 0.5, and gives no verdict on the last two.
+    weak_rows = [(q, r, c, 0.5 if i < 78 else None) for i, (q, r, c, _) in enumerate([*rows_of(40), *invalid_rows])]
     (tmp_path / "weak_teacher").mkdir()
-    _, labels = write_pair(tmp_path / "weak_teacher", "m", "a", said)
+    _, labels = write_pair(tmp_path / "weak_teacher", "m", "a", weak_rows)
     out = [tmp_path / name for name in ("train.parquet", "validation.parquet", "weak.parquet", "summary.json")]
-    spec = spec_of(
-        pairs, augment={"stated": 1.0, "denied": 1.0}, weak_teacher={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]}
-    )
+    augment = [{"kind": kind, "share": 1.0} for kind in ("stated", "denied")]
+    spec = spec_of(pairs, augment=augment, weak_teacher={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]})
     build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, [labels])
     train, validation, held_out = (tables.read(path, tables.DATASET) for path in out[:3])
     weak = train[train["question"].str.startswith("unsure")]
-    # The teacher's verdicts stand, other tasks stay as they are, nothing is made up from weak labels or validated on them.
+    # Weak labels change neither the teacher's labels nor other tasks, and are not augmented.
     assert set(weak["weight"]) == {2.5} and set(train["weight"]) == {1.0, 2.5}
     assert set(weak["label"]) == {0.5} and set(weak["task"]) == {"a"} and set(weak["model"]) == {"m"}
     assert not (train.loc[~train["question"].str.startswith("unsure"), "label"] == 0.5).any()
     assert not validation["question"].str.startswith("unsure").any()
     assert not {"unsure 38?", "unsure 39?"} & set(weak["question"])
-    # What is kept for validation is so by its question, whoever labels it.
+    # The split depends on the question only.
     assert 15 <= len(weak) < 38 and len(weak) + len(held_out) == 38
     assert set(held_out["label"]) == {0.5} and set(held_out["weight"]) == {2.5}
     assert not set(held_out["question"]) & set(train["question"])
     summary = json.loads(out[3].read_text())
     assert summary["weak_teacher"] == len(weak) and summary["invalid_dropped"] == 80
-    without, _, _ = build(tmp_path, spec_of(pairs, augment={"stated": 1.0, "denied": 1.0}), paths)
+    without, _, _ = build(tmp_path, spec_of(pairs, augment=augment), paths)
     pd.testing.assert_frame_equal(without, train.iloc[: len(without)])
 
 
-def test_duplicates_with_different_labels_become_soft(tmp_path: Path) -> None:
+def test_duplicates_with_different_labels_get_the_mean(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {
             "task": "a",
@@ -124,25 +123,25 @@ def test_duplicates_with_different_labels_become_soft(tmp_path: Path) -> None:
     assert fold_duplicates(frame.assign(aspects=None))[["candidate", "label"]].values.tolist() == [["c", 0.5], ["d", 1.0]]
 
 
-def many(models: int = 3, per_model: int = 40) -> pd.DataFrame:
+def table(models: int = 3, per_model: int = 40) -> pd.DataFrame:
     rows = [(f"{m}-{i}", f"m{m}", 0, f"t{i % 2}") for m in range(models) for i in range(per_model)]
     return pd.DataFrame(rows, columns=["sample_id", "model", "attempt", "task"])
 
 
-def test_the_mix_limits_tasks_models_and_total() -> None:
-    drawn = draw(many(), {"per_task": {"t0": 30}, "per_model": {"m1": 5}, "total": 50}, seed=0)
-    assert len(drawn) == 50
-    assert (drawn["task"] == "t0").sum() <= 30 and (drawn["model"] == "m1").sum() <= 5
+def test_mix_limits_tasks_models_and_total() -> None:
+    sampled = sample_mix(table(), {"per_task": {"t0": 30}, "per_model": {"m1": 5}, "total": 50}, seed=0)
+    assert len(sampled) == 50
+    assert (sampled["task"] == "t0").sum() <= 30 and (sampled["model"] == "m1").sum() <= 5
 
 
-def test_a_new_model_does_not_reshuffle_the_others() -> None:
+def test_new_model_does_not_change_the_sample_of_others() -> None:
     mix = {"per_task": {}, "per_model": {"m0": 10, "m1": 10}, "total": None}
-    before, after = draw(many(2), mix, seed=0), draw(many(3), mix, seed=0)
+    before, after = sample_mix(table(2), mix, seed=0), sample_mix(table(3), mix, seed=0)
     assert set(before["sample_id"]) == set(after.loc[after["model"] != "m2", "sample_id"])
-    assert set(before["sample_id"]) != set(draw(many(2), mix, seed=1)["sample_id"])
+    assert set(before["sample_id"]) != set(sample_mix(table(2), mix, seed=1)["sample_id"])
 
 
-def test_balanced_weights_give_both_sides_the_same_total() -> None:
+def test_balanced_weights_give_both_classes_the_same_total() -> None:
     labels = pd.Series([1.0] * 30 + [0.0] * 10)
     weights = balanced_weights(labels)
     assert weights[labels == 1].sum() == pytest.approx(weights[labels == 0].sum())
@@ -151,22 +150,22 @@ def test_balanced_weights_give_both_sides_the_same_total() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "settings", "words"),
+    ("rows", "settings", "message"),
     [
         ([("q?", "r", "c", None)], {}, "no labelled answer"),
         ([], {}, "no labelled answer"),
         ([("q?", "r", "c", 1.0)], {}, "part has no rows"),
     ],
 )
-def test_too_little_to_train_on_is_one_line(tmp_path: Path, rows: list[Any], settings: dict[str, Any], words: str) -> None:
+def test_too_few_rows_are_an_error(tmp_path: Path, rows: list[Any], settings: dict[str, Any], message: str) -> None:
     paths = [write_pair(tmp_path, "m", "a", rows)]
-    with pytest.raises(InputError, match=words) as caught:
+    with pytest.raises(InputError, match=message) as error:
         build(tmp_path, spec_of([("m", "a")], **settings), paths)
-    assert "\n" not in str(caught.value) and "datasets.d" in str(caught.value)
+    assert "\n" not in str(error.value) and "datasets.d" in str(error.value)
     assert not (tmp_path / "train.parquet").exists()
 
 
-def test_a_missing_label_is_named(tmp_path: Path) -> None:
+def test_missing_label_is_an_error(tmp_path: Path) -> None:
     candidates, _ = write_pair(tmp_path, "m", "a", rows_of(5))
     _, labels = write_pair(tmp_path, "m", "b", rows_of(5))
     with pytest.raises(InputError, match="no label for sample"):
@@ -186,15 +185,15 @@ def dataset(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("question", ["Frage 3?", "  FRAGE\t3? ", "Frage 3?\n(A) ja\n(B) nein"])
-def test_a_test_question_in_the_training_data_is_named(tmp_path: Path, dataset: tuple[Path, Path], question: str) -> None:
+def test_test_question_in_the_training_data_is_an_error(tmp_path: Path, dataset: tuple[Path, Path], question: str) -> None:
     tests = {
         "fresh": write_task(tmp_path / "fresh.parquet", "fresh", ["neu?"]),
         "b": write_task(tmp_path / "b.parquet", "b", [question]),
     }
     spec = {"dataset": "d", "allow_test_questions": False, "test": ["b", "fresh"]}
-    with pytest.raises(InputError, match=r"(?i)frage\s+3") as caught:
+    with pytest.raises(InputError, match=r"(?i)frage\s+3") as error:
         check_overlap(spec, dataset, tests, tmp_path / "overlap.json")
-    assert "'b'" in str(caught.value) and "\n" not in str(caught.value)
+    assert "'b'" in str(error.value) and "\n" not in str(error.value)
     assert not (tmp_path / "overlap.json").exists()
     check_overlap({**spec, "allow_test_questions": True}, dataset, tests, tmp_path / "overlap.json")
     assert json.loads((tmp_path / "overlap.json").read_text()) == {"shared_questions": {"fresh": 0, "b": 1}}

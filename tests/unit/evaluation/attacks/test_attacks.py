@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bert_judge import tables
 from bert_judge.datasets.augmentation import KINDS
-from bert_judge.datasets.augmentation.rows import Others, Row, contains
+from bert_judge.datasets.augmentation.answers import AnswerPool, LabelledAnswer, contains_reference
 from bert_judge.evaluation.attacks import FAMILIES, THEMES, Subject, content_free, suite
 from bert_judge.evaluation.attacks.families import Family, attack
 from bert_judge.plan import ATTACKS
@@ -137,7 +137,7 @@ def test_any_text_is_survived_and_no_attack_holds_a_reference_by_chance(
     for family, text in suite.answers_to(subject, 0, "id"):
         assert isinstance(text, str)
         if family.kind == "attack" and not family.quotes:
-            assert not contains(text, references)
+            assert not contains_reference(text, references)
 
 
 # These families change a reference or borrow one: their texts may coincide with training's, their words around them do not exist.
@@ -145,15 +145,15 @@ BORROWED = {"other_question", "near_number", "near_name", "wrong_month", "wrong_
 
 
 def test_no_text_of_an_attack_is_trained_on() -> None:
-    others = Others([(text,) for text in NAME.others])
+    others = AnswerPool([(text,) for text in NAME.others])
     for subject in SUBJECTS:
         for candidate, right in ((subject.references[0], True), ("I think so. It is 5. Yes.", False)):
-            row = Row(subject.question, subject.references, candidate, right)
+            row = LabelledAnswer(subject.question, subject.references, candidate, right)
             trained = {
                 result.candidate.strip()
                 for kind, make in KINDS.items()
                 for seed in range(600)
-                if (result := make(row, KeyedRandom((seed, kind)), others)) and not result.right
+                if (result := make(row, KeyedRandom((seed, kind)), others)) and not result.correct
             }
             for name, family in FAMILIES.items():
                 if family.kind == "attack" and name not in BORROWED:
@@ -199,7 +199,7 @@ def test_a_task_without_questions_gives_an_empty_suite(tmp_path: Path) -> None:
 
 
 def test_wrong_answers_are_wrong() -> None:
-    others = Others([("Paris",), ("Paris, France", "Paris"), ("Rome",), ("Lyon",)])
+    others = AnswerPool([("Paris",), ("Paris, France", "Paris"), ("Rome",), ("Lyon",)])
     subject = suite.subject_of("Capital of France?", ("Paris",), others, KeyedRandom((0,)))
     assert set(subject.others) == {"Rome", "Lyon"}
     subject = suite.subject_of(CHOICE.question, ("B",), others, KeyedRandom((0,)))
