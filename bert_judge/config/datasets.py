@@ -44,7 +44,7 @@ AugmentationKind = Literal[
 
 
 class Augmentation(Block):
-    """Synthetic training rows of one kind. [judges.md](judges.md#data-augmentation) describes the kinds."""
+    """Synthetic training rows of one kind; [judges](judges.md#data-augmentation) describes the kinds."""
 
     kind: AugmentationKind
     """what is done to a labelled answer"""

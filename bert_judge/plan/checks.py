@@ -230,9 +230,9 @@ def _adapted_faults(config: Config, name: str, adapted: PriorShiftJudgeConfig) -
 
 def _probe_faults(config: Config, name: str, probe: ProbeJudgeConfig) -> list[str]:
     """Datasets with rows that no model gave as an answer, whose hidden states nobody stores."""
-    made_up = [augmentation.kind for augmentation in config.datasets[probe.dataset].augment]
-    told = f"judges.{name}.dataset: {probe.dataset!r} has synthetic rows ({', '.join(made_up)}); give the probe one without `augment`"
-    return [told] if made_up else []
+    kinds = [augmentation.kind for augmentation in config.datasets[probe.dataset].augment]
+    error = f"judges.{name}.dataset: {probe.dataset!r} is augmented ({', '.join(kinds)}); use a dataset without `augment`"
+    return [error] if kinds else []
 
 
 def _taught_by(config: Config, dataset: str) -> set[str]:

@@ -34,7 +34,7 @@ _WHO_IS = re.compile(rf"^(?:who|what) (?P<be>{_BE}) (?P<subject>(?:the|a|an|his|
 _WHO_DID = re.compile(rf"^who (?!{_BE}\b|{_DO}\b)(?P<predicate>\w+ .+)$", re.IGNORECASE)
 _WHICH_DID = re.compile(rf"^(?:which|what) (?!{_BE}\b|{_DO}\b)\w+ (?!{_DO}\b|of\b|for\b)(?P<predicate>\w+ .+)$", re.IGNORECASE)
 _WHERE_IS = re.compile(
-    rf"^(?:where|when) (?P<be>{_BE}) (?P<subject>.+?)(?: (?P<participle>located|found|born|held|founded|made|used))?$",
+    rf"^(?:where|when) (?P<be>{_BE}) (?P<subject>.+?)(?: (?P<verb>located|found|born|held|founded|made|used))?$",
     re.IGNORECASE,
 )
 _WHEN_DID = re.compile(r"^(?:where|when) (?:do|does|did|will|can) (?P<clause>.+)$", re.IGNORECASE)
