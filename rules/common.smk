@@ -24,7 +24,7 @@ STANDINGS_FILES = [
     "results/agreement.parquet",
     "results/comparisons.parquet",
     "results/judge_pairs.parquet",
-    "results/moves.parquet",
+    "results/rank_shifts.parquet",
     "results/reliability.parquet",
     "results/thresholds.parquet",
     "results/cost.parquet",

@@ -6,7 +6,7 @@ rule build_standings:
         agreement=update("results/agreement.parquet"),
         comparisons=update("results/comparisons.parquet"),
         judge_pairs=update("results/judge_pairs.parquet"),
-        moves=update("results/moves.parquet"),
+        rank_shifts=update("results/rank_shifts.parquet"),
         reliability=update("results/reliability.parquet"),
         thresholds=update("results/thresholds.parquet"),
         cost=update("results/cost.parquet"),

@@ -30,7 +30,7 @@ from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
 SHOWN = 160
-HEADINGS = {"attack": "Attacks: called correct, in %", "harmless": "Harmless variations: called incorrect, in %"}
+HEADINGS = {"attack": "Attacks: called correct, in %", "benign_perturbation": "Benign perturbations: called incorrect, in %"}
 
 # How a judge is read that no configuration says anything of.
 _READ_AS_USUAL = BertJudgeConfig(kind="bert", checkpoint="a folder").model_dump(mode="json", include=READING)
@@ -139,10 +139,10 @@ def _print(made: Tables, folder: Path, screen: Console) -> None:
     rates = tables.read(made.rates, tables.ATTACK_RATES)
     for kind, heading in HEADINGS.items():
         table = Table("theme", "family", title=heading, title_justify="left")
-        for name in ("answers", "fooled", "95% interval", "invalid"):
+        for name in ("answers", "error_rate", "95% interval", "invalid"):
             table.add_column(name, justify="right")
         for row in rates[(rates["kind"] == kind) & (rates["level"] != "theme")].to_dict("records"):
-            shares = [f"{100 * row[name]:.1f}" for name in ("fooled", "low", "high", "invalid")]
+            shares = [f"{100 * row[name]:.1f}" for name in ("error_rate", "low", "high", "invalid")]
             family = row["group"] if row["level"] == "family" else "all"
             table.add_row(
                 row["theme"] if row["level"] == "family" else "",

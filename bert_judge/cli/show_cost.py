@@ -32,10 +32,10 @@ def show(paths: Sequence[Path], files: Sequence[Path] = (), screen: Console | No
     prices = {name: model.price for name, model in models.items() if model and model.price}
     made = cost.of_tables(_files(paths), prices)
     table = Table("judge", title="Per 1,000 verdicts", title_justify="left")
-    for name in ("verdicts", "invalid", "tokens read", "tokens written", "money", "seconds"):
+    for name in ("verdicts", "invalid", "tokens read", "tokens written", "cost", "seconds"):
         table.add_column(name, justify="right")
     for row in made.to_dict("records"):
-        per_mille = [_number(row[name], digits) for name, digits in (("prompt_tokens", 0), ("completion_tokens", 0), ("money", 4))]
+        per_mille = [_number(row[name], digits) for name, digits in (("prompt_tokens", 0), ("completion_tokens", 0), ("cost", 4))]
         table.add_row(row["judge"], f"{row['verdicts']:,}", f"{row['invalid']:.1%}", *per_mille, _number(row["seconds"], 1))
     (screen or console()).print(table)
 

@@ -126,10 +126,10 @@ def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None
 
 
 def _moved(row: Row) -> str:
-    if row["moved_model"] is None or math.isnan(row["moved_places"]) or not row["moved_places"]:
+    if row["most_shifted_model"] is None or math.isnan(row["rank_shift"]) or not row["rank_shift"]:
         return "–"
-    places = int(row["moved_places"])
-    return f"{row['moved_model']}, {abs(places)} {'too high' if places > 0 else 'too low'}"
+    places = int(row["rank_shift"])
+    return f"{row['most_shifted_model']}, {abs(places)} {'too high' if places > 0 else 'too low'}"
 
 
 def _show_comparisons(screen: Console, comparisons: pd.DataFrame) -> None:

@@ -42,7 +42,7 @@ def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.Data
             row |= _on_models(frame[MODEL].to_numpy(), said, truth)
             rows.append(row)
     frame = pd.DataFrame(rows, columns=tables.AGREEMENT.names)
-    return frame.astype({"moved_places": "Int64"})
+    return frame.astype({"rank_shift": "Int64"})
 
 
 def comparison_table(groups: Groups, judges: Sequence[str], trained: Sequence[str], gold: str) -> pd.DataFrame:
@@ -123,6 +123,6 @@ def _on_models(model: np.ndarray, said: pd.Categorical, truth: pd.Categorical) -
         "accuracy_error": float((means["right"] - means["gold"]).abs().mean()),
         "accuracy_error_valid": float((valid - means["gold"][valid.index]).abs().mean()),
         "rank_correlation": statistics.rank_correlation(means["right"], means["gold"]),
-        "moved_model": farthest,
-        "moved_places": int(moves[farthest]) if farthest else None,
+        "most_shifted_model": farthest,
+        "rank_shift": int(moves[farthest]) if farthest else None,
     }

@@ -58,14 +58,21 @@ def _measured(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Map
     hits = {judge: _agrees(rows, judge, spec["gold"]) for judge in {cascade, *judges} & {*spec["judges"]}}
     whole = statistics.proportion(hits[cascade], clusters)
     seen = float(rows["(seen)"].mean()) if len(rows) else math.nan
-    made = {"last": judges[-1], "n": len(rows), "seen": seen, "agreement": whole.value, "low": whole.low, "high": whole.high}
+    made = {
+        "last": judges[-1],
+        "n": len(rows),
+        "escalation_rate": seen,
+        "agreement": whole.value,
+        "low": whole.low,
+        "high": whole.high,
+    }
     alone = {judge: float(hits[judge].mean()) for judge in judges if judge in hits and len(rows)}
     plain = max((judge for judge in judges[:-1] if judge in alone), key=alone.__getitem__, default=None)
-    made |= {"plain": plain, "plain_agreement": alone.get(plain or ""), "last_agreement": alone.get(judges[-1])}
+    made |= {"best_cheap_judge": plain, "best_cheap_agreement": alone.get(plain or ""), "last_agreement": alone.get(judges[-1])}
     if plain is None or judges[-1] not in alone:
         return made
     # What chance gives, when it decides which of the two judges looks at an answer.
-    made |= {"at_random": seen * alone[judges[-1]] + (1 - seen) * alone[plain]}
+    made |= {"random_routing": seen * alone[judges[-1]] + (1 - seen) * alone[plain]}
     counts = [rows["(seen)"].to_numpy(), *(hits[judge] for judge in (cascade, judges[-1], plain))]
     lead = _lead(np.stack(counts, axis=1).astype(np.int64), clusters)
     return made | {"difference": lead.value, "difference_low": lead.low, "difference_high": lead.high}

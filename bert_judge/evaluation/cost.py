@@ -56,7 +56,7 @@ def _row(judge: str, rows: pd.DataFrame, price: Price | None) -> dict[str, objec
         "verdicts": len(rows),
         "invalid": float((rows["verdict"] == "invalid").mean()),
         **means,
-        "money": money,
+        "cost": money,
         "seconds": rows["seconds"].sum(skipna=False) * PER / len(rows),
     }
 

@@ -30,8 +30,8 @@ def ranks(frame: pd.DataFrame, judges: Sequence[str]) -> dict[tuple[str, str], d
     return found
 
 
-def moves_table(groups: Groups, judges: Sequence[str], reference: str | None) -> pd.DataFrame:
-    """How far each judge moves each model from its place under the reference, in the schema `tables.MOVES`.
+def rank_shift_table(groups: Groups, judges: Sequence[str], reference: str | None) -> pd.DataFrame:
+    """How far each judge moves each model from its place under the reference, in the schema `tables.RANK_SHIFTS`.
 
     Over the answers with a valid verdict of the reference; an invalid one of the judge counts as wrong, as leaderboards have it.
     """
@@ -41,8 +41,8 @@ def moves_table(groups: Groups, judges: Sequence[str], reference: str | None) ->
         for (level, group), frame in groups.items():
             moves = _moves(frame[_valid(frame, reference)], others, reference)
             rows += [{"level": level, "group": group, "reference": reference, **row} for row in moves]
-    made = pd.DataFrame(rows, columns=tables.MOVES.names)
-    return made.astype(dict.fromkeys(["n", "rank_reference", "rank", "moved", "low", "high"], "Int64"))
+    made = pd.DataFrame(rows, columns=tables.RANK_SHIFTS.names)
+    return made.astype(dict.fromkeys(["n", "rank_reference", "rank", "rank_shift", "low", "high"], "Int64"))
 
 
 def _moves(frame: pd.DataFrame, judges: Sequence[str], reference: str) -> Iterator[dict[str, Any]]:
@@ -54,7 +54,7 @@ def _moves(frame: pd.DataFrame, judges: Sequence[str], reference: str) -> Iterat
         low, high = resampling.span(truth - place)
         for at, model in enumerate(grid.models):
             row = {"judge": judge, "model": model, "n": size[at], "rank_reference": truth[0, at], "rank": place[0, at]}
-            yield row | {"moved": truth[0, at] - place[0, at], "low": low[at], "high": high[at]}
+            yield row | {"rank_shift": truth[0, at] - place[0, at], "low": low[at], "high": high[at]}
 
 
 def judge_pairs_table(groups: Groups, judges: Sequence[str], gold: str | None) -> pd.DataFrame:

@@ -28,7 +28,7 @@ def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> 
             inside = code == bin_
             share = statistics.proportion(right[inside], questions[inside])
             row = {"judge": judge, "bin": bin_, "n": int(count[bin_]), "score": mean[bin_]}
-            rows.append({**row, "right": share.value, "low": share.low, "high": share.high})
+            rows.append({**row, "fraction_correct": share.value, "low": share.low, "high": share.high})
     return pd.DataFrame(rows, columns=tables.RELIABILITY.names)
 
 

@@ -46,8 +46,8 @@ def cost_table(spec: Mapping[str, Any], folder: Path, characters: float) -> pd.D
         rows.append(_training(folder, judge, dataset, gpus["judges"].get(judge, 0)))
     made = [row for row in rows if row["rows"]]
     for row in made:
-        row["money"] = _money(row, spec["prices"].get(row["stage"], {}).get(row["who"]))
-    answers = sum(row["rows"] for row in made if row["stage"] == "answers" and row["use"] == "test")
+        row["cost"] = _money(row, spec["prices"].get(row["stage"], {}).get(row["component"]))
+    answers = sum(row["rows"] for row in made if row["stage"] == "answers" and row["split"] == "test")
     if answers:
         made.append(_llm_on_all(made, spec, answers, characters))
     return pd.DataFrame(made, columns=tables.COST.names).astype(dict.fromkeys(TOKENS, "Float64"))
@@ -63,26 +63,33 @@ def _row(
     timed = timings.of_batches(folder, batches) if batches else timings.of_tables(folder, there)
     return {
         "stage": stage,
-        "who": who,
-        "use": use,
+        "component": who,
+        "split": use,
         "rows": sum(map(len, counts)),
         **(tokens if counted else dict.fromkeys(TOKENS)),
         **_time(timed, gpus),
-        "assumed": False,
+        "price_assumed": False,
     }
 
 
 def _time(timed: Sequence[tuple[float, int]], gpus: int) -> dict[str, Any]:
     seconds = sum(second for second, _ in timed) if timed else None
     hours = None if seconds is None else seconds * gpus / 3600
-    return {"timed": sum(rows for _, rows in timed), "seconds": seconds, "gpu_hours": hours}
+    return {"timed_rows": sum(rows for _, rows in timed), "seconds": seconds, "gpu_hours": hours}
 
 
 def _training(folder: Path, judge: str, dataset: str, gpus: int) -> dict[str, Any]:
     table = folder / "datasets" / dataset / "train.parquet"
     rows = pq.read_metadata(table).num_rows if table.is_file() else 0
     seconds = timings.seconds_of(folder / "benchmarks" / "judges" / f"{judge}.tsv")
-    made = {"stage": "training", "who": judge, "use": "training", "rows": rows, **dict.fromkeys(TOKENS), "assumed": False}
+    made = {
+        "stage": "training",
+        "component": judge,
+        "split": "training",
+        "rows": rows,
+        **dict.fromkeys(TOKENS),
+        "price_assumed": False,
+    }
     return {**made, **_time([] if seconds is None else [(seconds, rows)], gpus)}
 
 
@@ -96,14 +103,22 @@ def _money(row: Mapping[str, Any], price: Mapping[str, float] | None) -> float |
 def _llm_on_all(rows: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], answers: int, characters: float) -> dict[str, Any]:
     """An LLM judge on every scored answer: with the tokens and the price of one of this run where it has one, else assumed."""
     measured = next(
-        (row for row in rows if row["stage"] == "verdicts" and row["who"] in spec["prompted"] and row["prompt_tokens"] is not None),
+        (
+            row
+            for row in rows
+            if row["stage"] == "verdicts" and row["component"] in spec["prompted"] and row["prompt_tokens"] is not None
+        ),
         None,
     )
     if measured is not None:
         tokens = {name: measured[name] * answers / measured["rows"] for name in TOKENS}
     else:
         tokens = {"prompt_tokens": INSTRUCTIONS * answers + characters / CHARACTERS, "completion_tokens": float(WRITTEN * answers)}
-    own = spec["prices"]["verdicts"].get(measured["who"]) if measured is not None else None
-    made: dict[str, Any] = {"stage": "llm_on_all", "who": measured["who"] if measured else "an LLM judge", "use": "test"}
-    made |= {"rows": answers, **tokens, "timed": 0, "seconds": None, "gpu_hours": None, "assumed": own is None}
-    return {**made, "money": _money(made, own or spec["assumed_price"])}
+    own = spec["prices"]["verdicts"].get(measured["component"]) if measured is not None else None
+    made: dict[str, Any] = {
+        "stage": "llm_on_all",
+        "component": measured["component"] if measured else "an LLM judge",
+        "split": "test",
+    }
+    made |= {"rows": answers, **tokens, "timed_rows": 0, "seconds": None, "gpu_hours": None, "price_assumed": own is None}
+    return {**made, "cost": _money(made, own or spec["assumed_price"])}

@@ -25,7 +25,7 @@ MADE = {
         tables.AGREEMENT,
         tables.COMPARISONS,
         tables.JUDGE_PAIRS,
-        tables.MOVES,
+        tables.RANK_SHIFTS,
         tables.RELIABILITY,
         tables.THRESHOLDS,
         tables.COST,
@@ -55,7 +55,7 @@ def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Pat
     made = {
         "model_pairs": model_pairs.model_pairs_table(dict(groups.by_task(frame)), judges),
         "judge_pairs": ranks.judge_pairs_table(families, judges, gold),
-        "moves": ranks.moves_table(families, judges, gold or next(iter(trained), None)),
+        "rank_shifts": ranks.rank_shift_table(families, judges, gold or next(iter(trained), None)),
         **_against_gold(frame, spec, trained),
         "standings": _standings(frame, judges),
     }

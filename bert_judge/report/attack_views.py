@@ -16,7 +16,7 @@ from bert_judge.report.sections import records
 from bert_judge.report.truncate import shown
 
 EXAMPLES = 40
-TITLES = {"attack": "Attacks", "harmless": "Harmless variations"}
+TITLES = {"attack": "Attacks", "benign_perturbation": "Benign perturbations"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Line:
 
 @dataclass(frozen=True)
 class KindView:
-    """Attacks or harmless variations: all families together and the themes; and (theme, its families)."""
+    """Attacks or benign perturbations: all families together and the themes; and (theme, its families)."""
 
     kind: str
     title: str
@@ -68,14 +68,17 @@ def view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> AttacksView:
 def finding(rates: pd.DataFrame, judge: str) -> str:
     """One sentence: how often a judge is fooled, and by which family most."""
     said = []
-    for kind, what in (("attack", "attacks called correct"), ("harmless", "right answers in unusual dress called incorrect")):
+    for kind, what in (
+        ("attack", "attacks called correct"),
+        ("benign_perturbation", "right answers in unusual dress called incorrect"),
+    ):
         part = rates[rates["kind"] == kind]
         families = records(part[part["level"] == "family"])
         for row in records(part[part["level"] == "kind"]):
             # By the lower end of the interval: one of one is no finding.
             worst = max(families, key=lambda family: family["low"])
-            most = f", most of {_words(worst['group'])}: {percent(worst['fooled'])}" if worst["fooled"] > 0 else ""
-            said.append(f"{percent(row['fooled'])} ({span(row['low'], row['high'])}) of the {what}{most}")
+            most = f", most of {_words(worst['group'])}: {percent(worst['error_rate'])}" if worst["error_rate"] > 0 else ""
+            said.append(f"{percent(row['error_rate'])} ({span(row['low'], row['high'])}) of the {what}{most}")
     return f"{judge}: {'; '.join(said)}."
 
 
@@ -98,7 +101,7 @@ def _line(part: pd.DataFrame, group: str, judges: Sequence[str]) -> Line:
 
 def _examples(examples: pd.DataFrame, rates: pd.DataFrame) -> list[dict[str, Any]]:
     """One answer of each judge and family before the second of any, the families that fool most first."""
-    fooled = rates[rates["level"] == "family"].set_index(["judge", "group"])["fooled"]
+    fooled = rates[rates["level"] == "family"].set_index(["judge", "group"])["error_rate"]
     keys = list(zip(examples["judge"], examples["family"], strict=True))
     ranked = examples.assign(
         turn=examples.groupby(["judge", "family"]).cumcount(), fooled=[fooled.get(key, 0.0) for key in keys]

@@ -105,7 +105,7 @@ def build_report(
 def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame, more_charts: Mapping[str, charts.Chart]) -> dict[str, Any]:
     """What the tables of the standings stage say, by the names that the template knows; the charts of other sections too."""
     found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in MADE.items()}
-    ranked, agreed, moves = found["standings"], found["agreement"], found["moves"]
+    ranked, agreed, moves = found["standings"], found["agreement"], found["rank_shifts"]
     views = sections.judge_views(spec)
     lead, names = sections.lead_judge(views), [view.name for view in views]
     best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]

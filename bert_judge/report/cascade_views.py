@@ -78,14 +78,14 @@ def _view(name: str, rows: pd.DataFrame, fitted: Path) -> CascadeView:
 
 def _finding(row: Mapping[str, Any]) -> str:
     """What the cascade gives over all answers, and whether it beats chance at the same cost."""
-    said = f"agrees in {percent(row['agreement'])}; {row['last']} looks at {percent(row['seen'])} of the answers"
-    if row["plain"] is None or pd.isna(row["difference"]):
+    said = f"agrees in {percent(row['agreement'])}; {row['last']} looks at {percent(row['escalation_rate'])} of the answers"
+    if row["best_cheap_judge"] is None or pd.isna(row["difference"]):
         return f"{said}."
     clear = "about as much"
     if row["difference_low"] > 0 or row["difference_high"] < 0:
         clear = "clearly more" if row["difference"] > 0 else "clearly less"
     lead = f"{points(row['difference'])} points, {points_span(row['difference_low'], row['difference_high'])}"
-    alike = f"As many answers drawn at random, with {row['plain']} for the rest, give {percent(row['at_random'])}"
+    alike = f"As many answers drawn at random, with {row['best_cheap_judge']} for the rest, give {percent(row['random_routing'])}"
     return f"{said}. {alike}: the cascade gives {clear} ({lead})."
 
 

@@ -41,8 +41,8 @@ def reliability(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence
         traces.append(
             {
                 "x": rows["score"].round(4).tolist(),
-                "y": rows["right"].round(4).tolist(),
-                "error_y": bars(rows["right"], rows["low"], rows["high"]),
+                "y": rows["fraction_correct"].round(4).tolist(),
+                "error_y": bars(rows["fraction_correct"], rows["low"], rows["high"]),
                 "text": [f"{n:,} answers" for n in rows["n"]],
                 "hovertemplate": "score %{x:.2f}: %{y:.1%} right<br>%{text}",
                 **_line(view, dash, "lines+markers"),

@@ -36,16 +36,16 @@ def view(table: pd.DataFrame, judge: str, price: Mapping[str, float] | None) -> 
 
 def _line(row: Mapping[str, Any]) -> list[str]:
     per = 1000 / row["rows"]
-    use = " for training" if row["use"] == "training" and row["stage"] != "training" else ""
+    use = " for training" if row["split"] == "training" and row["stage"] != "training" else ""
     return [
-        f"{STAGES[row['stage']]} {row['who']}{use}",
+        f"{STAGES[row['stage']]} {row['component']}{use}",
         f"{row['rows']:,}",
         _number(row["prompt_tokens"], per),
         _number(row["completion_tokens"], per),
-        _number(row["seconds"], 1000 / row["timed"] if row["timed"] else 0.0, 1),
+        _number(row["seconds"], 1000 / row["timed_rows"] if row["timed_rows"] else 0.0, 1),
         _number(row["seconds"], 1.0),
         _number(row["gpu_hours"], 1.0, 2) if row["gpu_hours"] else NOTHING,
-        _number(row["money"], 1.0, 2) + (" (assumed)" if row["assumed"] else ""),
+        _number(row["cost"], 1.0, 2) + (" (assumed)" if row["price_assumed"] else ""),
     ]
 
 
@@ -56,17 +56,17 @@ def _number(value: Any, times: float, digits: int = 0) -> str:
 def _findings(rows: Sequence[Mapping[str, Any]], judge: str, price: Mapping[str, float] | None) -> list[str]:
     """How much the judge took, and up to which price of an hour it is cheaper than an LLM judge."""
     llm = next((row for row in rows if row["stage"] == "llm_on_all"), None)
-    own = [row for row in rows if row["who"] == judge and known(row["seconds"])]
+    own = [row for row in rows if row["component"] == judge and known(row["seconds"])]
     if llm is None or price is None:
         return []
     tokens = f"{llm['prompt_tokens']:,.0f} tokens and write {llm['completion_tokens']:,.0f}"
     paid = (
         f"at {price['prompt']:g} and {price['completion']:g} for a million (assumed) that is"
-        if llm["assumed"]
+        if llm["price_assumed"]
         else "at its price that is"
     )
-    said = [f"{llm['who']} on all {count(int(llm['rows']), 'answer')} would read {tokens}: {paid} {llm['money']:,.2f}."]
-    timed = [row for row in own if row["timed"] == row["rows"]]
+    said = [f"{llm['component']} on all {count(int(llm['rows']), 'answer')} would read {tokens}: {paid} {llm['cost']:,.2f}."]
+    timed = [row for row in own if row["timed_rows"] == row["rows"]]
     if not own or len(timed) < len(own):
         return said
     hours = sum(row["seconds"] for row in own) / 3600
@@ -74,5 +74,5 @@ def _findings(rows: Sequence[Mapping[str, Any]], judge: str, price: Mapping[str,
     return [
         *said,
         f"{judge} took {hours:,.2f} hours of this machine{trained}. "
-        f"That is cheaper as long as an hour costs less than {llm['money'] / hours:,.2f}.",
+        f"That is cheaper as long as an hour costs less than {llm['cost'] / hours:,.2f}.",
     ]

@@ -131,13 +131,13 @@ def error_sentence(row: Mapping[str, Any]) -> str:
     if not known(row["accuracy_error"]):
         return f"{row['judge']}: no answer has a gold verdict."
     off = f"{row['judge']} is off by {100 * row['accuracy_error']:.1f} points per model"
-    if not known(row["moved_model"]):
+    if not known(row["most_shifted_model"]):
         return f"{off}."
-    places = int(row["moved_places"])
+    places = int(row["rank_shift"])
     if places == 0:
         return f"{off} and keeps every model in its place."
     where = "high" if places > 0 else "low"
-    return f"{off} and puts {row['moved_model']} {count(abs(places), 'place')} too {where}."
+    return f"{off} and puts {row['most_shifted_model']} {count(abs(places), 'place')} too {where}."
 
 
 def axis(value: float) -> str:

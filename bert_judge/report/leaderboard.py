@@ -14,7 +14,7 @@ from bert_judge.report.format import known
 # A matrix of more models is no longer read; their table stays.
 MOST_IN_MATRIX = 40
 # Columns of whole numbers, which pandas makes fractions of where one is null.
-PLACES = {"rank", "rank_low", "rank_high", "rank_reference", "moved"}
+PLACES = {"rank", "rank_low", "rank_high", "rank_reference", "rank_shift"}
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def moves(table: pd.DataFrame, judges: Sequence[str]) -> tuple[list[str], list[d
     """
     whole = table[table["level"] == "all"].dropna(subset=["rank_reference", "rank"])
     cells = {(row["judge"], row["model"]): _plain(row) for row in whole.to_dict("records")}
-    shift = whole["moved"].abs().groupby(whole["judge"]).mean()
+    shift = whole["rank_shift"].abs().groupby(whole["judge"]).mean()
     named = sorted((judge for judge in judges if judge in shift.index), key=lambda judge: shift[judge])
     truth = whole.drop_duplicates("model").sort_values(["rank_reference", "model"])
     rows = [

@@ -156,7 +156,9 @@ def _leader(ranks: RanksView) -> list[str]:
     row = cells[0]
     if row is None or not known(row["rank"]):
         return []
-    share = f"{percent(row['expected'])} of its pairs ({span(row['expected_low'], row['expected_high'])})"
+    share = (
+        f"{percent(row['expected_win_rate'])} of its pairs ({span(row['expected_win_rate_low'], row['expected_win_rate_high'])})"
+    )
     return [f"Under {ranks.judges[0]}, {model} comes first: against every other model equally often it would win {share}."]
 
 
@@ -190,12 +192,12 @@ def _chart(ranks: RanksView) -> Chart:
     traces = []
     for number, (at, judge) in enumerate(drawn):
         told = [(place, cells[at]) for place, (_, cells) in enumerate(ranks.rows)]
-        rows = [(place, row) for place, row in told if row is not None and known(row["expected"])]
+        rows = [(place, row) for place, row in told if row is not None and known(row["expected_win_rate"])]
         # Judges stand a little above each other, so that their intervals can be told apart.
         shift = (number - (len(drawn) - 1) / 2) * min(0.16, 0.7 / len(drawn))
         traces.append(
             {
-                "x": [round(row["expected"], 4) for _, row in rows],
+                "x": [round(row["expected_win_rate"], 4) for _, row in rows],
                 "y": [place + shift for place, _ in rows],
                 "error_x": _whiskers([row for _, row in rows]),
                 "text": [f"{names[place]}, place {row['rank']} ({row['rank_low']}–{row['rank_high']})" for place, row in rows],
@@ -218,8 +220,8 @@ def _whiskers(rows: Sequence[Mapping[str, Any]]) -> Chart:
     return {
         "type": "data",
         "symmetric": False,
-        "array": [round(row["expected_high"] - row["expected"], 4) for row in rows],
-        "arrayminus": [round(row["expected"] - row["expected_low"], 4) for row in rows],
+        "array": [round(row["expected_win_rate_high"] - row["expected_win_rate"], 4) for row in rows],
+        "arrayminus": [round(row["expected_win_rate"] - row["expected_win_rate_low"], 4) for row in rows],
         "thickness": 1.5,
         "width": 4,
     }

@@ -36,7 +36,8 @@ def _markdown(table: pd.DataFrame) -> str:
 
 
 def _cell(row: Any) -> str:
-    if row is None or not known(row.expected):
+    if row is None or not known(row.expected_win_rate):
         return "–"
     place = f"{row.rank}. " if known(row.rank) else ""
-    return f"{place}{bare_percent(row.expected)} [{bare_percent(row.expected_low)}, {bare_percent(row.expected_high)}]"
+    low, high = bare_percent(row.expected_win_rate_low), bare_percent(row.expected_win_rate_high)
+    return f"{place}{bare_percent(row.expected_win_rate)} [{low}, {high}]"

@@ -18,7 +18,7 @@ from bert_judge.tables.files import (
     write_parts,
 )
 from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
-from bert_judge.tables.judge_schemas import AGREEMENT, CASCADES, COMPARISONS, JUDGE_PAIRS, MOVES, RELIABILITY, THRESHOLDS
+from bert_judge.tables.judge_schemas import AGREEMENT, CASCADES, COMPARISONS, JUDGE_PAIRS, RANK_SHIFTS, RELIABILITY, THRESHOLDS
 from bert_judge.tables.model_schemas import CORRECTED, COST, MODEL_PAIRS, STANDINGS
 from bert_judge.tables.pair_schemas import ORDER_VERDICTS, PAIR_VERDICTS, PAIRS, PREFERENCES, PREFERRED, pair_id
 from bert_judge.tables.probe_schemas import TOLD
@@ -42,7 +42,6 @@ __all__ = [
     "JUDGE_PAIRS",
     "LABELS",
     "MODEL_PAIRS",
-    "MOVES",
     "ORDER_VERDICTS",
     "PAIRS",
     "PAIR_AGREEMENT",
@@ -52,6 +51,7 @@ __all__ = [
     "PREFERRED",
     "RANKS",
     "RANK_CORRELATIONS",
+    "RANK_SHIFTS",
     "RELIABILITY",
     "STANDINGS",
     "STATUSES",

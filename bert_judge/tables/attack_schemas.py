@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from bert_judge.tables.schemas import ATTEMPT, CANDIDATE, QUESTION, REFERENCES, SAMPLE_ID, VERDICTS, Column, Schema
 
-KINDS = ("attack", "harmless")
+KINDS = ("attack", "benign_perturbation")
 FAMILY = Column("family", pa.string(), "the pattern that the answer follows")
-KIND = Column("kind", pa.string(), "attack: the right verdict is incorrect; harmless: it is correct", allowed=KINDS)
+KIND = Column("kind", pa.string(), "attack: the right verdict is incorrect; benign_perturbation: it is correct", allowed=KINDS)
 JUDGE = Column("judge", pa.string(), "name of the judge")
 
 ATTACKS = Schema(
@@ -36,7 +36,12 @@ ATTACK_RATES = Schema(
         KIND,
         Column("n", pa.int64(), "answers"),
         Column("questions", pa.int64(), "distinct questions"),
-        Column("fooled", pa.float64(), "attack: share called correct; harmless: share called incorrect", bounds=(0.0, 1.0)),
+        Column(
+            "error_rate",
+            pa.float64(),
+            "attack: share called correct; benign_perturbation: share called incorrect",
+            bounds=(0.0, 1.0),
+        ),
         Column("low", pa.float64(), "lower end of the 95% interval, clustered by question"),
         Column("high", pa.float64(), "upper end of the 95% interval"),
         Column("invalid", pa.float64(), "share of invalid verdicts, which are not counted as fooled", bounds=(0.0, 1.0)),

@@ -56,8 +56,8 @@ AGREEMENT = Schema(
             "Kendall's tau-b of the models' order against gold; invalid verdicts count as wrong",
             nullable=True,
         ),
-        Column("moved_model", pa.string(), "the model that the judge puts farthest from its gold rank", nullable=True),
-        Column("moved_places", pa.int64(), "by how many places; positive is too good a rank", nullable=True),
+        Column("most_shifted_model", pa.string(), "the model that the judge puts farthest from its gold rank", nullable=True),
+        Column("rank_shift", pa.int64(), "by how many places; positive is too good a rank", nullable=True),
     ),
 )
 
@@ -112,8 +112,8 @@ JUDGE_PAIRS = Schema(
     ),
 )
 
-MOVES = Schema(
-    "moves",
+RANK_SHIFTS = Schema(
+    "rank_shifts",
     1,
     ("level", "group", "judge", "model"),
     (
@@ -125,7 +125,7 @@ MOVES = Schema(
         Column("n", pa.int64(), "answers with a valid verdict of the reference; an invalid one of the judge counts as wrong"),
         Column("rank_reference", pa.int64(), "the model's place under the reference, 1 is best", nullable=True),
         Column("rank", pa.int64(), "its place under the judge", nullable=True),
-        Column("moved", pa.int64(), "places that the judge moves it; positive is too good a place", nullable=True),
+        Column("rank_shift", pa.int64(), "places that the judge moves it; positive is too good a place", nullable=True),
         Column("low", pa.int64(), "lower end of the 95% interval, from one bootstrap over questions", nullable=True),
         Column("high", pa.int64(), "upper end of it", nullable=True),
     ),
@@ -140,7 +140,7 @@ RELIABILITY = Schema(
         Column("bin", pa.int64(), "tenth of the scale of scores, 0 to 9; bins without rows are left out"),
         Column("n", pa.int64(), "answers with a score of this judge in it and a valid gold verdict"),
         Column("score", pa.float64(), "their mean score"),
-        Column("right", pa.float64(), "share of them that gold calls correct"),
+        Column("fraction_correct", pa.float64(), "share of them that gold calls correct"),
         Column("low", pa.float64(), "lower end of its 95% interval, clustered by question"),
         Column("high", pa.float64(), "upper end of the interval"),
     ),
@@ -170,20 +170,25 @@ CASCADES = Schema(
         Column("cascade", pa.string(), "name of the cascade"),
         Column("last", pa.string(), "its last judge"),
         Column("n", pa.int64(), "rows with a valid gold label"),
-        Column("seen", pa.float64(), "share of them that the last judge looked at", nullable=True),
+        Column("escalation_rate", pa.float64(), "share of them that the last judge looked at", nullable=True),
         Column("agreement", pa.float64(), "share of rows on which the cascade has the gold verdict", nullable=True),
         Column("low", pa.float64(), "lower end of its 95% interval, clustered by question", nullable=True),
         Column("high", pa.float64(), "upper end", nullable=True),
-        Column("plain", pa.string(), "the best of its other judges alone; null where none has a column of its own", nullable=True),
-        Column("plain_agreement", pa.float64(), "share of rows on which that judge has the gold verdict", nullable=True),
+        Column(
+            "best_cheap_judge",
+            pa.string(),
+            "the best of its other judges alone; null where none has a column of its own",
+            nullable=True,
+        ),
+        Column("best_cheap_agreement", pa.float64(), "share of rows on which that judge has the gold verdict", nullable=True),
         Column("last_agreement", pa.float64(), "the same of the last judge on all rows; null without a column", nullable=True),
         Column(
-            "at_random",
+            "random_routing",
             pa.float64(),
             "agreement for the same cost without a cascade: the last judge on a random part as large, the plain one on the rest",
             nullable=True,
         ),
-        Column("difference", pa.float64(), "agreement of the cascade minus at_random", nullable=True),
+        Column("difference", pa.float64(), "agreement of the cascade minus random_routing", nullable=True),
         Column("difference_low", pa.float64(), "lower end of its 95% interval, bootstrapped over questions", nullable=True),
         Column("difference_high", pa.float64(), "upper end", nullable=True),
     ),

@@ -58,7 +58,7 @@ MODEL_PAIRS = Schema(
 COST = Schema(
     "cost",
     1,
-    ("stage", "who", "use"),
+    ("stage", "component", "split"),
     (
         Column(
             "stage",
@@ -66,16 +66,16 @@ COST = Schema(
             "what was made; llm_on_all: what an LLM judge on all scored answers would take",
             allowed=("answers", "verdicts", "training", "llm_on_all"),
         ),
-        Column("who", pa.string(), "the model, or the judge"),
-        Column("use", pa.string(), "for the scores, or to train a judge", allowed=("test", "training")),
+        Column("component", pa.string(), "the model, or the judge"),
+        Column("split", pa.string(), "for the scores, or to train a judge", allowed=("test", "training")),
         Column("rows", pa.int64(), "answers, verdicts, or rows that a judge learned from"),
         Column("prompt_tokens", pa.float64(), "tokens read; null where none were counted", nullable=True),
         Column("completion_tokens", pa.float64(), "tokens written", nullable=True),
-        Column("timed", pa.int64(), "rows whose job was timed"),
+        Column("timed_rows", pa.int64(), "rows whose job was timed"),
         Column("seconds", pa.float64(), "seconds of those jobs by the clock; null without any", nullable=True),
         Column("gpu_hours", pa.float64(), "those hours times the GPUs that such a job asks for", nullable=True),
-        Column("money", pa.float64(), "price of the tokens; null without a price in the configuration", nullable=True),
-        Column("assumed", pa.bool_(), "the price is assumed, and without an LLM judge in the run the tokens too"),
+        Column("cost", pa.float64(), "price of the tokens; null without a price in the configuration", nullable=True),
+        Column("price_assumed", pa.bool_(), "the price is assumed, and without an LLM judge in the run the tokens too"),
     ),
 )
 

@@ -27,7 +27,7 @@ def test_from_the_block_to_the_report(run: Workspace) -> None:
     rates = tables.read(run.folder / "results/attacks/rates.parquet", tables.ATTACK_RATES)
     assert set(rates["judge"]) == {"encoder", "strict"}
     empty = rates[rates["group"] == "empty"].set_index("judge")
-    assert empty.loc["encoder", "fooled"] == 0
+    assert empty.loc["encoder", "error_rate"] == 0
     assert empty.loc["strict", "invalid"] == 1
     assert set(empty["questions"]) == {4}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from bert_judge.evaluation.attacks.families import Subject, harmless
+from bert_judge.evaluation.attacks.families import Subject, benign_perturbation
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 INVARIANCE = "arXiv 2005.04118"
@@ -15,42 +15,42 @@ LOOKALIKES = str.maketrans("aceopxyABCEHKMOPTX", "асеорхуАВСЕНКМО
 SHORTEST_WORD = 8
 
 
-@harmless(INVARIANCE)
+@benign_perturbation(INVARIANCE)
 def upper_case(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in capitals."""
     if subject.name and subject.name.upper() != subject.name:
         yield subject.name.upper()
 
 
-@harmless(INVARIANCE)
+@benign_perturbation(INVARIANCE)
 def lower_case(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in small letters."""
     if subject.name and not subject.options and subject.name.lower() != subject.name:
         yield subject.name.lower()
 
 
-@harmless(BAD_CHARACTERS)
+@benign_perturbation(BAD_CHARACTERS)
 def homoglyphs(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Letters replaced by others that look the same."""
     if subject.name and not subject.options and (changed := subject.name.translate(LOOKALIKES)) != subject.name:
         yield changed
 
 
-@harmless(BAD_CHARACTERS)
+@benign_perturbation(BAD_CHARACTERS)
 def invisible_characters(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Zero-width characters between the letters."""
     if subject.name and len(subject.name) > 1:
         yield rng.choose(("\u200b", "\u2060", "\u00ad", "\u200d", "\ufeff"), "character").join(subject.name)
 
 
-@harmless(BAD_CHARACTERS)
+@benign_perturbation(BAD_CHARACTERS)
 def full_width(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Full-width letters and digits, as East Asian keyboards write them."""
     if subject.name and subject.name.isascii():
         yield "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else "\u3000" if c == " " else c for c in subject.name)
 
 
-@harmless(INVARIANCE)
+@benign_perturbation(INVARIANCE)
 def without_accents(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Accents left out."""
     if subject.name:
@@ -59,7 +59,7 @@ def without_accents(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
             yield plain
 
 
-@harmless(INVARIANCE)
+@benign_perturbation(INVARIANCE)
 def typing_error(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Two neighbouring letters of a long word exchanged."""
     if subject.name is None or subject.options:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from bert_judge.runtime.keyed_random import KeyedRandom
 
-Kind = Literal["attack", "harmless"]
+Kind = Literal["attack", "benign_perturbation"]
 MOST_WORDS_OF_A_NAME, MOST_WORDS_OF_AN_ANSWER = 12, 60
 # "It is not yes" is no sentence.
 BINARY = frozenset({"yes", "no", "true", "false"})
@@ -58,7 +58,7 @@ class Family:
 
     Attributes:
         name: one word.
-        kind: `attack`, whose right verdict is incorrect, or `harmless`, whose right verdict is correct.
+        kind: `attack`, whose right verdict is incorrect, or `benign_perturbation`, whose right verdict is correct.
         theme: the file that it stands in.
         source: who described the pattern.
         quotes: the text of an attack may hold a reference, which it denies, retracts or hides; one of another family that happens
@@ -77,7 +77,7 @@ class Family:
 
     @property
     def right_verdict(self) -> str:
-        return "correct" if self.kind == "harmless" else "incorrect"
+        return "correct" if self.kind == "benign_perturbation" else "incorrect"
 
 
 REGISTRY: dict[str, Family] = {}
@@ -88,9 +88,9 @@ def attack(source: str, quotes: bool = False) -> Callable[[Make], Make]:
     return _registered("attack", source, quotes)
 
 
-def harmless(source: str) -> Callable[[Make], Make]:
+def benign_perturbation(source: str) -> Callable[[Make], Make]:
     """Registers a function as a family whose answers are right."""
-    return _registered("harmless", source, True)
+    return _registered("benign_perturbation", source, True)
 
 
 def _registered(kind: Kind, source: str, quotes: bool) -> Callable[[Make], Make]:

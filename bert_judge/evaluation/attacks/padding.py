@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bert_judge.evaluation.attacks.families import Subject, attack, harmless
+from bert_judge.evaluation.attacks.families import Subject, attack, benign_perturbation
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 VERBOSITY = "arXiv 2306.05685"
@@ -60,28 +60,28 @@ def wrong_and_repeated(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
         yield f"{subject.other}. " * 30
 
 
-@harmless(VERBOSITY)
+@benign_perturbation(VERBOSITY)
 def right_then_long(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, then a very long text."""
     if subject.name:
         yield f"The answer: {subject.name}. {filler(rng, LONG)}"
 
 
-@harmless(VERBOSITY)
+@benign_perturbation(VERBOSITY)
 def long_then_right(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A very long text, then the right answer."""
     if subject.name:
         yield f"{filler(rng, LONG)} The answer: {subject.name}."
 
 
-@harmless(VERBOSITY)
+@benign_perturbation(VERBOSITY)
 def right_then_a_little(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, then two sentences of no matter."""
     if subject.name:
         yield f"{subject.name}. {filler(rng, 2)}"
 
 
-@harmless(VERBOSITY)
+@benign_perturbation(VERBOSITY)
 def right_and_repeated(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, said several times."""
     if subject.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bert_judge.evaluation.attacks.families import Subject, harmless
+from bert_judge.evaluation.attacks.families import Subject, benign_perturbation
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 INVARIANCE = "arXiv 2005.04118"
@@ -50,7 +50,7 @@ CONTRASTED = ("{0}, not {1}.", "The answer is {0} rather than {1}.", "{0} ({1} w
 QUOTED = ("“{}”", '"{}"', "«{}»", "({})", "{}!", "'{}'", " {} ", "…{}")
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def as_it_is(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """One of the references, word for word."""
     fitting = [text for text in subject.references if text.strip()]
@@ -58,70 +58,70 @@ def as_it_is(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
         yield rng.choose(fitting, "reference")
 
 
-@harmless(INVARIANCE)
+@benign_perturbation(INVARIANCE)
 def in_a_sentence(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in a sentence."""
     if subject.name:
         yield rng.choose(SENTENCES, "form").format(subject.name)
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def after_the_question(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The question repeated, then the answer."""
     if subject.name and not subject.options:
         yield rng.choose(("{0} {1}", "{0}\n\n{1}", "Q: {0}\nA: {1}"), "form").format(subject.question, subject.name)
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def after_reasoning(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer at the end of some reasoning."""
     if subject.name:
         yield rng.choose(REASONED, "form").format(subject.name)
 
 
-@harmless(INVARIANCE)
+@benign_perturbation(INVARIANCE)
 def in_another_language(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in a sentence of another language."""
     if subject.name:
         yield rng.choose(LANGUAGES, "form").format(subject.name)
 
 
-@harmless("arXiv 2604.09497")
+@benign_perturbation("arXiv 2604.09497")
 def after_a_mistake(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A wrong answer, taken back for the right one."""
     if subject.name and subject.other:
         yield rng.choose(CORRECTED, "form").format(subject.name, subject.other)
 
 
-@harmless("arXiv 1911.03343")
+@benign_perturbation("arXiv 1911.03343")
 def contrasted(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right answer, and a wrong one denied."""
     if subject.name and subject.other:
         yield rng.choose(CONTRASTED, "form").format(subject.name, subject.other)
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def markdown(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in Markdown."""
     if subject.answer:
         yield rng.choose(MARKDOWN, "form").format(subject.answer)
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def in_a_field(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in JSON, XML, a box or another format that programs read."""
     if subject.answer:
         yield rng.choose(FIELDS, "form").format(subject.answer)
 
 
-@harmless(INVARIANCE)
+@benign_perturbation(INVARIANCE)
 def quoted(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The answer in quotation marks, in parentheses or with other marks around it."""
     if subject.answer:
         yield rng.choose(QUOTED, "form").format(subject.answer)
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def option_with_its_text(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """The right option by letter and text."""
     if subject.answer and (text := subject.options.get(subject.answer)):

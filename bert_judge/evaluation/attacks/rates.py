@@ -19,7 +19,7 @@ KEY = list(tables.CANDIDATES.key)
 TEXTS = ["question", "references", "candidate"]
 EXAMPLES = 3
 # Without a verdict of its own a judge is not fooled: an invalid verdict is counted apart.
-WRONG = {"attack": "correct", "harmless": "incorrect"}
+WRONG = {"attack": "correct", "benign_perturbation": "incorrect"}
 log = logging.getLogger(__name__)
 
 
@@ -88,7 +88,7 @@ def _rate(part: pd.DataFrame, kind: str) -> dict[str, Any]:
     return {
         "n": len(part),
         "questions": len(part[["task", "sample_id"]].drop_duplicates()),
-        "fooled": interval.value,
+        "error_rate": interval.value,
         "low": interval.low,
         "high": interval.high,
         "invalid": float((part["verdict"] == "invalid").mean()),
@@ -99,7 +99,7 @@ def examples_of(verdicts: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
     """At most `EXAMPLES` answers per judge and family that fooled it, in the schema `tables.ATTACK_EXAMPLES`; a hash draws them.
 
     Args:
-        verdicts: as for `fooled`, with `score`.
+        verdicts: as for `error_rate`, with `score`.
         texts: the answers, with their `task`.
     """
     wrong = verdicts[verdicts["verdict"] == verdicts["kind"].map(WRONG)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from bert_judge.datasets.augmentation.answers import MONTHS
-from bert_judge.evaluation.attacks.families import Subject, harmless
+from bert_judge.evaluation.attacks.families import Subject, benign_perturbation
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 FORMATS = "arXiv 2504.10481"
@@ -28,7 +28,7 @@ _PERCENT = re.compile(r"(?<=\d)\s?%")
 _DOLLARS = re.compile(r"\$(\d[\d,]*(?:\.\d+)?)(?!\d| (?:million|billion|thousand))")
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def number_grouped_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """Thousands separated in another way, or not."""
     if subject.name and not subject.options and (found := _LARGE.search(subject.name)):
@@ -37,14 +37,14 @@ def number_grouped_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str
         yield subject.name[: found.start()] + rng.choose(forms, "form") + subject.name[found.end() :]
 
 
-@harmless(VARIANTS)
+@benign_perturbation(VARIANTS)
 def number_with_idle_zeros(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A whole number with a decimal point and zeros."""
     if subject.answer and not subject.options and _PLAIN.fullmatch(subject.answer) and len(subject.answer) < 4:
         yield rng.choose(("{}.0", "{}.00"), "form").format(subject.answer)
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def date_written_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A date in another order or with ordinals."""
     if subject.name and (found := _DATE.search(subject.name)):
@@ -60,7 +60,7 @@ def date_written_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
         yield subject.name[: found.start()] + rng.choose(forms, "form") + subject.name[found.end() :]
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def unit_written_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A unit, a per cent or dollar sign written out, or the other way."""
     name = subject.name
@@ -74,14 +74,14 @@ def unit_written_otherwise(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
         yield _DOLLARS.sub(r"\1 dollars", name)
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def roman_numeral(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """A Roman numeral as a number."""
     if subject.name and (found := _ROMAN_WORD.search(subject.name)):
         yield subject.name[: found.start()] + _ROMAN[found[1]] + subject.name[found.end() :]
 
 
-@harmless(FORMATS)
+@benign_perturbation(FORMATS)
 def sign_for_a_word(subject: Subject, rng: KeyedRandom) -> Iterable[str]:
     """“&” for “and”, “U.S.” for “United States”, or the other way."""
     name = subject.name

@@ -59,7 +59,7 @@ def _order(frame: pd.DataFrame, verdicts: pd.Series, drawn: Draws) -> Order | No
     if reason is None:
         fit = strengths.strengths(contests, code)
         controlled = strengths.win_rates_by(strengths.strengths(contests, code, controlled=True), contests, code)
-        found |= _spans("strength", fit) | _spans("expected", strengths.expected(fit)) | _spans("controlled", controlled)
+        found |= _spans("strength", fit) | _spans("expected_win_rate", strengths.expected(fit)) | _spans("lc_win_rate", controlled)
         found |= _spans("rank", resampling.ranks(fit))
     counted = _counts(rows, np.asarray(points[kept], dtype=np.float64), contests.models)
     made = [

@@ -10,8 +10,8 @@ from bert_judge import tables
 from bert_judge.report.format import percent, span
 
 FILE = "attacks.parquet"
-COLUMNS = ["level", "group", "n", "fooled", "low", "high"]
-HEADINGS = {"attack": "Attacks: called correct", "harmless": "Harmless variations: called incorrect"}
+COLUMNS = ["level", "group", "n", "error_rate", "low", "high"]
+HEADINGS = {"attack": "Attacks: called correct", "benign_perturbation": "Benign perturbations: called incorrect"}
 
 
 def of_judge(rates: Path, judge: str) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def of_judge(rates: Path, judge: str) -> pd.DataFrame:
 
 
 def section(rates: pd.DataFrame) -> str:
-    """Markdown: a table for attacks and one for harmless variations, all families together and then their themes."""
+    """Markdown: a table for attacks and one for benign perturbations, all families together and then their themes."""
     parts = [
         "\n## What fools it\n\nMade-up answers: wrong ones that claim to be right, right ones in unusual dress. In brackets the "
         f"95% interval by question; every family is in `{FILE}`.\n"

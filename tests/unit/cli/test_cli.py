@@ -53,7 +53,7 @@ def write_standings(folder: Path, rows: list[dict[str, Any]]) -> Path:
 def agreement_row(judge: str, agreement: float, moved: str | None) -> dict[str, Any]:
     known = {"level": "all", "group": "all", "judge": judge, "n": 200, "questions": 90, "models": 2, "agreement": agreement}
     known |= {"low": agreement - 0.01, "high": agreement + 0.01, "macro_f1": 0.5, "kappa": 0.25, "invalid": 0.125}
-    known |= {"accuracy_error": 0.4, "moved_model": moved, "moved_places": -1 if moved else 0}
+    known |= {"accuracy_error": 0.4, "most_shifted_model": moved, "rank_shift": -1 if moved else 0}
     return {column.name: known.get(column.name) for column in tables.AGREEMENT.columns}
 
 

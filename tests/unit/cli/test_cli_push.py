@@ -92,7 +92,7 @@ def test_a_judge_of_this_run_is_known_by_its_name(tmp_path: Path) -> None:
 def test_what_fools_it_is_in_its_card(tmp_path: Path) -> None:
     trained(tmp_path)
     common = {"judge": "judge", "theme": "hedging", "kind": "attack", "n": 40, "questions": 20, "invalid": 0.0}
-    shares = {"fooled": 0.125, "low": 0.05, "high": 0.25}
+    shares = {"error_rate": 0.125, "low": 0.05, "high": 0.25}
     rates = [
         {**common, **shares, "level": "family", "group": "either_or"},
         {**common, **shares, "level": "theme", "group": "hedging"},

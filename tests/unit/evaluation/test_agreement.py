@@ -75,17 +75,17 @@ def test_errors_of_the_models_accuracies_and_order(found):
     assert strict["accuracy_error_valid"] == pytest.approx(0)
     # Of three pairs, ada's two are turned round.
     assert strict["rank_correlation"] == pytest.approx((1 - 2) / 3)
-    assert (strict["models"], strict["moved_model"], strict["moved_places"]) == (3, "ada", -2)
+    assert (strict["models"], strict["most_shifted_model"], strict["rank_shift"]) == (3, "ada", -2)
     bert = row(found[0], level="all", judge="bert")
     assert bert["accuracy_error"] == pytest.approx(0.25 / 3)
-    assert (bert["rank_correlation"], bert["moved_places"]) == (1, 0)
+    assert (bert["rank_correlation"], bert["rank_shift"]) == (1, 0)
 
 
 def test_one_model_has_no_order(found):
     proofs = row(found[0], level="task", group="proofs", judge="strict")
     assert math.isnan(proofs["rank_correlation"])
-    assert pd.isna(proofs["moved_model"])
-    assert pd.isna(proofs["moved_places"])
+    assert pd.isna(proofs["most_shifted_model"])
+    assert pd.isna(proofs["rank_shift"])
 
 
 def test_scores_are_measured_where_they_exist(found):

@@ -46,9 +46,9 @@ def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: li
 
 def test_a_row_by_hand(tmp_path: Path) -> None:
     row = run(tmp_path).loc["all", "all"]
-    assert (row["n"], row["seen"], row["agreement"]) == (20, 0.3, 1.0)
-    assert (row["plain"], row["plain_agreement"], row["last"], row["last_agreement"]) == ("cheap", 0.8, "dear", 1.0)
-    assert row["at_random"] == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
+    assert (row["n"], row["escalation_rate"], row["agreement"]) == (20, 0.3, 1.0)
+    assert (row["best_cheap_judge"], row["best_cheap_agreement"], row["last"], row["last_agreement"]) == ("cheap", 0.8, "dear", 1.0)
+    assert row["random_routing"] == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
     assert row["difference"] == pytest.approx(1.0 - 0.86)
     assert 0 < row["difference_low"] < row["difference"] < row["difference_high"]
 
@@ -64,7 +64,7 @@ def test_rows_without_a_gold_verdict_do_not_count(tmp_path: Path) -> None:
 def test_nothing_to_compare_with_is_null(tmp_path: Path) -> None:
     row = run(tmp_path, spec=SPEC | {"judges": ["gold", "both"]}).loc["all", "all"]
     assert row["agreement"] == 1.0
-    assert pd.isna(row["plain"])
+    assert pd.isna(row["best_cheap_judge"])
     assert pd.isna(row["difference"])
 
 

@@ -48,11 +48,11 @@ def test_sums_per_thousand(tmp_path: Path) -> None:
     teacher = rows["teacher"]
     assert [teacher[name] for name in ("verdicts", "invalid", "prompt_tokens", "completion_tokens")] == [4, 0.5, 500_000, 15_000]
     # 0.5 million tokens at 2 and 0.015 million at 10.
-    assert teacher["money"] == pytest.approx(1.15)
+    assert teacher["cost"] == pytest.approx(1.15)
     assert teacher["seconds"] == pytest.approx(500.0)
     assert (rows["bert"]["prompt_tokens"], rows["bert"]["verdicts"]) == (50_000, 1)
-    nothing = [rows["bert"][name] for name in ("completion_tokens", "money", "seconds")]
-    nothing += [rows["lexical"][name] for name in ("prompt_tokens", "money", "seconds")]
+    nothing = [rows["bert"][name] for name in ("completion_tokens", "cost", "seconds")]
+    nothing += [rows["lexical"][name] for name in ("prompt_tokens", "cost", "seconds")]
     assert pd.isna(nothing).all()
 
 

@@ -68,13 +68,13 @@ def test_who_has_no_verdict_has_no_place() -> None:
 
 def test_moves_are_counted_on_what_the_reference_decided() -> None:
     frame = two_judges({"ada": "cccx", "bob": "ccii", "cyd": "ciii"}, {"ada": "xxxc", "bob": "ccii", "cyd": "cccc"})
-    moves = ranks.moves_table({("all", "all"): frame}, ["gold", "judge"], "gold").set_index("model")
+    moves = ranks.rank_shift_table({("all", "all"): frame}, ["gold", "judge"], "gold").set_index("model")
     assert moves["rank_reference"].to_dict() == {"ada": 1, "bob": 2, "cyd": 3}
     # An undecided verdict counts as wrong: ada falls to the last place.
-    assert moves["moved"].to_dict() == {"ada": -2, "bob": 0, "cyd": 2}
+    assert moves["rank_shift"].to_dict() == {"ada": -2, "bob": 0, "cyd": 2}
     assert moves.loc["ada", "n"] == 3
-    assert (moves["low"] <= moves["moved"]).all() and (moves["moved"] <= moves["high"]).all()
-    assert ranks.moves_table({("all", "all"): frame}, ["gold", "judge"], None).empty
+    assert (moves["low"] <= moves["rank_shift"]).all() and (moves["rank_shift"] <= moves["high"]).all()
+    assert ranks.rank_shift_table({("all", "all"): frame}, ["gold", "judge"], None).empty
 
 
 def test_two_judges_beside_each_other() -> None:

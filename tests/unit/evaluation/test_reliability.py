@@ -66,7 +66,7 @@ def test_the_tables_hold_what_has_scores() -> None:
     frame = pd.DataFrame({"sample_id": list("abcd"), "gold_verdict": ["correct", "incorrect", "correct", "correct"]})
     frame = frame.assign(judge=[0.95, 0.05, 0.91, np.nan], silent=np.nan)
     found = reliability_table(frame, ["judge", "silent"], "gold")
-    assert found[["judge", "bin", "n", "right"]].values.tolist() == [["judge", 0, 1, 0], ["judge", 9, 2, 1]]
+    assert found[["judge", "bin", "n", "fraction_correct"]].values.tolist() == [["judge", 0, 1, 0], ["judge", 9, 2, 1]]
     assert found["score"].tolist() == pytest.approx([0.05, 0.93])
     curve = thresholds_table(frame, ["judge", "silent"], "gold")
     assert len(curve) == len(THRESHOLDS) and set(curve["judge"]) == {"judge"}

@@ -64,38 +64,45 @@ def results(tmp_path: Path) -> Path:
 def found(results: Path, **changed: Any) -> pd.DataFrame:
     made = cost_table({**SPEC, **changed}, results, 8000.0)
     tables.write(made, results / "cost.parquet", tables.COST, {})
-    return tables.read(results / "cost.parquet", tables.COST).set_index(["stage", "who", "use"])
+    return tables.read(results / "cost.parquet", tables.COST).set_index(["stage", "component", "split"])
 
 
 def test_tokens_time_and_money_are_added_up(results: Path) -> None:
     cost = found(results)
     ada = cost.loc["answers", "ada", "test"]
-    assert ada[["rows", "prompt_tokens", "completion_tokens", "timed", "seconds", "gpu_hours"]].tolist() == [4, 400, 40, 4, 3600, 2]
-    assert ada["money"] == pytest.approx((400 * 2 + 40 * 8) / 1e6)
-    assert pd.isna(cost.loc["answers", "bob", "test"]["money"])
+    assert ada[["rows", "prompt_tokens", "completion_tokens", "timed_rows", "seconds", "gpu_hours"]].tolist() == [
+        4,
+        400,
+        40,
+        4,
+        3600,
+        2,
+    ]
+    assert ada["cost"] == pytest.approx((400 * 2 + 40 * 8) / 1e6)
+    assert pd.isna(cost.loc["answers", "bob", "test"]["cost"])
     assert cost.loc["answers", "ada", "training"]["seconds"] == 36
-    assert cost.loc["verdicts", "bert", "test"][["rows", "prompt_tokens", "seconds", "timed"]].tolist() == [8, 240, 18, 8]
+    assert cost.loc["verdicts", "bert", "test"][["rows", "prompt_tokens", "seconds", "timed_rows"]].tolist() == [8, 240, 18, 8]
     teacher = cost.loc["verdicts", "teacher", "training"]
-    assert teacher["money"] == pytest.approx((4000 * 2 + 400 * 8) / 1e6)
+    assert teacher["cost"] == pytest.approx((4000 * 2 + 400 * 8) / 1e6)
     assert cost.loc["training", "bert", "training"][["rows", "seconds"]].tolist() == [3, 7182]
 
 
 def test_what_was_not_measured_is_unknown(results: Path) -> None:
     bob = found(results).loc["answers", "bob", "test"]
-    assert bob[["prompt_tokens", "completion_tokens", "seconds", "gpu_hours", "money"]].isna().all() and bob["timed"] == 0
+    assert bob[["prompt_tokens", "completion_tokens", "seconds", "gpu_hours", "cost"]].isna().all() and bob["timed_rows"] == 0
 
 
 def test_an_llm_on_all_answers_costs_what_one_of_this_run_took(results: Path) -> None:
     row = found(results).loc["llm_on_all", "teacher", "test"]
     assert (row["rows"], row["prompt_tokens"], row["completion_tokens"]) == (8, 8000, 800)
-    assert row["money"] == pytest.approx((8000 * 2 + 800 * 8) / 1e6) and not row["assumed"]
-    assert found(results, prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "teacher", "test"]["assumed"]
+    assert row["cost"] == pytest.approx((8000 * 2 + 800 * 8) / 1e6) and not row["price_assumed"]
+    assert found(results, prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "teacher", "test"]["price_assumed"]
 
 
 def test_without_an_llm_judge_its_tokens_are_assumed_and_said_to_be(results: Path) -> None:
     row = found(results, prompted=[], prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "an LLM judge", "test"]
     assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTIONS + 2000, 8 * WRITTEN)
-    assert row["money"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["assumed"]
+    assert row["cost"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["price_assumed"]
 
 
 def test_the_report_says_when_the_judge_is_cheaper(results: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_candidate_is_text_and_never_markup(tmp_path, scores):
 def test_a_name_cannot_leave_the_data_of_the_charts(tmp_path):
     names = ["</script><script>alert(1)</script>", "bob"]
     table = pd.DataFrame({"level": "all", "judge": "strict", "model": names, "rank_reference": [1, 2], "rank": [2, 1]})
-    judges, rows = leaderboard.moves(table.assign(moved=[-1, 1], low=0, high=0), ["strict"])
+    judges, rows = leaderboard.moves(table.assign(rank_shift=[-1, 1], low=0, high=0), ["strict"])
     text = charts.embedded({"places": charts.places(judges, rows, "gold")})
     assert "<" not in text
     assert [trace["name"] for trace in json.loads(text)["places"]["data"]] == names
@@ -355,7 +355,7 @@ def test_headline_says_how_sure_the_lead_is(duel, said):
     ],
 )
 def test_errors_in_words(moved, places, said):
-    row = {"judge": "strict", "accuracy_error": 0.31, "moved_model": moved, "moved_places": places}
+    row = {"judge": "strict", "accuracy_error": 0.31, "most_shifted_model": moved, "rank_shift": places}
     assert format.error_sentence(row) == said
 
 

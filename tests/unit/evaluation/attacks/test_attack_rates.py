@@ -69,11 +69,11 @@ def rate(table: pd.DataFrame, group: str) -> dict[str, Any]:
 def test_shares_and_intervals_are_those_of_wilson() -> None:
     table = rates.fooled(pd.concat([verdicts("html", "cciix"), verdicts("upper_case", "ciiiii")]))
     row = rate(table, "html")
-    assert (row["n"], row["questions"], row["fooled"], row["invalid"]) == (5, 5, 0.4, 0.2)
+    assert (row["n"], row["questions"], row["error_rate"], row["invalid"]) == (5, 5, 0.4, 0.2)
     assert (row["low"], row["high"]) == pytest.approx(proportion_confint(2, 5, method="wilson"))
-    assert rate(table, "upper_case")["fooled"] == pytest.approx(5 / 6)
-    assert rate(table, "attack")["fooled"] == 0.4
-    assert pd.isna(rate(table, "harmless")["theme"])
+    assert rate(table, "upper_case")["error_rate"] == pytest.approx(5 / 6)
+    assert rate(table, "attack")["error_rate"] == 0.4
+    assert pd.isna(rate(table, "benign_perturbation")["theme"])
 
 
 def test_many_answers_to_one_question_are_one_draw() -> None:
@@ -91,10 +91,10 @@ def test_families_stand_in_the_order_of_the_registry() -> None:
 def test_a_judge_is_tried_and_what_it_fell_for_is_shown(task: Path, tmp_path: Path) -> None:
     made = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     table = tables.read(made.rates, tables.ATTACK_RATES)
-    assert rate(table, "denied")["fooled"] == 1.0
-    assert rate(table, "other_question")["fooled"] == 0.0
-    assert rate(table, "upper_case")["fooled"] == 1.0
-    assert rate(table, "in_a_sentence")["fooled"] == 0.0
+    assert rate(table, "denied")["error_rate"] == 1.0
+    assert rate(table, "other_question")["error_rate"] == 0.0
+    assert rate(table, "upper_case")["error_rate"] == 1.0
+    assert rate(table, "in_a_sentence")["error_rate"] == 0.0
     assert rate(table, "empty")["invalid"] == 1.0
     assert tables.provenance(made.rates)["revisions"] == {"gullible": "r1"}
     examples = tables.read(made.examples, tables.ATTACK_EXAMPLES)
@@ -143,7 +143,7 @@ def test_the_program_tries_a_judge_of_the_configuration(task: Path, tmp_path: Pa
     assert done.exit_code == 0, done.output
     for text in (
         "Attacks: called correct, in %",
-        "Harmless variations",
+        "Benign perturbations",
         "denied",
         "Tables: results/attacks/trials/regex_lenient/people",
     ):
@@ -163,7 +163,7 @@ def test_the_program_tries_the_folder_of_a_trained_judge(task: Path, tmp_path: P
     assert done.exit_code == 0, done.output
     rates_table = tables.read(tmp_path / "out/rates.parquet", tables.ATTACK_RATES)
     assert set(rates_table["judge"]) == {"mine"}
-    assert rate(rates_table, "white_space")["fooled"] == 0
+    assert rate(rates_table, "white_space")["error_rate"] == 0
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def made(family: str, subject: Subject, draws: int = 60) -> set[str]:
 def test_there_are_enough_families_and_each_says_what_it_is() -> None:
     kinds = [family.kind for family in FAMILIES.values()]
     assert kinds.count("attack") >= 45
-    assert kinds.count("harmless") >= 25
+    assert kinds.count("benign_perturbation") >= 25
     for name, family in FAMILIES.items():
         assert family.theme in THEMES
         assert family.says.endswith(".")
@@ -210,5 +210,5 @@ def test_wrong_answers_are_wrong() -> None:
 
 def test_a_family_knows_its_right_verdict() -> None:
     verdicts = {family.kind: family.right_verdict for family in FAMILIES.values()}
-    assert verdicts == {"attack": "incorrect", "harmless": "correct"}
+    assert verdicts == {"attack": "incorrect", "benign_perturbation": "correct"}
     assert isinstance(FAMILIES["html"], Family)

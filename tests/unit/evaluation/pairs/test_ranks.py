@@ -50,13 +50,13 @@ def test_the_best_model_comes_first_with_its_doubt(tmp_path: Path) -> None:
     assert own["rank"].tolist() == [1, 2, 3]
     assert own.loc["ann", ["n", "questions", "won", "tied"]].tolist() == [80, 40, 60, 10]
     assert own.loc["ann", "win_rate"] == pytest.approx(65 / 80)
-    for name in ("win_rate", "strength", "expected", "controlled", "rank"):
+    for name in ("win_rate", "strength", "expected_win_rate", "lc_win_rate", "rank"):
         assert (own[f"{name}_low"] <= own[name]).all()
         assert (own[name] <= own[f"{name}_high"]).all()
     assert own["strength"].sum() == pytest.approx(0, abs=1e-6)
-    assert own["expected"].mean() == pytest.approx(0.5)
+    assert own["expected_win_rate"].mean() == pytest.approx(0.5)
     # Every two met equally often, so what is expected is what was seen.
-    assert own["expected"].tolist() == pytest.approx(own["win_rate"].tolist(), abs=0.005)
+    assert own["expected_win_rate"].tolist() == pytest.approx(own["win_rate"].tolist(), abs=0.005)
     assert own["reason"].isna().all()
     # The labels are those verdicts.
     pd.testing.assert_frame_equal(own, found.loc[PEOPLE])
@@ -77,7 +77,7 @@ def test_models_that_never_met_get_a_reason_and_no_place(tmp_path: Path) -> None
     made = run(tmp_path, pairs, {"j": preference_rows(pairs, "ABAB")})
     found = made["ranks"]
     assert set(found["reason"]) == {"never compared with each other: ann, bob | cyd, dan; ask for pairs between them"}
-    for name in ("strength", "expected", "controlled", "rank"):
+    for name in ("strength", "expected_win_rate", "lc_win_rate", "rank"):
         assert found[name].isna().all()
     assert found["win_rate"].notna().all()
     assert made["rank_correlations"].empty
