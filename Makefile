@@ -23,10 +23,12 @@ demo: $(INSTALLED)-demo
 	@$(BIN)/snakemake --cores $(CORES)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
-# A process that dies under its tests ends the run: with another in its place the run would wait for the dead one to the last.
+# The long files come first, so that both processes have work to the end. A worker that dies ends the run; with a replacement, xdist
+# would wait for the dead one forever.
 test: $(INSTALLED)-test
 	@echo "==> Running the tests"
-	@$(BIN)/pytest --numprocesses 2 --dist loadfile --max-worker-restart 0 --ignore tests/slurm
+	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 \
+	tests/workflow tests/unit tests/with_frameworks tests/with_gpu tests/with_vllm
 
 test-frameworks: .venv-frameworks/.installed
 	@echo "==> Running the tests of the frameworks"

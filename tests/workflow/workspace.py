@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
+from forked import run_snakemake
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")
@@ -85,8 +87,9 @@ class Workspace:
 
     def run(self, *arguments: str) -> Result:
         """Run Snakemake to its end."""
-        ended = subprocess.run(self._command(*arguments), capture_output=True, text=True, cwd=self.folder, env=self.environment())
-        return Result(ended.returncode, ended.stdout + ended.stderr)
+        with tempfile.NamedTemporaryFile(suffix=".log") as output:
+            code = run_snakemake(self._options(*arguments), self.folder, self.environment(), Path(output.name))
+            return Result(code, Path(output.name).read_text("utf-8", errors="replace"))
 
     def done(self, *arguments: str) -> Result:
         """Run Snakemake and insist that it succeeds."""
@@ -152,8 +155,12 @@ class Workspace:
         folder = self.folder / "results"
         return [p for p in sorted(folder.rglob("*")) if p.is_file() and not hidden & set(p.relative_to(folder).parts)]
 
+    def _options(self, *arguments: str) -> list[str]:
+        # Several test processes share the cores already.
+        return ["--cores", "1" if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)) > 1 else "2", *arguments]
+
     def _command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+        return [sys.executable, "-m", "snakemake", *self._options(*arguments)]
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("BERT_JUDGE_DATA", "PYTHONPATH")}
