@@ -28,7 +28,7 @@ if PLAN.config.audit:
             scores=tables_of("scores/{model}/{task}", PLAN.scored),
             labels=filled_sheet(),
         output:
-            update("results/audit/corrected.parquet"),
+            update("results/audit/corrected_accuracy.parquet"),
         log:
             "<logs>/audit/corrected.log",
         benchmark:

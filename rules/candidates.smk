@@ -87,11 +87,11 @@ rule fill_store_vllm:
         unpack(fill_sources),
         manifest="results/prepared/model-{model}.json",
     output:
-        update("results/answered/{model}/{batch}.json"),
+        update("results/answer_batches/{model}/{batch}.json"),
     log:
-        "<logs>/answered/{model}/{batch}.log",
+        "<logs>/answer_batches/{model}/{batch}.log",
     benchmark:
-        "<benchmarks>/answered/{model}/{batch}.tsv"
+        "<benchmarks>/answer_batches/{model}/{batch}.tsv"
     wildcard_constraints:
         batch="[0-9a-f]{16}",
         model=one_of(PLAN.generated_by("vllm")),

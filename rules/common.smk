@@ -107,13 +107,13 @@ def targets_of_run():
 @functools.cache
 def batches_of(model):
     """Which tables of a model are answered together."""
-    return batches.of_answers(PLAN, model, needed(), f"results/answered/{model}")
+    return batches.of_answers(PLAN, model, needed(), f"results/answer_batches/{model}")
 
 
 @functools.cache
 def verdict_batches_of(judge, model):
     """On which tables of a model a judge gives its verdicts together."""
-    folder = f"results/judged/{judge}/{model}"
+    folder = f"results/label_batches/{judge}/{model}"
     if judge not in PLAN.judges("bert"):
         return batches.of_verdicts(PLAN, judge, model, needed_verdicts(), folder)
 
@@ -239,7 +239,7 @@ def fill_sources(wildcards):
 
 def batch_of(wildcards):
     """The job that answers for this table, and for others of the model."""
-    return f"results/answered/{wildcards.model}/{batches_of(wildcards.model).of_task[wildcards.task]}.json"
+    return f"results/answer_batches/{wildcards.model}/{batches_of(wildcards.model).of_task[wildcards.task]}.json"
 
 
 def judged_answers(wildcards):
@@ -250,7 +250,7 @@ def judged_answers(wildcards):
 def verdict_batch_of(wildcards):
     """The job that asks the judge about this table, and about others of the model."""
     batch = verdict_batches_of(wildcards.judge, wildcards.model).of_task[wildcards.task]
-    return f"results/judged/{wildcards.judge}/{wildcards.model}/{batch}.json"
+    return f"results/label_batches/{wildcards.judge}/{wildcards.model}/{batch}.json"
 
 
 def encoder_batch_of(wildcards):
@@ -262,7 +262,7 @@ def encoder_batch_of(wildcards):
 def open_batches():
     """Regular expression of the batches of verdicts that no earlier run judged. What is done is no job's any more: if it were,
     new answers to one task would make the verdicts on all tasks of its batch stale, and the judges that are trained on them."""
-    done = [path.stem for path in Path("results/judged").glob("*/*/*.json")]
+    done = [path.stem for path in Path("results/label_batches").glob("*/*/*.json")]
     return f"(?!{one_of(done)})[0-9a-f]{{16}}"
 
 
@@ -335,7 +335,7 @@ def parts_in(judge, model, task):
     """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
     table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
     wanted = getattr(PLAN.config.judges[judge], "num_shards", 1)
-    return table_shards.listed(f"results/parts/{judge}/{model}/{task}", table, wanted)
+    return table_shards.listed(f"results/label_shards/{judge}/{model}/{task}", table, wanted)
 
 
 def parts_of(wildcards):
@@ -413,7 +413,7 @@ def audit_files():
     if PLAN.config.audit is None:
         return []
     sheet = ["results/audit/sheet.csv", "results/audit/sheet.html"]
-    return [*sheet, "results/audit/corrected.parquet"] if PLAN.corrects else sheet
+    return [*sheet, "results/audit/corrected_accuracy.parquet"] if PLAN.corrects else sheet
 
 
 def attack_labels():

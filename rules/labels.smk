@@ -144,11 +144,11 @@ rule label_bert_part:
         checkpoint=checkpoint_of,
         overlap=overlap_of,
     output:
-        update("results/parts/{judge}/{model}/{task}/{part}.parquet"),
+        update("results/label_shards/{judge}/{model}/{task}/{part}.parquet"),
     log:
-        "<logs>/parts/{judge}/{model}/{task}/{part}.log",
+        "<logs>/label_shards/{judge}/{model}/{task}/{part}.log",
     benchmark:
-        "<benchmarks>/parts/{judge}/{model}/{task}/{part}.tsv"
+        "<benchmarks>/label_shards/{judge}/{model}/{task}/{part}.tsv"
     wildcard_constraints:
         part=r"\d+-of-\d+",
         judge=one_of(PLAN.judges("bert")),
@@ -176,11 +176,11 @@ rule fill_verdicts_bert:
         checkpoint=checkpoint_of,
         overlap=overlaps_of_batch,
     output:
-        update("results/judged/{judge}/{model}/{batch}.json"),
+        update("results/label_batches/{judge}/{model}/{batch}.json"),
     log:
-        "<logs>/judged/{judge}/{model}/{batch}.log",
+        "<logs>/label_batches/{judge}/{model}/{batch}.log",
     benchmark:
-        "<benchmarks>/judged/{judge}/{model}/{batch}.tsv"
+        "<benchmarks>/label_batches/{judge}/{model}/{batch}.tsv"
     wildcard_constraints:
         batch=open_batches(),
         judge=one_of(PLAN.judges("bert")),
@@ -262,11 +262,11 @@ rule fill_verdicts_vllm:
         unpack(judged_answers),
         manifest="results/prepared/judge-{judge}.json",
     output:
-        update("results/judged/{judge}/{model}/{batch}.json"),
+        update("results/label_batches/{judge}/{model}/{batch}.json"),
     log:
-        "<logs>/judged/{judge}/{model}/{batch}.log",
+        "<logs>/label_batches/{judge}/{model}/{batch}.log",
     benchmark:
-        "<benchmarks>/judged/{judge}/{model}/{batch}.tsv"
+        "<benchmarks>/label_batches/{judge}/{model}/{batch}.tsv"
     wildcard_constraints:
         batch=open_batches(),
         judge=one_of(prompted_judges("vllm")),

@@ -5,8 +5,8 @@ rule train_probe:
         features=training_features,
         backbone=probe_backbone,
     output:
-        choices=update("results/judges/{judge}/choices.json"),
-        told=update("results/judges/{judge}/told.parquet"),
+        selection=update("results/judges/{judge}/selection.json"),
+        predictions=update("results/judges/{judge}/predictions.parquet"),
         # Written last: a folder without it is not a probe.
         probe=update("results/judges/{judge}/probe.json"),
     log:
@@ -31,13 +31,13 @@ rule train_probe:
 
 
 # A job for each baseline that loads the backbone: what is told is not told again for another one, and no verdict waits for it.
-rule tell_baseline:
+rule predict_baseline:
     input:
         train=training_file("train.parquet"),
         validation=training_file("validation.parquet"),
         backbone=probe_backbone,
     output:
-        told=update("results/baselines/{judge}/{baseline}.parquet"),
+        predictions=update("results/baselines/{judge}/{baseline}.parquet"),
         note=update("results/baselines/{judge}/{baseline}.json"),
     log:
         "<logs>/baselines/{judge}/{baseline}.log",
@@ -60,13 +60,13 @@ rule tell_baseline:
     message:
         "What {wildcards.baseline} tells beside {wildcards.judge}"
     script:
-        "../workflow_scripts/tell_baseline.py"
+        "../workflow_scripts/predict_baseline.py"
 
 
 rule measure_probe:
     input:
-        choices="results/judges/{judge}/choices.json",
-        told=told_beside,
+        selection="results/judges/{judge}/selection.json",
+        predictions=prediction_tables,
         notes=notes_of_baselines,
     output:
         metrics=update("results/judges/{judge}/metrics.json"),

@@ -19,11 +19,11 @@ def probe_backbone(wildcards):
     return f"results/prepared/{PLAN.backbone_of(PLAN.features_of(wildcards.judge)[0])}.json"
 
 
-def told_beside(wildcards):
+def prediction_tables(wildcards):
     """What a probe tells of rows that it has not learnt from, and what its baselines tell of them."""
     asked = PLAN.probe(wildcards.judge).asked
     return [
-        f"results/judges/{wildcards.judge}/told.parquet",
+        f"results/judges/{wildcards.judge}/predictions.parquet",
         *tables_of("baselines/{judge}/{name}", [(wildcards.judge, n) for n in asked]),
     ]
 

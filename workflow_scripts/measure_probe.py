@@ -9,8 +9,8 @@ from bert_judge.runtime.logs import job_log
 with job_log(snakemake.log[0]):
     measure_probe(
         json.loads(snakemake.params.spec),
-        snakemake.input.choices,
-        snakemake.input.told,
+        snakemake.input.selection,
+        snakemake.input.predictions,
         snakemake.input.notes,
         Path(snakemake.output.metrics).parent,
     )

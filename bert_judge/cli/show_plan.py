@@ -24,7 +24,7 @@ HEADER = "output_file\tdate\trule\t"
 # Rules that write several files in one folder; of all others each output is a job.
 WHOLE_FOLDERS = ("merge_dataset", "train_judge", "train_pair_judge", "tune_pair_judge", "build_standings", "build_ranks")
 # Folders of the results in the order in which a run fills them; what lies beside them comes last.
-FOLDERS = ("prepared", "tasks", "answered", "candidates", "judged", "pairs", "labels", "datasets", "judges", "scores")
+FOLDERS = ("prepared", "tasks", "answer_batches", "candidates", "label_batches", "pairs", "labels", "datasets", "judges", "scores")
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def show(path: str | Path, task: str | None = None, screen: Console | None = Non
         screen.print(f"{path}: no answers were scored")
     for name, part in _chosen(standings, path, task):
         _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(part, gold))
-    if (beside := path.parent / "audit" / "corrected.parquet").is_file():
+    if (beside := path.parent / "audit" / "corrected_accuracy.parquet").is_file():
         _show_corrected(screen, beside)
     if gold is not None and (beside := path.with_name("agreement.parquet")).is_file():
         _show_agreement(screen, tables.read(beside, tables.AGREEMENT), gold)
@@ -85,7 +85,7 @@ def _accuracy_cell(row: Row | None) -> str:
 def _show_corrected(screen: Console, path: Path) -> None:
     """Under the audited judge: each model, the best first, then all together."""
     judge = json.loads(tables.provenance(path).get("spec", "{}")).get("judge")
-    table = tables.read(path, tables.CORRECTED)
+    table = tables.read(path, tables.CORRECTED_ACCURACY)
     cells = {(row["level"], row["model"], row["method"]): row for row in table[table["judge"] == judge].to_dict("records")}
     models = [(level, model) for level, model, method in cells if method == "ppi"]
     models.sort(key=lambda key: (key[0] == "all", -cells[*key, "ppi"]["accuracy"]))

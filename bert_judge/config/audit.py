@@ -20,7 +20,7 @@ class Audit(Block):
     """another seed, another draw"""
     labels: str | None = None
     """the sheet that people filled (CSV); left out until there is one"""
-    labels_from: Literal["people", "gold"] = "people"
+    labels_from: Literal["humans", "gold"] = "humans"
     """`gold`: the verdicts of the gold judge on the drawn answers stand in for people's"""
 
     @model_validator(mode="after")

@@ -99,7 +99,7 @@ def measured(root: Path, part: str, answered: bool = False) -> Rates:
 
     Args:
         part: `candidates/{model}` or `labels/{judge}`.
-        answered: the answers come from jobs for several tables each, whose times stand under `answered/{model}`.
+        answered: the answers come from jobs for several tables each, whose times stand under `answer_batches/{model}`.
     """
     tables = sorted((root / part).rglob("*.parquet"))
     if not tables:

@@ -43,7 +43,7 @@ def of_table(root: Path, table: Path) -> float | None:
 def _batch_of(root: Path, place: Path) -> Path | None:
     """The newest note of a job that judged labels/{judge}/{model}/{task}.parquet together with others."""
     _, judge, model, name = place.parts
-    notes = (root / "judged" / judge / model).glob("*.json")
+    notes = (root / "label_batches" / judge / model).glob("*.json")
     return max((note for note in notes if Path(name).stem in _tasks(note)), key=lambda note: note.stat().st_mtime, default=None)
 
 
@@ -54,8 +54,8 @@ def _tasks(note: Path) -> list[str]:
 def of_batches(root: Path, model: str) -> list[tuple[float, int]]:
     """Seconds and rows of the jobs that answered for several tables at once."""
     found = []
-    for note in sorted((root / "answered" / model).glob("*.json")):
-        seconds = seconds_of(root / "benchmarks" / "answered" / model / f"{note.stem}.tsv")
+    for note in sorted((root / "answer_batches" / model).glob("*.json")):
+        seconds = seconds_of(root / "benchmarks" / "answer_batches" / model / f"{note.stem}.tsv")
         paths = [root / "candidates" / model / f"{task}.parquet" for task in _tasks(note)]
         if seconds is not None and all(path.exists() for path in paths):
             found.append((seconds, sum(map(rows_of, paths))))

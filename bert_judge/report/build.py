@@ -87,7 +87,7 @@ def build_report(
             pair_sets=pair_sets,
             students=schooled,
             audit=spec.get("audit"),
-            corrected=sections.corrected(tables.read(corrected, tables.CORRECTED), spec["audit"]) if corrected else [],
+            corrected=sections.corrected(tables.read(corrected, tables.CORRECTED_ACCURACY), spec["audit"]) if corrected else [],
             attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,
             cascades=cascade_views.view(*cascades) if cascades else [],
             probes=probe_views.view(probes or {}),

@@ -96,7 +96,7 @@ def corrected(table: pd.DataFrame, audit: Mapping[str, Any]) -> list[CorrectedVi
     """One view per judge, the audited one first; in it all models together, then each, best first by PPI++.
 
     Args:
-        table: in the schema `tables.CORRECTED`.
+        table: in the schema `tables.CORRECTED_ACCURACY`.
         audit: as `Plan.corrected_spec` makes it.
     """
     found = []

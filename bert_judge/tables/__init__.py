@@ -19,9 +19,9 @@ from bert_judge.tables.files import (
 )
 from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
 from bert_judge.tables.judge_schemas import AGREEMENT, CASCADES, COMPARISONS, JUDGE_PAIRS, RANK_SHIFTS, RELIABILITY, THRESHOLDS
-from bert_judge.tables.model_schemas import CORRECTED, COST, MODEL_PAIRS, STANDINGS
+from bert_judge.tables.model_schemas import CORRECTED_ACCURACY, COST, MODEL_PAIRS, STANDINGS
 from bert_judge.tables.pair_schemas import ORDER_VERDICTS, PAIR_VERDICTS, PAIRS, PREFERENCES, PREFERRED, pair_id
-from bert_judge.tables.probe_schemas import TOLD
+from bert_judge.tables.probe_schemas import PREDICTIONS
 from bert_judge.tables.rank_schemas import PAIR_AGREEMENT, PAIR_MEASURES, RANK_CORRELATIONS, RANKS
 from bert_judge.tables.schemas import ANSWER_KINDS, STATUSES, VERDICTS, Column, Schema
 from bert_judge.tables.student_schemas import FILTERED, STUDENTS
@@ -35,7 +35,7 @@ __all__ = [
     "CANDIDATES",
     "CASCADES",
     "COMPARISONS",
-    "CORRECTED",
+    "CORRECTED_ACCURACY",
     "COST",
     "DATASET",
     "FILTERED",
@@ -47,6 +47,7 @@ __all__ = [
     "PAIR_AGREEMENT",
     "PAIR_MEASURES",
     "PAIR_VERDICTS",
+    "PREDICTIONS",
     "PREFERENCES",
     "PREFERRED",
     "RANKS",
@@ -58,7 +59,6 @@ __all__ = [
     "STUDENTS",
     "TASK",
     "THRESHOLDS",
-    "TOLD",
     "VERDICTS",
     "Column",
     "Schema",

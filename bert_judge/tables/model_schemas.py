@@ -79,10 +79,10 @@ COST = Schema(
     ),
 )
 
-METHODS = ("judge", "people", "ppi", "rogan_gladen")
+METHODS = ("judge", "human_labels", "ppi", "rogan_gladen")
 
-CORRECTED = Schema(
-    "corrected",
+CORRECTED_ACCURACY = Schema(
+    "corrected_accuracy",
     1,
     ("level", "model", "judge", "method"),
     (

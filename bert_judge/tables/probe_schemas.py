@@ -1,4 +1,4 @@
-"""Schema of what probes and their baselines say of rows that they have not learnt from."""
+"""Schema of the predictions of probes and of their baselines on rows that they were not trained on."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ import pyarrow as pa
 
 from bert_judge.tables.schemas import ATTEMPT, MODEL, SAMPLE_ID, Column, Schema
 
-TOLD = Schema(
-    "told",
+PREDICTIONS = Schema(
+    "predictions",
     1,
-    ("teller", "part", "aspect", "task", "model", "sample_id", "attempt"),
+    ("predictor", "split", "aspect", "task", "model", "sample_id", "attempt"),
     (
-        Column("teller", pa.string(), "who says it: probe, or the name of a baseline"),
-        Column("part", pa.string(), "of the dataset", allowed=("cross_validation", "test")),
-        Column("aspect", pa.string(), "what is told"),
+        Column("predictor", pa.string(), "probe, or the name of a baseline"),
+        Column(
+            "split",
+            pa.string(),
+            "cross-validation folds of the training rows, or the test split",
+            allowed=("cross_validation", "test"),
+        ),
+        Column("aspect", pa.string(), "name of the aspect"),
         Column("task", pa.string(), "name of the task"),
         MODEL,
         SAMPLE_ID,
         ATTEMPT,
         Column("question", pa.string(), "key of the question, which its answers share"),
-        Column("truth", pa.int64(), "class by the teacher"),
-        Column("told", pa.int64(), "class by the teller"),
+        Column("truth", pa.int64(), "class given by the teacher"),
+        Column("prediction", pa.int64(), "class predicted by the predictor"),
     ),
 )

@@ -45,7 +45,7 @@ def verdicts(run: Workspace, task: str) -> pd.DataFrame:
 
 def fills(run: Workspace) -> list[str]:
     """Logs of the jobs that asked the judge about many tables."""
-    return [path.read_text() for path in run.found("logs/judged/teacher/solid/*.log")]
+    return [path.read_text() for path in run.found("logs/label_batches/teacher/solid/*.log")]
 
 
 def test_one_load_for_all_tables_of_a_model(whole: Workspace) -> None:

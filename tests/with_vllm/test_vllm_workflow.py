@@ -52,7 +52,7 @@ def rows(workspace: Workspace, model: str, task: str) -> pd.DataFrame:
 
 def answered(workspace: Workspace) -> list[str]:
     """Logs of the jobs that loaded the engine, or would have if anything had been missing."""
-    return [path.read_text() for path in workspace.found("logs/answered/tiny/*.log")]
+    return [path.read_text() for path in workspace.found("logs/answer_batches/tiny/*.log")]
 
 
 def test_one_load_for_all_tables(whole: Workspace) -> None:

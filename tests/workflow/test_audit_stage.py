@@ -16,7 +16,7 @@ pytestmark = pytest.mark.workflow
 
 AUDIT = {"judge": "encoder", "size": 20}
 SHEETS = {"results/audit/sheet.csv", "results/audit/sheet.html"}
-SUMMARIES = {"results/audit/corrected.parquet", "results/report.html"}
+SUMMARIES = {"results/audit/corrected_accuracy.parquet", "results/report.html"}
 
 
 def configure(run: Workspace, **audit: object) -> None:
@@ -54,7 +54,7 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
     run.done()
     assert run.changed_since(before) == SUMMARIES
     assert run.done().idle
-    found = tables.read(run.folder / "results/audit/corrected.parquet", tables.CORRECTED)
+    found = tables.read(run.folder / "results/audit/corrected_accuracy.parquet", tables.CORRECTED_ACCURACY)
     assert set(found["judge"]) == {"truth", "strict", "overlap", "encoder"}
     assert set(found["labels"]) == {20, 40}
     one = found[(found["judge"] == "encoder") & (found["level"] == "model")].set_index(["model", "method"])
@@ -81,7 +81,7 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
 def test_gold_stands_in_for_people_and_is_not_corrected_itself(run: Workspace) -> None:
     configure(run, labels_from="gold")
     run.done("audit")
-    found = tables.read(run.folder / "results/audit/corrected.parquet", tables.CORRECTED)
+    found = tables.read(run.folder / "results/audit/corrected_accuracy.parquet", tables.CORRECTED_ACCURACY)
     assert set(found["judge"]) == {"strict", "overlap", "encoder"}
     assert run.done("audit").idle
 

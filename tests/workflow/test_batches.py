@@ -33,7 +33,7 @@ def test_one_batch_of_answers_and_of_verdicts_for_each_model(planning: Workspace
     }
 
 
-@pytest.mark.parametrize("folder", ["answered/tiny", "judged/teacher/made-up"])
+@pytest.mark.parametrize("folder", ["answer_batches/tiny", "label_batches/teacher/made-up"])
 def test_a_batch_that_this_run_does_not_know(planning: Workspace, folder: str) -> None:
     """As for a job whose executor did not pass on what the run was asked for."""
     ended = planning.run("--dry-run", f"results/{folder}/0123456789abcdef.json")

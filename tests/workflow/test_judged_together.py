@@ -31,7 +31,7 @@ def test_one_job_judges_and_others_write(grown: Workspace) -> None:
         # These models bring one new table each, which is no batch, and their finished ones are left alone.
         *own,
     }
-    assert [path.parent.name for path in grown.found("results/judged/encoder/*/*.json")] == ["middling"]
+    assert [path.parent.name for path in grown.found("results/label_batches/encoder/*/*.json")] == ["middling"]
     assert "30 of 30 verdicts are there already" in grown.log("labels/encoder/middling/other_test")
     assert [path for path in grown.found("results/.work/labels/**/*") if path.is_file()] == []
     assert grown.done("--dry-run", "labels").idle

@@ -7,7 +7,7 @@ import pytest
 from workspace import Workspace
 
 TABLE = "results/labels/encoder/solid/mini_test.parquet"
-PARTS = "results/parts/encoder/solid/mini_test"
+PARTS = "results/label_shards/encoder/solid/mini_test"
 
 pytestmark = pytest.mark.workflow
 

@@ -39,12 +39,12 @@ def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheet: Path
         said = labels.of_answers(verdicts, scores, labels.read(sheet), sheet)
     else:
         said = labels.of_gold(verdicts, draw.drawn(verdicts, spec["judge"], spec["size"], spec["seed"]), gold)
-    tables.write(corrected_table(verdicts, said, spec), output, tables.CORRECTED, spec, standings.revisions(scores))
+    tables.write(corrected_table(verdicts, said, spec), output, tables.CORRECTED_ACCURACY, spec, standings.revisions(scores))
     log.info("%s: %d labels on %d answers", output, int((said >= 0).sum()), len(verdicts))
 
 
 def corrected_table(verdicts: pd.DataFrame, said: NDArray[np.float64], spec: Mapping[str, Any]) -> pd.DataFrame:
-    """One row per group, judge and method, in the schema `tables.CORRECTED`.
+    """One row per group, judge and method, in the schema `tables.CORRECTED_ACCURACY`.
 
     The group of all models holds those only that have labels enough, since the others' answers are not spoken for.
 
@@ -62,7 +62,7 @@ def corrected_table(verdicts: pd.DataFrame, said: NDArray[np.float64], spec: Map
         for judge in spec["judges"]
         for row in _rows(part, judge, spec["judge"])
     ]
-    return pd.DataFrame(rows, columns=tables.CORRECTED.names)
+    return pd.DataFrame(rows, columns=tables.CORRECTED_ACCURACY.names)
 
 
 def _rows(answers: pd.DataFrame, judge: str, ordered_by: str) -> Iterator[dict[str, Any]]:
@@ -84,7 +84,7 @@ def _rows(answers: pd.DataFrame, judge: str, ordered_by: str) -> Iterator[dict[s
     predicted = ppi.predictions(answers[judge], model)
     called = (answers[f"{judge}_verdict"] == "correct").to_numpy(float)
     found = {
-        "people": ppi.prediction_powered(predicted, truth, question, model, power=0.0),
+        "human_labels": ppi.prediction_powered(predicted, truth, question, model, power=0.0),
         "ppi": ppi.prediction_powered(predicted, truth, question, strata),
         "rogan_gladen": ppi.rogan_gladen(called, truth, question, strata),
     }

@@ -40,7 +40,7 @@ Input format: `{format}`{without_question}, at most {max_length} tokens. With z 
 {formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the encoder
 alone."""
 _EARLY_EXIT = """\
-; where no z between `low` and `high` (`reach` in `judge.json`) changes the verdict, the encoder is skipped and z is the mean"""
+; where no z between `low` and `high` (`logit_bounds` in `judge.json`) changes the verdict, the encoder is skipped and z is the mean"""
 
 
 def write_judge_card(
@@ -105,8 +105,8 @@ def _training_data(dataset: Mapping[str, Any], summary: Mapping[str, Any]) -> st
 
 
 def _formula(card: JudgeMetadata) -> str:
-    if not card.stack:
+    if not card.stacker:
         return f"sigmoid(z / {card.temperature:.3f})"
-    weights = f"{card.stack['encoder']:.3f} z + {card.stack['features']:.3f} t + {card.stack['bias']:.3f}"
+    weights = f"{card.stacker['encoder']:.3f} z + {card.stacker['features']:.3f} t + {card.stacker['bias']:.3f}"
     trees = "where t is the log-odds of the gradient-boosted trees on lexical features in `features.txt`"
-    return f"sigmoid({weights}), {trees}{_EARLY_EXIT if card.reach else ''}"
+    return f"sigmoid({weights}), {trees}{_EARLY_EXIT if card.logit_bounds else ''}"

@@ -33,9 +33,9 @@ class JudgeMetadata:
     Attributes:
         input: how rows become tokens.
         temperature: divides the encoder's logit; 1.0 is uncalibrated.
-        stack: what the encoder's logit, the lexical features' logit and a constant are worth (`encoder`, `features`, `bias`);
+        stacker: what the encoder's logit, the lexical features' logit and a constant are worth (`encoder`, `features`, `bias`);
             empty for an encoder that decides alone.
-        reach: how low and how high the encoder's logit gets along the features' (`judges/early_exit.py`); empty: not known.
+        logit_bounds: how low and how high the encoder's logit gets along the features' (`judges/early_exit.py`); empty: not known.
         backbone, backbone_revision: what the training started from.
         spec: the judge's resolved configuration.
         program: name and version of the program that wrote the file.
@@ -44,8 +44,8 @@ class JudgeMetadata:
 
     input: Input = field(default_factory=Input)
     temperature: float = 1.0
-    stack: dict[str, float] = field(default_factory=dict)
-    reach: dict[str, list[float]] = field(default_factory=dict)
+    stacker: dict[str, float] = field(default_factory=dict)
+    logit_bounds: dict[str, list[float]] = field(default_factory=dict)
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)

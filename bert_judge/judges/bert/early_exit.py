@@ -69,5 +69,5 @@ def reach(learnt: Mapping[str, Any]) -> Reach | None:
         return None
     names = {field.name for field in fields(Reach)}
     if set(learnt) != names or np.array(list(learnt.values()), float).ndim != 2 or not learnt["trees"]:
-        raise ValueError(f"reach: not {', '.join(sorted(names))} with as many numbers each")
+        raise ValueError(f"logit_bounds: not {', '.join(sorted(names))} with as many numbers each")
     return Reach(**learnt)

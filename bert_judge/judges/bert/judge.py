@@ -122,10 +122,10 @@ class BERTJudge(AsMetric):
         self.early_exit = early_exit
         self.revisions = {name: revision}
         self.path = Path(path)
-        self.trees = load_trees(self.path) if self.checkpoint.metadata.stack else None
+        self.trees = load_trees(self.path) if self.checkpoint.metadata.stacker else None
         self.features = FeaturePool(cores=torch.get_num_threads())
         try:
-            reach(self.checkpoint.metadata.reach)
+            reach(self.checkpoint.metadata.logit_bounds)
         except (ValueError, TypeError) as error:
             raise InputError(f"{self.path / JUDGE_FILE}: broken: {error}; train the judge anew") from error
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
@@ -167,7 +167,7 @@ class BERTJudge(AsMetric):
         self.check_trained()
         listed, candidates = normalize_inputs(questions, references, candidates)
         shown = listed if self.references == "all" else [[text] for text in _closest(candidates, listed)]
-        trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.metadata.stack else None
+        trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.metadata.stacker else None
         logits, left = self._left_to_read(trees, len(candidates))
         # A column of a data frame is not told by place.
         asked = list(questions)
@@ -237,7 +237,7 @@ class BERTJudge(AsMetric):
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
-        self.checkpoint.metadata.temperature, self.checkpoint.metadata.stack, self.checkpoint.metadata.reach = 1.0, {}, {}
+        self.checkpoint.metadata.temperature, self.checkpoint.metadata.stacker, self.checkpoint.metadata.logit_bounds = 1.0, {}, {}
         return figures
 
     def calibrate(
@@ -265,12 +265,12 @@ class BERTJudge(AsMetric):
         listed, candidates = normalize_inputs(questions, references, candidates)
         logits = self.engine.score(questions, listed, candidates, exact=True).logits
         card = self.checkpoint.metadata
-        card.temperature, card.stack, card.reach = calibration.fit_temperature(logits, labels), {}, {}
+        card.temperature, card.stacker, card.logit_bounds = calibration.fit_temperature(logits, labels), {}, {}
         encoder = classification_metrics(labels, calibration.scores(logits))
         parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
         trees = self._tree_logits(questions, listed, candidates)
         if trees is not None:
-            card.stack = self._weighed(logits, trees, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
+            card.stacker = self._weighed(logits, trees, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
             parts["accuracy_features"] = classification_metrics(labels, calibration.scores(trees))["accuracy"]
             parts["share_read"] = len(self._left_to_read(trees, len(trees))[1]) / len(trees)
         scores = calibration.scores(self._whole(logits, trees))
@@ -293,19 +293,19 @@ class BERTJudge(AsMetric):
             weights += rows.weights or [1.0] * len(rows.labels)
         real = len(labels) + len(weak.labels)
         beside, said = np.concatenate(features), np.concatenate(encoder)
-        self.checkpoint.metadata.reach = learn_reach(said, beside)
+        self.checkpoint.metadata.logit_bounds = learn_reach(said, beside)
         return fit_stack(said, beside, truth, weights, real)
 
     def save(self, folder: str | Path) -> None:
         """Write weights, trees, tokenizer and judge.json, the last of them last."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_trees(self.trees if self.checkpoint.metadata.stack else None, folder)
+        save_trees(self.trees if self.checkpoint.metadata.stacker else None, folder)
         self.checkpoint.save(folder)
 
     def _left_to_read(self, trees: np.ndarray | None, rows: int) -> tuple[np.ndarray, np.ndarray]:
         """The encoder's logits to be expected, and the positions of the rows that it has to read."""
-        known = reach(self.checkpoint.metadata.reach)
+        known = reach(self.checkpoint.metadata.logit_bounds)
         if not self.early_exit or trees is None or known is None:
             return np.zeros(rows), np.arange(rows)
         low, mean, high = known.at(trees)
@@ -337,7 +337,7 @@ class BERTJudge(AsMetric):
 
     def _whole(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
         """Calibrated logits of the whole judge from those of the encoder and, where it listens to them, of the trees."""
-        stack = self.checkpoint.metadata.stack
+        stack = self.checkpoint.metadata.stacker
         if not stack or trees is None:
             return logits / self.checkpoint.metadata.temperature
         return stack["encoder"] * logits + stack["features"] * trees + stack["bias"]

@@ -147,7 +147,7 @@ def _add_to_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame 
         call=call,
         pair=pair,
         question=card.input.question,
-        stack=card.stack,
+        stack=card.stacker,
         temperature=card.temperature,
         max_length=judge.checkpoint.encoder.max_length,
     )

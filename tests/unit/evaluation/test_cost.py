@@ -127,11 +127,11 @@ def test_bad_input_of_the_command(tmp_path: Path) -> None:
 def test_a_job_for_several_tables_counts_by_their_rows(tmp_path: Path) -> None:
     paths = [labels(tmp_path, "encoder", [(1, 1)] * 3, seconds=1.0), labels(tmp_path, "encoder", [(1, 1)], seconds=2.0)]
     results = tmp_path / "results"
-    (results / "judged/encoder/m").mkdir(parents=True)
-    (results / "judged/encoder/m/0123.json").write_text(json.dumps({"parts": {"t": {}, "u": {}}, "inputs": {}}))
+    (results / "label_batches/encoder/m").mkdir(parents=True)
+    (results / "label_batches/encoder/m/0123.json").write_text(json.dumps({"parts": {"t": {}, "u": {}}, "inputs": {}}))
     # Of a job that was not measured, nobody knows what its tables took.
     assert pd.isna(cost.of_tables(paths)["seconds"]).all()
-    (results / "benchmarks/judged/encoder/m").mkdir(parents=True)
-    (results / "benchmarks/judged/encoder/m/0123.tsv").write_text("s\th:m:s\tmax_rss\n8.0\t0:00:08\t-\n")
+    (results / "benchmarks/label_batches/encoder/m").mkdir(parents=True)
+    (results / "benchmarks/label_batches/encoder/m/0123.tsv").write_text("s\th:m:s\tmax_rss\n8.0\t0:00:08\t-\n")
     assert cost.of_tables(paths)["seconds"].tolist() == pytest.approx([(1 + 2 + 8) / 4 * cost.PER])
     assert cost.of_tables(paths[:1])["seconds"].tolist() == pytest.approx([(1 + 6) / 3 * cost.PER])

@@ -77,9 +77,9 @@ def test_rates_are_those_of_finished_tables(tmp_path: Path) -> None:
 
 def test_a_vllm_model_is_timed_by_its_batches_and_counts_all_its_gpus(tmp_path: Path) -> None:
     table(tmp_path, "candidates/large/facts_test", [(10, 5)] * 30, seconds=1)
-    (tmp_path / "answered/large").mkdir(parents=True)
-    (tmp_path / "answered/large/0123.json").write_text(json.dumps({"parts": {"facts_test": {}}, "inputs": {}}))
-    timed(tmp_path, "answered/large/0123", 90)
+    (tmp_path / "answer_batches/large").mkdir(parents=True)
+    (tmp_path / "answer_batches/large/0123.json").write_text(json.dumps({"parts": {"facts_test": {}}, "inputs": {}}))
+    timed(tmp_path, "answer_batches/large/0123", 90)
     work = works(tmp_path, "candidates/large/word_problems_test")["large"]
     assert work.rates.seconds == 3.0
     assert work.gpu_hours == pytest.approx(3 * 50 * 4 / 3600)

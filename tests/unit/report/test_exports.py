@@ -86,6 +86,6 @@ def test_files_of_a_run_and_of_one_without_answers(standings: Path, tmp_path: Pa
 def test_corrected_accuracies_are_printed_with_the_standings(standings: Path, scores: list[Path]) -> None:
     assert "Corrected" not in printed(standings)
     spec = {"judge": "bert", "size": 10, "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
-    build_corrected(spec, scores, None, standings.parent / "audit" / "corrected.parquet")
+    build_corrected(spec, scores, None, standings.parent / "audit" / "corrected_accuracy.parquet")
     made = printed(standings)
     assert "Corrected by labels on a sample" in made and "PPI++" in made and "all models" in made

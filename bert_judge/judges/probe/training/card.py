@@ -82,7 +82,7 @@ def told_of(name: str, note: Mapping[str, Any]) -> str:
         return f"{name} is absent: {note['absent']}."
     if "rows" not in note:
         return f"{name}: the backbone is asked for each aspect, and its likeliest grade counts."
-    once = [aspect for aspect, classes in note["classes_told"].items() if len(classes) == 1]
+    once = [aspect for aspect, classes in note["predicted_classes"].items() if len(classes) == 1]
     fallen = f" It tells one class only of {', '.join(once)}." if once else ""
     return (
         f"{name}: {note['rows']} rows, {note['weights']:,} weights learnt; of {note['num_evals']} moments the best is step "

@@ -80,14 +80,14 @@ def values_of(name: str, rows: pd.DataFrame) -> np.ndarray:
 
 
 def told_table(
-    teller: str, part: str, aspect: str, rows: pd.DataFrame, of: np.ndarray, found: Known, told: np.ndarray
+    predictor: str, split: str, aspect: str, rows: pd.DataFrame, of: np.ndarray, found: Known, told: np.ndarray
 ) -> pd.DataFrame:
-    """What a teller says of some rows, as a part of a table `tables.TOLD`.
+    """Return the predictions for some rows as a part of a table `tables.PREDICTIONS`.
 
     Args:
         of: numbers of the rows.
         told: the class of each of these.
     """
     chosen = rows.iloc[of][["task", "model", "sample_id", "attempt"]].reset_index(drop=True)
-    more = {"question": found.groups[of], "truth": found.classes[of], "told": told}
-    return chosen.assign(teller=teller, part=part, aspect=aspect, **more)
+    more = {"question": found.groups[of], "truth": found.classes[of], "prediction": told}
+    return chosen.assign(predictor=predictor, split=split, aspect=aspect, **more)

@@ -16,7 +16,7 @@ from bert_judge.judges.probe.training.labels import CROSS_VALIDATION, TEST
 from bert_judge.runtime.errors import InputError
 
 PROBE = "probe"
-KEY = list(tables.TOLD.key[3:])
+KEY = list(tables.PREDICTIONS.key[3:])
 
 
 def measure_probe(
@@ -34,10 +34,10 @@ def measure_probe(
     Raises:
         InputError: a file is broken, or a baseline tells other rows than the probe.
     """
-    frames = [tables.read(path, tables.TOLD) for path in told]
+    frames = [tables.read(path, tables.PREDICTIONS) for path in told]
     revisions = tables.provenance(told[0])["revisions"]
     all_told = pd.concat(frames, ignore_index=True)
-    shown = all_told[all_told["teller"].isin([PROBE, *spec["baselines"]])]
+    shown = all_told[all_told["predictor"].isin([PROBE, *spec["baselines"]])]
     found = {
         name: {**chosen, **_figures(shown[shown["aspect"] == name], f"{told[0]}: {name}")}
         for name, chosen in _json(choices).items()
@@ -50,18 +50,18 @@ def measure_probe(
 
 
 def _figures(told: pd.DataFrame, where: str) -> dict[str, Any]:
-    """Of one aspect: part → teller → figures, and baseline → by how much the probe is better on the test part."""
+    """Of one aspect: part → predictor → figures, and baseline → by how much the probe is better on the test part."""
     found: dict[str, Any] = {CROSS_VALIDATION: {}, TEST: {}, "differences": {}}
-    for (part, teller), rows in told.groupby(["part", "teller"], sort=False):
-        of_probe = told[(told["part"] == part) & (told["teller"] == PROBE)]
-        both = of_probe.merge(rows[[*KEY, "told"]], on=KEY, suffixes=("", "_other"), validate="one_to_one")
+    for (part, predictor), rows in told.groupby(["split", "predictor"], sort=False):
+        of_probe = told[(told["split"] == part) & (told["predictor"] == PROBE)]
+        both = of_probe.merge(rows[[*KEY, "prediction"]], on=KEY, suffixes=("", "_other"), validate="one_to_one")
         if not len(of_probe) == len(both) == len(rows):
-            raise InputError(f"{where}: {teller} tells other rows than the probe; delete its table and run again")
+            raise InputError(f"{where}: {predictor} tells other rows than the probe; delete its table and run again")
         truth, groups = both["truth"].to_numpy(), both["question"].to_numpy()
-        other = both["told_other"].to_numpy()
-        found[str(part)][teller] = measured(truth, other, groups)
-        if part == TEST and teller != PROBE:
-            found["differences"][teller] = difference(truth, both["told"].to_numpy(), other, groups)
+        other = both["prediction_other"].to_numpy()
+        found[str(part)][predictor] = measured(truth, other, groups)
+        if part == TEST and predictor != PROBE:
+            found["differences"][predictor] = difference(truth, both["prediction"].to_numpy(), other, groups)
     return found
 
 

@@ -35,7 +35,7 @@ def tell_test_part(
         spec: `Plan.baseline_spec`.
         train, validation: dataset tables; of the second nothing is learnt.
         backbone: its manifest.
-        output: gets a table `tables.TOLD`; an empty one where the baseline is absent.
+        output: gets a table `tables.PREDICTIONS`; an empty one where the baseline is absent.
         note: gets how the baseline came about, or `absent`, as JSON.
         work_folder: keeps the progress until both are written.
         run_time: settings of `BaselineTraining` that change no result.
@@ -59,8 +59,8 @@ def tell_test_part(
         reason = prompted.absent(manifest.path)
         told, said = ({}, {"absent": reason}) if reason else prompted.tell(manifest, spec, rows, aspects, work)
     frames = [told_table(baseline, TEST, name, rows, aspects[name].test, aspects[name], classes) for name, classes in told.items()]
-    found = pd.concat(frames) if frames else tables.empty(tables.TOLD)
-    tables.write(found, output, tables.TOLD, spec, {manifest.repository: manifest.revision})
+    found = pd.concat(frames) if frames else tables.empty(tables.PREDICTIONS)
+    tables.write(found, output, tables.PREDICTIONS, spec, {manifest.repository: manifest.revision})
     with tables.atomic(note) as temporary:
         temporary.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n", "utf-8")
     resume.clear(work_folder)

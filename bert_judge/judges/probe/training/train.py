@@ -22,7 +22,7 @@ from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 # What was chosen in the training, by aspect, and the classes that the probe and those tell that need no model.
-CHOICES, TOLD = "choices.json", "told.parquet"
+SELECTION, PREDICTIONS = "selection.json", "predictions.parquet"
 
 
 class TrainingStates:
@@ -84,7 +84,7 @@ def train_probe(
         validation: dataset table, the test part: it is only told.
         features: set of hidden states → its tables, in the order of the spec's `tables`.
         revisions: backbone → revision.
-        folder: gets the classifiers, choices.json, told.parquet and, last, probe.json.
+        folder: gets the classifiers, selection.json, predictions.parquet and, last, probe.json.
 
     Raises:
         InputError: an aspect has no labels, or too few to learn from.
@@ -103,9 +103,9 @@ def train_probe(
         log.info("%s: %s on %s", name, fitted.name, fitted.places)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / folders.CARD).unlink(missing_ok=True)
-    with tables.atomic(folder / CHOICES) as temporary:
+    with tables.atomic(folder / SELECTION) as temporary:
         temporary.write_text(json.dumps(choices, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    tables.write(pd.concat(told), folder / TOLD, tables.TOLD, spec, revisions)
+    tables.write(pd.concat(told), folder / PREDICTIONS, tables.PREDICTIONS, spec, revisions)
     folders.save(folder, aspects, spec, revisions)
 
 

@@ -76,7 +76,7 @@ def tell(
     classes = {name: np.unique(said).tolist() for name, said in told.items()}
     for name in (name for name, said in classes.items() if len(said) == 1):
         log.warning("%s: of %s it tells the class %s only", spec["baseline"], name, classes[name][0])
-    return told, {"rows": len(learn), "held_out_rows": len(held_out), **figures, "classes_told": classes}
+    return told, {"rows": len(learn), "held_out_rows": len(held_out), **figures, "predicted_classes": classes}
 
 
 def _parted(aspects: Mapping[str, Known], settings: BaselineTraining) -> tuple[np.ndarray, np.ndarray]:

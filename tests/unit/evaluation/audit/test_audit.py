@@ -89,11 +89,11 @@ def test_labels_come_back_and_correct(scores, tmp_path):
     texts = {draw.identity(*key, text): truth[key] for key, text in _texts(scores).items()}
     said = ["cannot tell" if number == 0 else texts[row.id].title() for number, row in enumerate(rows)]
     build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, said), tmp_path / "people.parquet")
-    found = tables.read(tmp_path / "people.parquet", tables.CORRECTED).set_index(["model", "judge", "method"])
+    found = tables.read(tmp_path / "people.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])
     assert found.loc[("all", "bert", "ppi"), ["answers", "labels", "unclear"]].tolist() == [80, 79, 1]
     # Everything is labelled: what remains is the one of which people could not tell.
     assert found.loc[("ada", "bert", "ppi"), "accuracy"] == pytest.approx(0.75, abs=0.02)
-    assert found.loc[("bob", "bert", "people"), "accuracy"] == pytest.approx(0.25, abs=0.02)
+    assert found.loc[("bob", "bert", "human_labels"), "accuracy"] == pytest.approx(0.25, abs=0.02)
     assert found.loc[("bob", "bert", "judge"), "accuracy"] == 0.5
     assert found.loc[("ada", "bert", "judge"), "invalid"] == 0.25
     # A judge that never decides tells nothing, and harms nothing.
@@ -113,7 +113,7 @@ def _texts(scores: list[Path]) -> dict:
 def test_gold_can_stand_in_for_people(scores, tmp_path):
     spec = {**SPEC, "labels_from": "gold"}
     build_corrected(spec, scores, None, tmp_path / "gold.parquet")
-    found = tables.read(tmp_path / "gold.parquet", tables.CORRECTED)
+    found = tables.read(tmp_path / "gold.parquet", tables.CORRECTED_ACCURACY)
     assert found.groupby("model")["labels"].unique().map(list).to_dict() == {"ada": [10], "all": [20], "bob": [10]}
     assert set(found["judge"]) == {"bert", "strict"}
 
@@ -121,7 +121,7 @@ def test_gold_can_stand_in_for_people(scores, tmp_path):
 def test_models_without_labels_are_not_spoken_for(scores, tmp_path):
     rows = audit_sheet.asked({**DRAW, "tables": []}, scores[:1])
     build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows)), tmp_path / "c.parquet")
-    found = tables.read(tmp_path / "c.parquet", tables.CORRECTED).set_index(["model", "judge", "method"])["accuracy"]
+    found = tables.read(tmp_path / "c.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])["accuracy"]
     assert math.isnan(found["bob", "bert", "ppi"])
     assert found["all", "bert", "ppi"] == found["ada", "bert", "ppi"]
 

@@ -102,7 +102,7 @@ def test_only_the_closest_reference_is_read_when_asked(tmp_path: Path) -> None:
     assert (one_read.raw <= all_read.raw + 1e-6).all()
     # The trees look at every reference still.
     whole = judge._tree_logits(*asked)
-    stack = one.checkpoint.metadata.stack
+    stack = one.checkpoint.metadata.stacker
     logits = np.log(one_read.raw / (1 - one_read.raw))
     expected = stack["encoder"] * logits + stack["features"] * whole + stack["bias"]
     np.testing.assert_allclose(one_read.scores, 1 / (1 + np.exp(-expected)), atol=1e-5)

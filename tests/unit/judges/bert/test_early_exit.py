@@ -55,7 +55,7 @@ def with_reach(folder: Path, into: Path, encoder: tuple[float, float, float]) ->
         (into / path.name).write_bytes(path.read_bytes())
     card = json.loads((into / "judge.json").read_text("utf-8"))
     low, mean, high = ([value] for value in encoder)
-    (into / "judge.json").write_text(json.dumps(card | {"reach": {"trees": [0.0], "low": low, "mean": mean, "high": high}}))
+    (into / "judge.json").write_text(json.dumps(card | {"logit_bounds": {"trees": [0.0], "low": low, "mean": mean, "high": high}}))
     return into
 
 
@@ -194,7 +194,7 @@ def test_few_rows_held_out_and_no_trees_leave_all_to_the_encoder(tmp_path: Path)
 )
 def test_a_broken_reach_gives_one_line(folder: Path, tmp_path: Path, broken: object) -> None:
     card = with_reach(folder, tmp_path / "broken", (0.0, 0.0, 0.0)) / "judge.json"
-    card.write_text(json.dumps(json.loads(card.read_text("utf-8")) | {"reach": broken}))
+    card.write_text(json.dumps(json.loads(card.read_text("utf-8")) | {"logit_bounds": broken}))
     with pytest.raises(InputError, match="train the judge anew") as caught:
         BERTJudge(card.parent)
     assert "\n" not in str(caught.value) and str(card) in str(caught.value)
@@ -223,4 +223,4 @@ def test_the_workflow_hands_the_setting_on(folder: Path) -> None:
 def test_a_published_judge_is_checked_by_what_its_encoder_says(folder: Path, tmp_path: Path) -> None:
     assert hub_folder.write(folder, tmp_path / "published") < hub_folder.TOLERANCE
     card = (tmp_path / "published" / "judge.json").read_text("utf-8")
-    assert json.loads(card)["reach"] == json.loads((folder / "judge.json").read_text("utf-8"))["reach"]
+    assert json.loads(card)["logit_bounds"] == json.loads((folder / "judge.json").read_text("utf-8"))["logit_bounds"]

@@ -43,8 +43,8 @@ class Toy(NamedTuple):
         made = {"judge": "p", "baseline": baseline, "dataset": "d", "backbone": "b", "revision": None, "max_length": 48}
         spec = {**made, "aspects": ASPECTS, "prompt": "{question} {candidate}", "training": TRAINING.model_dump(), **changes}
         parts = self.folder / "train.parquet", self.folder / "validation.parquet"
-        tell_test_part(spec, *parts, self.backbone, out / "told.parquet", out / "note.json", out / "work")
-        return tables.read(out / "told.parquet", tables.TOLD), json.loads((out / "note.json").read_text("utf-8"))
+        tell_test_part(spec, *parts, self.backbone, out / "predictions.parquet", out / "note.json", out / "work")
+        return tables.read(out / "predictions.parquet", tables.PREDICTIONS), json.loads((out / "note.json").read_text("utf-8"))
 
 
 def toy(folder: Path, model: Path) -> Toy:
@@ -88,10 +88,10 @@ def test_a_tuned_backbone_learns_and_tells_the_rare_class_too(encoder: Toy, tmp_
     told, note = encoder.tell(baseline, tmp_path)
     for aspect in ASPECTS:
         rows = of_aspect(told, aspect)
-        figures = measured(rows["truth"].to_numpy(), rows["told"].to_numpy(), rows["question"].to_numpy())
+        figures = measured(rows["truth"].to_numpy(), rows["prediction"].to_numpy(), rows["question"].to_numpy())
         assert figures["macro_f1"][0] > 0.8, (aspect, note)
-        assert set(note["classes_told"][aspect]) == set(rows["truth"])
-    assert set(told["part"]) == {"test"} and set(told["teller"]) == {baseline}
+        assert set(note["predicted_classes"][aspect]) == set(rows["truth"])
+    assert set(told["split"]) == {"test"} and set(told["predictor"]) == {baseline}
     assert not (tmp_path / "work").exists()
     assert note["rows"] + note["held_out_rows"] == TRAIN and 1 <= note["best_step"] <= note["steps"]
 
@@ -139,14 +139,14 @@ def test_a_training_that_was_stopped_goes_on(encoder: Toy, tmp_path: Path, monke
             encoder.tell("fine_tuned", tmp_path / "again", training=small)
     assert list((tmp_path / "again" / "work").glob("*/checkpoint-1/trainer_state.json"))
     again, second = encoder.tell("fine_tuned", tmp_path / "again", training=small)
-    assert again["told"].tolist() == whole["told"].tolist()
+    assert again["prediction"].tolist() == whole["prediction"].tolist()
     assert (first["best_step"], first["held_out_f1"]) == (second["best_step"], pytest.approx(second["held_out_f1"]))
 
 
 def test_a_language_model_is_asked_about_each_aspect(language_model: Toy, tmp_path: Path) -> None:
     told, note = language_model.tell("prompted", tmp_path)
     assert note == {"not_asked": 0}
-    assert set(of_aspect(told, "tone")["told"]) <= {1, 2, 3} and set(of_aspect(told, "right")["told"]) <= {0, 1}
+    assert set(of_aspect(told, "tone")["prediction"]) <= {1, 2, 3} and set(of_aspect(told, "right")["prediction"]) <= {0, 1}
     assert len(of_aspect(told, "right")) == TEST
 
 
@@ -156,7 +156,7 @@ def test_what_could_not_be_asked_is_a_wrong_class(language_model: Toy, tmp_path:
 
     monkeypatch.setattr(HFGenerator, "generate", lambda _, asked: [error_completion("too long") for _ in asked])
     told, note = language_model.tell("prompted", tmp_path)
-    assert set(told["told"]) == {prompted.NONE} and note == {"not_asked": len(told)}
+    assert set(told["prediction"]) == {prompted.NONE} and note == {"not_asked": len(told)}
 
 
 def test_an_encoder_cannot_be_asked(encoder: Toy, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from bert_judge.judges.probe.features import feature_table
 from bert_judge.judges.probe.judge import EMPTY, Probe, Stored
 from bert_judge.judges.probe.training.labels import values_of
 from bert_judge.judges.probe.training.measure import measure_probe
-from bert_judge.judges.probe.training.train import CHOICES, TOLD, train_probe
+from bert_judge.judges.probe.training.train import PREDICTIONS, SELECTION, train_probe
 from bert_judge.judges.protocol import Row
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import InputError
@@ -34,7 +34,7 @@ NOTE = {
     "best_step": 6,
     "held_out_f1": 0.5,
     "seconds": 1.0,
-    "classes_told": {"correctness": [0, 1], "tone": [4]},
+    "predicted_classes": {"correctness": [0, 1], "tone": [4]},
 }
 ASPECTS = {
     "correctness": {"head": "binary", "range": [0, 1], "positive_from": None, "features": "f"},
@@ -57,12 +57,12 @@ class Run(NamedTuple):
     def measure(self, baselines: list[str], others: dict[str, pd.DataFrame], notes: dict[str, Any], folder: Path) -> dict[str, Any]:
         """metrics.json of the probe beside these baselines."""
         for name, told in others.items():
-            tables.write(told, folder / f"{name}.parquet", tables.TOLD, {})
+            tables.write(told, folder / f"{name}.parquet", tables.PREDICTIONS, {})
         for name, note in notes.items():
             (folder / f"{name}.json").write_text(json.dumps(note), "utf-8")
-        told = [self.probe / TOLD, *(folder / f"{name}.parquet" for name in others)]
+        told = [self.probe / PREDICTIONS, *(folder / f"{name}.parquet" for name in others)]
         spec = {**self.spec, "baselines": baselines}
-        measure_probe(spec, self.probe / CHOICES, told, [folder / f"{name}.json" for name in notes], folder)
+        measure_probe(spec, self.probe / SELECTION, told, [folder / f"{name}.json" for name in notes], folder)
         return json.loads((folder / "metrics.json").read_text("utf-8"))
 
     @property
@@ -119,10 +119,10 @@ def test_figures_and_card_say_what_the_probe_is_worth(run: Run, tmp_path: Path) 
 
 
 def test_other_baselines_stand_beside_the_probe(run: Run, tmp_path: Path) -> None:
-    test = tables.read(run.probe / TOLD, tables.TOLD).query("part == 'test' and teller == 'probe'")
-    perfect = test.assign(teller="lora", told=test["truth"])
+    test = tables.read(run.probe / PREDICTIONS, tables.PREDICTIONS).query("split == 'test' and predictor == 'probe'")
+    perfect = test.assign(predictor="lora", prediction=test["truth"])
     notes = {"lora": NOTE, "prompted": {"absent": "it is an encoder"}}
-    asked = {"lora": perfect, "prompted": tables.empty(tables.TOLD)}
+    asked = {"lora": perfect, "prompted": tables.empty(tables.PREDICTIONS)}
     metrics = run.measure(["lora", "prompted"], asked, notes, tmp_path)
     for figures in metrics["aspects"].values():
         assert set(figures["test"]) == {"probe", "lora"} and set(figures["cross_validation"]) == {"probe"}
@@ -135,11 +135,17 @@ def test_other_baselines_stand_beside_the_probe(run: Run, tmp_path: Path) -> Non
 
 
 def test_a_baseline_that_tells_other_rows_is_refused(run: Run, tmp_path: Path) -> None:
-    test = tables.read(run.probe / TOLD, tables.TOLD).query("part == 'test' and teller == 'probe'").assign(teller="lora")
+    test = (
+        tables.read(run.probe / PREDICTIONS, tables.PREDICTIONS)
+        .query("split == 'test' and predictor == 'probe'")
+        .assign(predictor="lora")
+    )
     with pytest.raises(InputError, match="lora tells other rows than the probe"):
         run.measure(["lora"], {"lora": test[1:]}, {"lora": NOTE}, tmp_path)
     with pytest.raises(InputError, match=r"gone\.json: not readable"):
-        measure_probe({**run.spec, "baselines": []}, run.probe / CHOICES, [run.probe / TOLD], [tmp_path / "gone.json"], tmp_path)
+        measure_probe(
+            {**run.spec, "baselines": []}, run.probe / SELECTION, [run.probe / PREDICTIONS], [tmp_path / "gone.json"], tmp_path
+        )
     assert not (tmp_path / "metrics.json").exists()
 
 

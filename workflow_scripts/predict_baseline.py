@@ -18,8 +18,8 @@ with job_log(snakemake.log[0]):
         snakemake.input.train,
         snakemake.input.validation,
         snakemake.input.backbone,
-        snakemake.output.told,
+        snakemake.output.predictions,
         snakemake.output.note,
-        work_folder(snakemake.output.told),
+        work_folder(snakemake.output.predictions),
         {key: value for key, value in settings.items() if key in BaselineTraining.run_time},
     )
