@@ -89,7 +89,7 @@ def _show_corrected(screen: Console, path: Path) -> None:
     cells = {(row["level"], row["model"], row["method"]): row for row in table[table["judge"] == judge].to_dict("records")}
     models = [(level, model) for level, model, method in cells if method == "ppi"]
     models.sort(key=lambda key: (key[0] == "all", -cells[*key, "ppi"]["accuracy"]))
-    methods = {"judge": f"{judge}, as it is", "ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "people": "labels alone"}
+    methods = {"judge": f"{judge}, as it is", "ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "human_labels": "human labels alone"}
     rows = [
         [
             "all models" if level == "all" else model,

@@ -59,7 +59,7 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
     assert set(found["labels"]) == {20, 40}
     one = found[(found["judge"] == "encoder") & (found["level"] == "model")].set_index(["model", "method"])
     for model in ("solid", "weak"):
-        powered, plain = one.loc[(model, "ppi")], one.loc[(model, "people")]
+        powered, plain = one.loc[(model, "ppi")], one.loc[(model, "human_labels")]
         assert powered["low"] <= plain["accuracy"] <= powered["high"]
     assert "PPI++" in (run.folder / "results/report.html").read_text()
 

@@ -40,7 +40,7 @@ Input format: `{format}`{without_question}, at most {max_length} tokens. With z 
 {formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the encoder
 alone."""
 _EARLY_EXIT = """\
-; where no z between `low` and `high` (`logit_bounds` in `judge.json`) changes the verdict, the encoder is skipped and z is the mean"""
+; if no z in `logit_bounds` (`judge.json`: `low` to `high`) changes the verdict, the encoder is skipped and z is the mean"""
 
 
 def write_judge_card(
