@@ -1,4 +1,4 @@
-# One rule per generator: all write the same table, and a model's generator decides which of them does.
+# One rule per generator; all write the same table.
 
 
 rule simulate_candidates:
@@ -69,7 +69,7 @@ rule generate_candidates_hf:
     threads: 8
     resources:
         mem_mb=memory_of_weights,
-        # A job that is tried again goes on where it was: more memory helps, more time does not.
+        # A retried job resumes: it may need more memory, but not more time.
         runtime=720,
         gpu=1,
     params:
@@ -81,8 +81,9 @@ rule generate_candidates_hf:
         "../workflow_scripts/generate_candidates.py"
 
 
-# Loading vLLM takes longer than many a table: one job answers all that the targets need, and a light one writes each table.
-rule fill_store_vllm:
+# Loading vLLM takes longer than generating many a table: one job generates all answers of a model that the targets need, and a
+# light job per table writes them.
+rule pregenerate_answers_vllm:
     input:
         unpack(fill_sources),
         manifest="results/prepared/model-{model}.json",
@@ -111,53 +112,37 @@ rule fill_store_vllm:
         "../workflow_scripts/pregenerate_answers.py"
 
 
-rule generate_candidates_vllm:
+use rule generate_candidates_hf as generate_candidates_vllm with:
     input:
         table="results/tasks/{task}.parquet",
         manifest="results/prepared/model-{model}.json",
-        answered=batch_of,
-    output:
-        update("results/candidates/{model}/{task}.parquet"),
-    log:
-        "<logs>/candidates/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/candidates/{model}/{task}.tsv"
+        batch=batch_of,
     wildcard_constraints:
         model=one_of(PLAN.generated_by("vllm")),
     conda:
         "../envs/vllm.yaml"
+    threads: 1
     resources:
         mem_mb=grown(4000),
         runtime=grown(20),
-    params:
-        spec=spec_of(PLAN.candidates_spec),
-        stage_version=plan.STAGE_VERSIONS["candidates"],
-    message:
-        "Answers of {wildcards.model} to {wildcards.task}"
-    script:
-        "../workflow_scripts/generate_candidates.py"
 
 
-rule generate_candidates_openai:
+use rule generate_candidates_hf as generate_candidates_openai with:
     input:
         table="results/tasks/{task}.parquet",
-    output:
-        update("results/candidates/{model}/{task}.parquet"),
-    log:
-        "<logs>/candidates/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/candidates/{model}/{task}.tsv"
     wildcard_constraints:
         model=one_of(PLAN.generated_by("openai")),
-    conda:
-        "../envs/core.yaml"
+    threads: 1
     resources:
         mem_mb=grown(2000),
         runtime=1440,
-    params:
-        spec=spec_of(PLAN.candidates_spec),
-        stage_version=plan.STAGE_VERSIONS["candidates"],
-    message:
-        "Answers of {wildcards.model} to {wildcards.task} (from a server)"
-    script:
-        "../workflow_scripts/generate_candidates.py"
+
+
+use rule generate_candidates_hf as generate_candidates_student with:
+    input:
+        table="results/tasks/{task}.parquet",
+        manifest="results/students/{model}/manifest.json",
+        # A student must not answer a test task whose questions it was trained on.
+        overlap=overlap_of_student,
+    wildcard_constraints:
+        model=one_of(PLAN.students),

@@ -87,9 +87,43 @@ rule train_pair_judge:
         "../workflow_scripts/train_pair_judge.py"
 
 
-# One rule per what stands behind a judge: all write the same table.
+rule tune_pair_judge:
+    input:
+        pairs=pairs_to_learn,
+        base="results/prepared/judge-{judge}.json",
+    output:
+        config=update("results/judges/{judge}/config.json"),
+        weights=update("results/judges/{judge}/model.safetensors"),
+        tokenizer=update("results/judges/{judge}/tokenizer.json"),
+        metrics=update("results/judges/{judge}/metrics.json"),
+        card=update("results/judges/{judge}/README.md"),
+        manifest=update("results/judges/{judge}/manifest.json"),
+        # Written last: a folder without it is not a judge.
+        judge=update("results/judges/{judge}/judge.json"),
+    log:
+        "<logs>/judges/{judge}.log",
+    benchmark:
+        "<benchmarks>/judges/{judge}.tsv"
+    wildcard_constraints:
+        judge=one_of(PLAN.tuned_pair_judges),
+    conda:
+        "../envs/core.yaml"
+    threads: 8
+    resources:
+        mem_mb=memory_of_base,
+        # It goes on from its last checkpoint: more memory helps, more time does not.
+        runtime=720,
+        gpu=gpus_to_tune,
+    params:
+        spec=spec_of(PLAN.tuned_judge_spec),
+        stage_version=plan.STAGE_VERSIONS["tuned_judge"],
+    message:
+        "Tune {wildcards.judge} to compare"
+    script:
+        "../workflow_scripts/tune_pair_judge.py"
 
 
+# One rule per implementation of a pairwise judge; all write the same table.
 rule compare_encoder:
     input:
         pairs=pairs_to_compare,
@@ -118,7 +152,7 @@ rule compare_encoder:
         "../workflow_scripts/compare_encoder.py"
 
 
-rule compare_rule:
+rule compare_heuristic:
     input:
         pairs=pairs_to_compare,
     output:
@@ -140,7 +174,7 @@ rule compare_rule:
     message:
         "{wildcards.judge} compares {wildcards.pair_set}"
     script:
-        "../workflow_scripts/compare_rule.py"
+        "../workflow_scripts/compare_heuristic.py"
 
 
 rule compare_llm_hf:
@@ -171,54 +205,23 @@ rule compare_llm_hf:
         "../workflow_scripts/compare_llm.py"
 
 
-rule compare_llm_openai:
+use rule compare_llm_hf as compare_llm_openai with:
     input:
         pairs=pairs_to_compare,
-    output:
-        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
-    log:
-        "<logs>/labels/{judge}/pairs/{pair_set}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
     wildcard_constraints:
         judge=one_of(PLAN.asked_pair_judges("openai")),
-    conda:
-        "../envs/core.yaml"
+    threads: 1
     resources:
         mem_mb=grown(2000),
         runtime=720,
-    params:
-        spec=spec_of(preferences_spec),
-        stage_version=plan.STAGE_VERSIONS["preferences"],
-    message:
-        "{wildcards.judge} compares {wildcards.pair_set}"
-    script:
-        "../workflow_scripts/compare_llm.py"
 
 
-rule compare_llm_vllm:
-    input:
-        pairs=pairs_to_compare,
-        manifest=pair_manifest_of,
-    output:
-        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
-    log:
-        "<logs>/labels/{judge}/pairs/{pair_set}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+use rule compare_llm_hf as compare_llm_vllm with:
     wildcard_constraints:
         judge=one_of(PLAN.asked_pair_judges("vllm")),
     conda:
         "../envs/vllm.yaml"
-    threads: 8
     resources:
         mem_mb=32000,
         runtime=1440,
         gpu=gpus_of_pair_judge,
-    params:
-        spec=spec_of(preferences_spec),
-        stage_version=plan.STAGE_VERSIONS["preferences"],
-    message:
-        "{wildcards.judge} compares {wildcards.pair_set}"
-    script:
-        "../workflow_scripts/compare_llm.py"

@@ -82,36 +82,6 @@ rule train_student:
         "../workflow_scripts/train_student.py"
 
 
-rule generate_candidates_student:
-    input:
-        table="results/tasks/{task}.parquet",
-        manifest="results/students/{model}/manifest.json",
-        # No answer to a test whose questions were learnt.
-        overlap=overlap_of_student,
-    output:
-        update("results/candidates/{model}/{task}.parquet"),
-    log:
-        "<logs>/candidates/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/candidates/{model}/{task}.tsv"
-    wildcard_constraints:
-        model=one_of(PLAN.students),
-    conda:
-        "../envs/core.yaml"
-    threads: 8
-    resources:
-        mem_mb=memory_of_weights,
-        runtime=720,
-        gpu=1,
-    params:
-        spec=spec_of(PLAN.candidates_spec),
-        stage_version=plan.STAGE_VERSIONS["candidates"],
-    message:
-        "Answers of {wildcards.model} to {wildcards.task}"
-    script:
-        "../workflow_scripts/answer_as_student.py"
-
-
 if PLAN.students:
 
     rule measure_students:

@@ -39,7 +39,7 @@ LIGHT_SCRIPTS = (
     "check_filter_overlap",
     "check_overlap",
     "compare_llm",
-    "compare_rule",
+    "compare_heuristic",
     "correct_accuracies",
     "draw_audit",
     "export_ranks",
