@@ -8,7 +8,7 @@ pathvars:
     benchmarks="results/benchmarks",
 
 
-# A configuration named on the command line takes the place of the demo's; it is not laid over it.
+# A configuration given on the command line replaces the demo's instead of being merged into it.
 if not workflow.overwrite_configfiles:
 
     configfile: "config.yaml"
@@ -37,7 +37,7 @@ include: "rules/report.smk"
 
 wildcard_constraints:
     asset=one_of(PLAN.assets),
-    # Judges label selections of answers like tables of a model; what makes answers is for models alone.
+    # Label rules also apply to selections of answers; generation rules apply to models only.
     task=one_of([*PLAN.tasks, selections.VALIDATION]),
     model=one_of([*PLAN.answering, *PLAN.selections]),
     judge=one_of(PLAN.config.judges),

@@ -32,7 +32,7 @@ STATS = re.compile(r"^([a-z_0-9]+) +(\d+)$", re.MULTILINE)
 OUTPUTS = re.compile(r"^results/\S+", re.MULTILINE)
 NEW = "a-37th-model"
 # Jobs that are about all models.
-SUMMARIES = ("Standings", "Standings as CSV, Markdown, LaTeX and a picture", "Report")
+SUMMARIES = ("Standings", "Standings as CSV, Markdown, LaTeX and SVG", "Report")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ if PLAN.config.attacks:
         input:
             table="results/tasks/{task}.parquet",
         output:
-            # Answers like those of a model, so that every rule that labels answers labels these.
+            # A candidates table, so that the label rules apply to it.
             candidates=update(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet"),
             attacks=update("results/attacks/families/{task}.parquet"),
         log:
@@ -22,7 +22,7 @@ if PLAN.config.attacks:
             spec=spec_of(PLAN.attacks_spec),
             stage_version=plan.STAGE_VERSIONS["attacks"],
         message:
-            "Attacks on judges, made of {wildcards.task}"
+            "Attacks on judges from {wildcards.task}"
         script:
             "../workflow_scripts/make_attacks.py"
 
@@ -47,6 +47,6 @@ if PLAN.config.attacks:
             spec=spec_of(PLAN.attack_rates_spec),
             stage_version=plan.STAGE_VERSIONS["attacks"],
         message:
-            "How often judges are fooled"
+            "Error rates of judges under attack"
         script:
             "../workflow_scripts/measure_attacks.py"

@@ -19,7 +19,7 @@ if PLAN.config.audit:
             spec=spec_of(PLAN.audit_spec),
             stage_version=plan.STAGE_VERSIONS["audit"],
         message:
-            "Sheet of answers for people to mark"
+            "Annotation sheet for the audit"
         script:
             "../workflow_scripts/draw_audit.py"
 
@@ -42,6 +42,6 @@ if PLAN.config.audit:
             spec=spec_of(PLAN.corrected_spec),
             stage_version=plan.STAGE_VERSIONS["audit"],
         message:
-            "Accuracies, corrected by labels on a sample"
+            "Accuracies corrected with labels of a sample"
         script:
             "../workflow_scripts/correct_accuracies.py"

@@ -124,6 +124,6 @@ if PLAN.measured_cascades:
             spec=spec_of(PLAN.cascades_spec),
             stage_version=plan.STAGE_VERSIONS["cascade"],
         message:
-            "What cascades are worth"
+            "Evaluate cascades"
         script:
             "../workflow_scripts/measure_cascades.py"

@@ -26,7 +26,7 @@ rule merge_dataset:
         "../workflow_scripts/merge_dataset.py"
 
 
-# A job per test task, which its verdicts wait for: a new test task is checked without training again.
+# One job per test task, required by its labels: a new test task is checked without retraining.
 rule check_overlap:
     input:
         parts=expand(
@@ -40,7 +40,7 @@ rule check_overlap:
         "<logs>/overlap/{dataset}/{task}.log",
     benchmark:
         "<benchmarks>/overlap/{dataset}/{task}.tsv"
-    # Before the training, which would be in vain.
+    # Run before the training, which an overlap would waste.
     priority: 10
     conda:
         "../envs/core.yaml"
@@ -51,6 +51,6 @@ rule check_overlap:
         spec=spec_of(PLAN.overlap_spec),
         stage_version=plan.STAGE_VERSIONS["overlap"],
     message:
-        "Look for questions of {wildcards.task} in {wildcards.dataset}"
+        "Check {wildcards.dataset} for questions of {wildcards.task}"
     script:
         "../workflow_scripts/check_overlap.py"

@@ -31,7 +31,7 @@ rule train_judge:
     threads: 8
     resources:
         mem_mb=memory_of_training,
-        # It goes on from its last checkpoint: more memory helps, more time does not.
+        # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
         gpu=1,
     params:

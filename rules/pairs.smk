@@ -75,14 +75,14 @@ rule train_pair_judge:
     threads: 8
     resources:
         mem_mb=grown(8000),
-        # It goes on from its last checkpoint: more memory helps, more time does not.
+        # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
         gpu=1,
     params:
         spec=spec_of(PLAN.pair_judge_spec),
         stage_version=plan.STAGE_VERSIONS["pair_judge"],
     message:
-        "Train {wildcards.judge} to compare"
+        "Train pairwise judge {wildcards.judge}"
     script:
         "../workflow_scripts/train_pair_judge.py"
 
@@ -111,14 +111,14 @@ rule tune_pair_judge:
     threads: 8
     resources:
         mem_mb=memory_of_base,
-        # It goes on from its last checkpoint: more memory helps, more time does not.
+        # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
         gpu=gpus_to_tune,
     params:
         spec=spec_of(PLAN.tuned_judge_spec),
         stage_version=plan.STAGE_VERSIONS["tuned_judge"],
     message:
-        "Tune {wildcards.judge} to compare"
+        "Fine-tune pairwise judge {wildcards.judge}"
     script:
         "../workflow_scripts/tune_pair_judge.py"
 
@@ -147,7 +147,7 @@ rule compare_encoder:
         spec=spec_of(preferences_spec),
         stage_version=plan.STAGE_VERSIONS["preferences"],
     message:
-        "{wildcards.judge} compares {wildcards.pair_set}"
+        "Preferences of {wildcards.judge} on {wildcards.pair_set}"
     script:
         "../workflow_scripts/compare_encoder.py"
 
@@ -172,7 +172,7 @@ rule compare_heuristic:
         spec=spec_of(preferences_spec),
         stage_version=plan.STAGE_VERSIONS["preferences"],
     message:
-        "{wildcards.judge} compares {wildcards.pair_set}"
+        "Preferences of {wildcards.judge} on {wildcards.pair_set}"
     script:
         "../workflow_scripts/compare_heuristic.py"
 
@@ -200,7 +200,7 @@ rule compare_llm_hf:
         spec=spec_of(preferences_spec),
         stage_version=plan.STAGE_VERSIONS["preferences"],
     message:
-        "{wildcards.judge} compares {wildcards.pair_set}"
+        "Preferences of {wildcards.judge} on {wildcards.pair_set}"
     script:
         "../workflow_scripts/compare_llm.py"
 

@@ -1,5 +1,5 @@
-# Downloads happen here and nowhere else: on a cluster, on the node that has a network. It says so itself, because a list of local
-# rules is lost when another workflow takes the rules under other names.
+# The only rule with network access: on a cluster it runs on the login node. `localrule: True` instead of a `localrules` list, which
+# is lost when another workflow imports these rules as a module.
 rule prepare_asset:
     output:
         update("results/prepared/{asset}.json"),

@@ -1,4 +1,4 @@
-# Hidden states are read once per answer, whatever probes and aspects are told from them.
+# Hidden states are extracted once per answer and shared by all probes and aspects.
 rule features:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
@@ -16,7 +16,7 @@ rule features:
     threads: share_of_cores(len(PLAN.scored))
     resources:
         mem_mb=memory_of_weights,
-        # It goes on where it was: more memory helps, more time does not.
+        # A retried job resumes: it may need more memory, but not more time.
         runtime=240,
         gpu=1,
     params:
@@ -60,7 +60,7 @@ rule train_probe:
         "../workflow_scripts/train_probe.py"
 
 
-# A job for each baseline that loads the backbone: what is told is not told again for another one, and no verdict waits for it.
+# One job per baseline that loads the backbone: adding a baseline repeats no other, and no label waits for it.
 rule predict_baseline:
     input:
         train=training_file("train.parquet"),
@@ -81,14 +81,14 @@ rule predict_baseline:
     threads: 8
     resources:
         mem_mb=memory_of_backbone,
-        # It goes on where it was: more memory helps, more time does not.
+        # A retried job resumes: it may need more memory, but not more time.
         runtime=720,
         gpu=1,
     params:
         spec=spec_of(PLAN.baseline_spec),
         stage_version=plan.STAGE_VERSIONS["baseline"],
     message:
-        "What {wildcards.baseline} tells beside {wildcards.judge}"
+        "Predictions of {wildcards.baseline}, a baseline of {wildcards.judge}"
     script:
         "../workflow_scripts/predict_baseline.py"
 
@@ -116,7 +116,7 @@ rule measure_probe:
         spec=spec_of(PLAN.measures_spec),
         stage_version=plan.STAGE_VERSIONS["probe_measures"],
     message:
-        "Figures of {wildcards.judge} beside its baselines"
+        "Metrics of {wildcards.judge} and its baselines"
     script:
         "../workflow_scripts/measure_probe.py"
 
@@ -126,7 +126,7 @@ rule label_probe:
         candidates="results/candidates/{model}/{task}.parquet",
         features=judged_features,
         probe="results/judges/{judge}/probe.json",
-        # No verdict on a test that the probe was trained on.
+        # A probe must not label a test task that it was trained on.
         overlap=overlap_of_probe,
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),

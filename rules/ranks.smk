@@ -22,7 +22,7 @@ if PLAN.ranked_sets:
             spec=spec_of(PLAN.ranks_spec),
             stage_version=plan.STAGE_VERSIONS["ranks"],
         message:
-            "Ranks by pairs of answers"
+            "Model ranks from pairs of answers"
         script:
             "../workflow_scripts/build_ranks.py"
 
@@ -49,6 +49,6 @@ if PLAN.ranked_sets:
         params:
             stage_version=plan.STAGE_VERSIONS["ranks"],
         message:
-            "Ranks by pairs as CSV and Markdown"
+            "Model ranks as CSV and Markdown"
         script:
             "../workflow_scripts/export_ranks.py"

@@ -65,6 +65,6 @@ rule export_standings:
     params:
         stage_version=plan.STAGE_VERSIONS["report"],
     message:
-        "Standings as CSV, Markdown, LaTeX and a picture"
+        "Standings as CSV, Markdown, LaTeX and SVG"
     script:
         "../workflow_scripts/export_standings.py"

@@ -17,12 +17,12 @@ rule filter_answers:
         spec=spec_of(PLAN.filtered_spec),
         stage_version=plan.STAGE_VERSIONS["filtered"],
     message:
-        "The {wildcards.keep}% of answers that {wildcards.filter} keeps"
+        "Select {wildcards.keep}% of the answers by {wildcards.filter}"
     script:
         "../workflow_scripts/filter_answers.py"
 
 
-# From the questions alone, so that a shared one is told before anybody is asked about answers.
+# Needs only the questions, so that an overlap is reported before any answer is generated.
 rule check_filter_overlap:
     input:
         train=questions_of_filter,
@@ -43,7 +43,7 @@ rule check_filter_overlap:
         spec=spec_of(PLAN.filter_overlap_spec),
         stage_version=plan.STAGE_VERSIONS["overlap"],
     message:
-        "Look for questions of {wildcards.task} in those of {wildcards.filter}"
+        "Check the questions of {wildcards.filter} for those of {wildcards.task}"
     script:
         "../workflow_scripts/check_filter_overlap.py"
 
@@ -57,7 +57,7 @@ rule train_student:
         weights=update("results/students/{model}/model.safetensors"),
         metrics=update("results/students/{model}/metrics.json"),
         card=update("results/students/{model}/README.md"),
-        # Written last: a folder without it is no model.
+        # Written last: a folder without it is not a model.
         manifest=update("results/students/{model}/manifest.json"),
     log:
         "<logs>/students/{model}.log",
@@ -70,7 +70,7 @@ rule train_student:
     threads: 8
     resources:
         mem_mb=memory_of_base,
-        # It goes on from its last checkpoint: more memory helps, more time does not.
+        # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
         gpu=gpus_to_teach,
     params:
@@ -104,6 +104,6 @@ if PLAN.students:
             spec=spec_of(PLAN.students_spec),
             stage_version=plan.STAGE_VERSIONS["student"],
         message:
-            "What students are worth"
+            "Evaluate students"
         script:
             "../workflow_scripts/measure_students.py"

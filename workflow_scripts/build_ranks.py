@@ -1,4 +1,4 @@
-"""Agreement of pairwise judges, ranks of models by pairs, and other orders beside them."""
+"""Compute the agreement of pairwise judges, model ranks from pairs and their correlation with other rankings."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,6 @@ with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     # results/pairs/{set}/{part}.parquet and results/labels/{judge}/pairs/{set}.parquet
     pairs = {name: [path for file in snakemake.input.pairs if (path := Path(file)).parent.name == name] for name in spec["sets"]}
-    said = {(path.parts[-3], path.stem): path for path in map(Path, snakemake.input.preferences)}
-    preferences = {name: {judge: said[judge, name] for judge in judges} for name, judges in spec["sets"].items()}
+    preference_files = {(path.parts[-3], path.stem): path for path in map(Path, snakemake.input.preferences)}
+    preferences = {name: {judge: preference_files[judge, name] for judge in judges} for name, judges in spec["sets"].items()}
     build_ranks(spec, pairs, preferences, [Path(path) for path in snakemake.input.scores], Path(snakemake.output.ranks).parent)

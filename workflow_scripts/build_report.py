@@ -1,4 +1,4 @@
-"""The report: one HTML file."""
+"""Write the HTML report."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One row per answer, the verdicts of all judges side by side."""
+"""Write one row per answer with the verdicts of all judges."""
 
 import json
 from pathlib import Path

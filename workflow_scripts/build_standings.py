@@ -1,4 +1,4 @@
-"""Accuracy per model and task, who is better than whom, agreement and comparisons of judges."""
+"""Compute accuracies, model comparisons, judge agreement and cost."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Questions and references of a task."""
+"""Write the questions and references of a task."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Stop when a question of a test task is among those that students learn from."""
+"""Fail if a test question is among the questions that students are trained on."""
 
 import json
 

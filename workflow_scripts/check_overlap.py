@@ -1,4 +1,4 @@
-"""Stop when a question of a test task is in the training data."""
+"""Fail if a test question is in the training data."""
 
 import json
 

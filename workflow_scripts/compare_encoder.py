@@ -1,4 +1,4 @@
-"""Verdicts of a trained judge, of which an encoder is the usual one, on pairs of answers."""
+"""Compare pairs of answers with a trained judge."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Verdicts of a rule on pairs of answers."""
+"""Compare pairs of answers with a heuristic."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Accuracies as people would give them, from judges' verdicts on all answers and labels on a sample."""
+"""Correct accuracies with human labels of a sample."""
 
 import json
 from pathlib import Path

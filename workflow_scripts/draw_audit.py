@@ -1,4 +1,4 @@
-"""A sample of the answers, as a sheet that people fill."""
+"""Draw a sample of answers and write the annotation sheet."""
 
 import json
 from pathlib import Path

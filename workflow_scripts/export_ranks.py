@@ -1,4 +1,4 @@
-"""The ranks by pairs as CSV and Markdown."""
+"""Write the model ranks as CSV and Markdown."""
 
 from pathlib import Path
 

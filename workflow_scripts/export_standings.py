@@ -1,4 +1,4 @@
-"""The standings as CSV, Markdown, LaTeX and a picture."""
+"""Write the standings as CSV, Markdown, LaTeX and SVG."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ from bert_judge.report.exports import write_exports
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
-    made = snakemake.output
-    write_exports(Path(snakemake.input[0]), Path(made.csv), Path(made.markdown), Path(made.latex), Path(made.picture))
+    output = snakemake.output
+    write_exports(Path(snakemake.input[0]), Path(output.csv), Path(output.markdown), Path(output.latex), Path(output.picture))

@@ -1,4 +1,4 @@
-"""The answers that a filter keeps."""
+"""Select the answers that students are trained on."""
 
 import json
 

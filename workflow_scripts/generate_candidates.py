@@ -1,4 +1,4 @@
-"""Answers of a model to a task: those in its store, and the others generated or asked for."""
+"""Generate the answers of a model to a task, reusing cached completions."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
     spec = json.loads(snakemake.params.spec)
     model = spec["model"]
-    # A server needs no files.
+    # A model behind a server has no local files.
     manifest = Path(path) if (path := snakemake.input.get("manifest")) else None
     settings = with_runtime_settings(spec["settings"], snakemake.config["models"][model])
     generate_candidates(

@@ -1,4 +1,4 @@
-"""Answers of a model out of a file."""
+"""Import the answers of a model from a file."""
 
 import json
 

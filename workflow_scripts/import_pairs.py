@@ -1,4 +1,4 @@
-"""Pairs of answers from a file."""
+"""Import pairs of answers from a file."""
 
 import json
 

@@ -10,7 +10,7 @@ from bert_judge.runtime.resume import store_folder
 
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
-    # vLLM may run in another Python, whose torch sees what this one does not.
+    # vLLM may run in another Python environment, which has its own torch.
     if spec["settings"]["model"]["generator"] == "hf":
         gpus.check_gpus(snakemake.resources)
     entry = snakemake.config["judges"][spec["judge"]]

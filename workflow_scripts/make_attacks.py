@@ -1,4 +1,4 @@
-"""Answers that try to fool judges."""
+"""Write the attack suite for a task."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How often judges are fooled."""
+"""Compute error rates of judges on the attack suite."""
 
 import json
 from pathlib import Path

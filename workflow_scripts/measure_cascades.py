@@ -1,4 +1,4 @@
-"""Agreement of cascades for what they cost."""
+"""Compute agreement and cost of cascades."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Figures of a probe beside those of its baselines."""
+"""Compute the metrics of a probe and of its baselines."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What students are worth."""
+"""Compare students with their base models and controls."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Labelled answers, merged and split by question."""
+"""Merge labelled answers and split them by question."""
 
 import json
 

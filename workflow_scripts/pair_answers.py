@@ -1,4 +1,4 @@
-"""Two models' answers to the same questions."""
+"""Pair the answers of two models to the same questions."""
 
 import json
 

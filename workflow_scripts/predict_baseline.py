@@ -1,4 +1,4 @@
-"""What a baseline tells of the test part of a probe."""
+"""Predict the test split of a probe with a baseline."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The answers of a model to many tables at once; each table is then written by a job of its own."""
+"""Generate the answers of a model to several tasks in one job; a light job per task writes its table."""
 
 import json
 from pathlib import Path

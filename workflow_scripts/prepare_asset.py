@@ -1,4 +1,4 @@
-"""Resolve a model or checkpoint to a folder on this machine: the only job with a network."""
+"""Download and pin a model, checkpoint or data set; the only job with network access."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Hidden states of a frozen model on a table of answers."""
+"""Extract the hidden states of a frozen model for a table of answers."""
 
 import json
 

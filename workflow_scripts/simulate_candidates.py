@@ -1,4 +1,4 @@
-"""Answers of a simulated model."""
+"""Generate the answers of a simulated model."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Train a probe on hidden states of labelled answers."""
+"""Train a probe on the hidden states of labelled answers."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fine-tune a language model on chosen answers."""
+"""Fine-tune a language model on selected answers."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ with job_log(snakemake.log[0]):
 
     folder, spec = Path(snakemake.output.manifest).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["models"][spec["recipe"]].get("training", {})
-    asked = {
+    arguments = {
         "spec": spec,
         "filtered": snakemake.input.filtered,
         "base": snakemake.input.base,
@@ -23,4 +23,4 @@ with job_log(snakemake.log[0]):
         "work_folder": work_folder(folder),
         "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
     }
-    launch.run(train_student, asked, settings.get("accelerate"))
+    launch.run(train_student, arguments, settings.get("accelerate"))

@@ -15,7 +15,7 @@ with job_log(snakemake.log[0]):
 
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("tuning", {})
-    asked = {
+    arguments = {
         "spec": spec,
         "pairs": list(snakemake.input.pairs),
         "base": snakemake.input.base,
@@ -23,4 +23,4 @@ with job_log(snakemake.log[0]):
         "work_folder": work_folder(folder),
         "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
     }
-    launch.run(tune_pair_judge, asked, settings.get("accelerate"))
+    launch.run(tune_pair_judge, arguments, settings.get("accelerate"))

@@ -75,5 +75,5 @@ def test_a_new_model_brings_its_own_jobs_only(cascaded: Workspace) -> None:
         planned = cascaded.planned()
     finally:
         cascaded.configure(before)
-    assert "What both leaves to noisy: new, mini_test" in planned
+    assert "Select answers of new to mini_test that both escalates to noisy" in planned
     assert {job for job in planned if "solid" in job or "weak" in job or job.startswith(("Train", "Fit"))} == set()

@@ -72,7 +72,7 @@ def test_a_new_model_adds_only_its_own_pairs(paired: Workspace, tmp_path: Path) 
     run.configure(config)
     before, old = run.times(), table(run, "labels/better/pairs/arena.parquet")
     planned = run.planned("preferences")
-    assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "better compares arena"} <= planned
+    assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "Preferences of better on arena"} <= planned
     assert not {job for job in planned if "solid@weak" in job or "people" in job or job.startswith("Train")}
     run.done("preferences")
     assert "results/pairs/arena/solid@weak.parquet" not in run.changed_since(before)
@@ -89,7 +89,7 @@ def test_another_label_trains_anew_and_another_file_does_not(paired: Workspace, 
     config["imports"]["people"]["path"] = str(run.folder / "people.jsonl")
     config["pairs"]["learn"]["seed"] = 1
     run.configure(config)
-    assert "Train better to compare" in run.planned("preferences")
+    assert "Train pairwise judge better" in run.planned("preferences")
     config["pairs"]["learn"]["seed"] = 0
     config["pairs"]["people"]["question_split"] = [0.0, 0.5]
     run.configure(config)

@@ -81,7 +81,7 @@ def test_a_new_baseline_trains_itself_alone(probed: Workspace, tmp_path: Path) -
     config["judges"]["probe"]["baselines"].append("fine_tuned")
     run.configure(config)
     planned = run.planned()
-    assert {"What fine_tuned tells beside probe", "Figures of probe beside its baselines"} <= planned
+    assert {"Predictions of fine_tuned, a baseline of probe", "Metrics of probe and its baselines"} <= planned
     assert not [job for job in planned if "Train" in job or "Verdicts" in job or "lora" in job or "Hidden states" in job]
     assert "| correctness | test part, never trained on | lora |" in (run.folder / "results/judges/probe/README.md").read_text(
         "utf-8"

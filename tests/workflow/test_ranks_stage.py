@@ -77,8 +77,8 @@ def test_a_new_model_adds_its_own_pairs_and_the_summaries(ranked: Workspace, tmp
     assert {
         "Pairs of new@solid in arena",
         "Pairs of new@weak in arena",
-        "longer compares arena",
-        "Ranks by pairs of answers",
+        "Preferences of longer on arena",
+        "Model ranks from pairs of answers",
     } <= planned
     assert not {job for job in planned if "solid@weak" in job or "people" in job}
 

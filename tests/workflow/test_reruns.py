@@ -15,7 +15,7 @@ from bert_judge.evaluation.standings import MADE
 
 pytestmark = pytest.mark.workflow
 
-SUMMARY_JOBS = {"Standings", "Standings as CSV, Markdown, LaTeX and a picture", "Report"}
+SUMMARY_JOBS = {"Standings", "Standings as CSV, Markdown, LaTeX and SVG", "Report"}
 EXPORTS = {f"results/standings.{ending}" for ending in ("csv", "md", "tex", "svg")}
 SUMMARIES = {*(f"results/{name}.parquet" for name in MADE), *EXPORTS, "results/report.html"}
 
@@ -130,7 +130,7 @@ def test_a_new_test_task_repeats_the_overlap_check_but_not_the_training(run: Wor
     run.configure(config)
     before = run.times()
     result = run.done()
-    assert "Look for questions of other_test in mix" in result.jobs
+    assert "Check mix for questions of other_test" in result.jobs
     assert "Train encoder" not in result.jobs
     changed = run.changed_since(before)
     kept = [path for path in changed if "mini_" in path or path.startswith(("results/judges", "results/prepared"))]

@@ -16,7 +16,7 @@ from bert_judge import tables
 
 pytestmark = pytest.mark.workflow
 
-WORTH = "What students are worth"
+WORTH = "Evaluate students"
 
 
 def school_config(base: Path) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_a_new_model_adds_only_its_own_pairs(tuned: Workspace, tmp_path: Path) -
     config["models"]["new"] = {"generator": "simulated", "p_correct": 0.5}
     run.configure(config)
     planned = run.planned("preferences")
-    assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "writer compares arena"} <= planned
+    assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "Preferences of writer on arena"} <= planned
     assert not {job for job in planned if "solid@weak" in job or "people" in job or job.startswith(("Tune", "Train"))}
     before, old = run.times(), table(run, LABELS.format("arena"))
     run.done("preferences")
@@ -103,10 +103,10 @@ def test_more_writing_asks_anew_and_trains_nothing(tuned: Workspace, tmp_path: P
     config = run.config
     config["judges"]["writer"]["reasoning"] = True
     run.configure(config)
-    assert run.planned("preferences") == {"writer compares arena", "writer compares people"}
+    assert run.planned("preferences") == {"Preferences of writer on arena", "Preferences of writer on people"}
     config["judges"]["writer"]["tuning"]["epochs"] = 9
     run.configure(config)
-    assert "Tune writer to compare" in run.planned("preferences")
+    assert "Fine-tune pairwise judge writer" in run.planned("preferences")
 
 
 def test_killed_while_it_learns_and_then_finished(tuned: Workspace, tmp_path: Path) -> None:
