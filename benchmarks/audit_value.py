@@ -16,13 +16,12 @@ import numpy as np
 import pandas as pd
 from coverage import estimates, show
 
-from bert_judge.evaluation import standings
-from bert_judge.evaluation.matrix import MODEL
+from bert_judge.evaluation.score_tables import MODEL, load_verdicts
 
 
 def answers(paths: list[Path], judge: str, gold: str) -> pd.DataFrame:
     """The answers that gold decided, with the columns of `coverage.answers`."""
-    frame = standings.load_verdicts(paths, [judge, gold])
+    frame = load_verdicts(paths, [judge, gold])
     frame = frame[frame[f"{gold}_verdict"] != "invalid"]
     return pd.DataFrame(
         {

@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bert_judge.evaluation import ppi
-from bert_judge.evaluation.audit import draw
-from bert_judge.evaluation.statistics import Interval
+from bert_judge.evaluation.audit import ppi, sampling
+from bert_judge.runtime.bootstrap import Interval
 
 METHODS = ("people", "ppi", "rogan_gladen")
 # Share of verdicts that the judge leaves open.
@@ -101,11 +100,11 @@ def audited(frame: pd.DataFrame, labels: int, random: np.random.Generator, by_sc
     """
     truth = np.full(len(frame), np.nan)
     right, model = frame["right"].to_numpy(), frame["model"].to_numpy()
-    level = draw.ranges(frame["score"]) if by_score else np.zeros(len(frame))
+    level = sampling.score_ranges(frame["score"]) if by_score else np.zeros(len(frame))
     order = np.lexsort((random.random(len(frame)), level, model))
     models = np.bincount(model)
     for rows in np.split(order, np.cumsum(models)[:-1]):
-        chosen = rows[draw.places(len(rows), labels // len(models), random.random())]
+        chosen = rows[sampling.systematic_sample(len(rows), labels // len(models), random.random())]
         truth[chosen] = right[chosen]
     return truth
 
@@ -114,10 +113,10 @@ def estimates(frame: pd.DataFrame, labels: int, random: np.random.Generator) -> 
     """The accuracy over all models by each method; people who know nothing of the judge mark answers drawn at random."""
     clusters, model = frame["question"].to_numpy(), frame["model"].to_numpy()
     truth, other = audited(frame, labels, random), audited(frame, labels, random, by_score=False)
-    strata = draw.strata(model, frame["score"], ~np.isnan(truth))
-    predicted = ppi.predictions(frame["score"], model)
+    strata = sampling.assign_strata(model, frame["score"], ~np.isnan(truth))
+    predicted = ppi.impute_scores(frame["score"], model)
     return {
-        "people": ppi.prediction_powered(predicted, other, clusters, model, power=0.0),
+        "people": ppi.prediction_powered(predicted, other, clusters, model, weight=0.0),
         "ppi": ppi.prediction_powered(predicted, truth, clusters, strata),
         "rogan_gladen": ppi.rogan_gladen(frame["called"], truth, clusters, strata),
     }

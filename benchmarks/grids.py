@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bert_judge import plan, tables
-from bert_judge.evaluation.standings import MADE
+from bert_judge.evaluation.standings import SCHEMAS
 
 PROJECT = Path(__file__).parents[1]
 WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")
@@ -113,7 +113,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
         ]
 
     score_tables = [scores.format(m, t) for m, t in made.scored]
-    standings = {name: f"results/{name}.parquet" for name in MADE}
+    standings = {name: f"results/{name}.parquet" for name in SCHEMAS}
     return {
         "build_task": [
             job("build_task", {"source": str(made.source_file(t))}, questions.format(t), made.task_spec(t)) for t in made.tasks

@@ -27,8 +27,9 @@ import yaml
 
 from bert_judge import tables
 from bert_judge.config import files as config_files
-from bert_judge.evaluation.intervals import measure_intervals
-from bert_judge.evaluation.statistics import Interval, paired_difference
+from bert_judge.evaluation.statistics import paired_difference
+from bert_judge.runtime.bootstrap import Interval, QuestionBootstrap, classification_resamples, percentile_interval, ratio
+from bert_judge.runtime.metrics import BINS, bin_index
 
 CONFIG = Path("configs/human_labels.yaml")
 WORK = Path("results/.work/human_agreement")
@@ -180,11 +181,28 @@ def table(run: Run, source: str, judges: Iterable[str]) -> pd.DataFrame:
 
 
 def line(judge: str, said: pd.DataFrame, right: np.ndarray) -> dict[str, Any]:
-    made = measure_intervals(said["verdict"].to_numpy(), said["score"].to_numpy(float), right, said["sample_id"].to_numpy())
+    made = intervals(said, right)
     cells = {shown: cell(made[name], 1 if name == "accuracy" else 3) for name, shown in MEASURES.items()}
     counts = {"n": len(said), "questions": said["sample_id"].nunique(), "value": made["accuracy"].value}
     agrees = pd.Series((said["verdict"] == np.where(right, "correct", "incorrect")).to_numpy(), index=said["sample_id"])
     return {"agrees": agrees, "judge": judge, **cells, "invalid": f"{100 * np.mean(said['verdict'] == 'invalid'):.1f}", **counts}
+
+
+def intervals(labels: pd.DataFrame, correct: np.ndarray) -> dict[str, Interval]:
+    """Compute metrics of verdicts and scores with intervals of one bootstrap over questions; calibration over rows with a score."""
+    draws = QuestionBootstrap.over(labels["sample_id"])
+    truth = np.where(correct, "correct", "incorrect")
+    resampled = classification_resamples(draws, truth, labels["verdict"], ["correct", "incorrect"])
+    scored = labels["score"].notna().to_numpy()
+    score, positive, draws = labels["score"].to_numpy(float)[scored], correct[scored], draws.select(scored)
+    gaps = draws.totals(score - positive, bin_index(score), BINS)
+    resampled["ece"] = ratio(np.abs(gaps).sum(axis=1), draws.totals(np.ones(len(score))))
+    # Area under the ROC curve by Mann and Whitney's U; equal scores count half.
+    values, code = np.unique(score.round(3), return_inverse=True)
+    positives, negatives = (draws.totals(rows, code, len(values)) for rows in (positive, ~positive))
+    wins = positives * (np.cumsum(negatives, axis=1) - negatives / 2)
+    resampled["auroc"] = ratio(wins.sum(axis=1), positives.sum(axis=1) * negatives.sum(axis=1))
+    return {name: percentile_interval(lines) for name, lines in resampled.items()}
 
 
 def cell(interval: Interval, digits: int) -> str:

@@ -28,8 +28,8 @@ from bert_judge import tables
 from bert_judge.config import files as config_files
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.statistics import Interval
 from bert_judge.judges.pairwise import Pair, prompting
+from bert_judge.runtime.bootstrap import Interval
 
 CONFIG = Path("configs/pairwise.yaml")
 FILES = ("pandalm", "llmbar")

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bert_judge.evaluation.pairs.build import build_ranks
+from bert_judge.evaluation.pairs.ranks import build_ranks
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

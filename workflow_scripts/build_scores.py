@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bert_judge.evaluation.scores import build_scores
+from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bert_judge.evaluation.audit.table import build_corrected
+from bert_judge.evaluation.audit.corrected import build_corrected
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

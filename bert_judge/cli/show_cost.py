@@ -30,7 +30,7 @@ def show(paths: Sequence[Path], files: Sequence[Path] = (), screen: Console | No
     judges = config.parse(config_files.load(files)).judges if files else {}
     models = {name: getattr(judge, "model", None) for name, judge in judges.items()}
     prices = {name: model.price for name, model in models.items() if model and model.price}
-    made = cost.of_tables(_files(paths), prices)
+    made = cost.judge_costs(_files(paths), prices)
     table = Table("judge", title="Per 1,000 verdicts", title_justify="left")
     for name in ("verdicts", "invalid", "tokens read", "tokens written", "cost", "seconds"):
         table.add_column(name, justify="right")

@@ -17,7 +17,7 @@ from rich.table import Table
 from bert_judge import plan
 from bert_judge.cli.terminal import console
 from bert_judge.config import files as config_files
-from bert_judge.evaluation.forecast import Work, forecast
+from bert_judge.evaluation.forecast import PendingWork, forecast
 from bert_judge.runtime.errors import InputError
 
 HEADER = "output_file\tdate\trule\t"
@@ -103,7 +103,7 @@ def _stage(output: Output) -> int:
     return FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)
 
 
-def costs_table(works: Iterable[Work]) -> Table:
+def costs_table(works: Iterable[PendingWork]) -> Table:
     """What the models and judges still have to do."""
     table = Table("model or judge", "gives", title="Still to be asked, at the measured rates", title_justify="left")
     for name in ("tables", "rows", "tokens read", "tokens written", "GPUs", "GPU hours"):
@@ -111,7 +111,7 @@ def costs_table(works: Iterable[Work]) -> Table:
     for work in works:
         tokens = [_number(work.total(rate)) for rate in (work.rates.prompt_tokens, work.rates.completion_tokens)]
         rows, gpus = _number(work.rows), str(work.gpus or "server")
-        table.add_row(work.who, work.what, f"{work.tables:,}", rows, *tokens, gpus, _number(work.gpu_hours, 2))
+        table.add_row(work.component, work.output, f"{work.tables:,}", rows, *tokens, gpus, _number(work.gpu_hours, 2))
     return table
 
 

@@ -1,62 +1,66 @@
-"""How well judges agree with the gold labels: on rows, on models' accuracies and on their order."""
+"""Agreement of judges with the gold judge and with each other: on answers, on models' accuracies and on their ranking."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation import statistics
-from bert_judge.evaluation.matrix import MODEL
-from bert_judge.evaluation.model_pairs import Groups
-from bert_judge.runtime.metrics import expected_calibration_error
+from bert_judge.evaluation.groups import Groups
+from bert_judge.evaluation.model_comparison import AnswerMatrix, is_correct, is_valid, resample_accuracies
+from bert_judge.evaluation.score_tables import MODEL
+from bert_judge.runtime import metrics
 
-# The judge that gives every answer the commoner gold verdict: what agreement is worth nothing.
+# The baseline judge that gives every answer the majority class of the gold verdicts.
 MAJORITY = "(majority class)"
+Booleans = NDArray[np.bool_]
 
 
 def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.DataFrame:
-    """One row per group and judge, in the schema `tables.AGREEMENT`; the majority class comes last.
+    """Compare each judge with gold per group, in the schema `tables.AGREEMENT`; the majority class comes last.
 
     Args:
-        groups: (level, group) → rows with a valid gold verdict: (model), sample_id, and score and verdict of the judges.
+        groups: (level, group) → answers with a valid gold verdict.
         judges: those to compare with gold.
-        gold: the judge that counts as the truth; its verdicts in `groups` are all valid.
+        gold: the judge whose verdicts count as the truth.
     """
     rows = []
     for (level, group), frame in groups.items():
         truth = _verdicts(frame, gold)
-        clusters = pd.factorize(frame["sample_id"])[0]
-        common = "correct" if 2 * np.sum(truth == "correct") >= len(truth) else "incorrect"
+        questions = pd.factorize(frame["sample_id"])[0]
+        majority = "correct" if 2 * np.sum(truth == "correct") >= len(truth) else "incorrect"
         verdicts = {judge: _verdicts(frame, judge) for judge in judges}
-        verdicts[MAJORITY] = _categorical([common] * len(truth))
-        for judge, said in verdicts.items():
+        verdicts[MAJORITY] = _categorical([majority] * len(truth))
+        for judge, predicted in verdicts.items():
             scores = frame[judge].to_numpy(dtype=float) if judge in judges else None
             row: dict[str, Any] = {"level": level, "group": group, "judge": judge}
-            row |= _on_rows(said, truth, clusters)
-            row |= _on_scores(scores, truth)
-            row |= _on_models(frame[MODEL].to_numpy(), said, truth)
+            row |= _verdict_agreement(predicted, truth, questions)
+            row |= {"invalid": float(np.mean(predicted == "invalid")) if len(predicted) else math.nan}
+            row |= _score_metrics(scores, truth)
+            row |= _model_level_metrics(frame[MODEL].to_numpy(), predicted, truth)
             rows.append(row)
-    frame = pd.DataFrame(rows, columns=tables.AGREEMENT.names)
-    return frame.astype({"rank_shift": "Int64"})
+    return pd.DataFrame(rows, columns=tables.AGREEMENT.names).astype({"rank_shift": "Int64"})
 
 
-def comparison_table(groups: Groups, judges: Sequence[str], trained: Sequence[str], gold: str) -> pd.DataFrame:
-    """Every trained judge against every other one, per group, in the schema `tables.COMPARISONS`."""
+def judge_comparison_table(groups: Groups, judges: Sequence[str], trained: Sequence[str], gold: str) -> pd.DataFrame:
+    """Compare the agreement with gold of every trained judge and every other judge, in the schema `tables.COMPARISONS`."""
     rows = []
     for (level, group), frame in groups.items():
         truth = _verdicts(frame, gold)
         agrees = {judge: np.asarray(_verdicts(frame, judge) == truth) for judge in judges}
-        clusters = pd.factorize(frame["sample_id"])[0]
+        questions = pd.factorize(frame["sample_id"])[0]
         for judge in trained:
             for other in judges:
                 if other == judge:
                     continue
-                interval = statistics.paired_difference(agrees[judge], agrees[other], clusters)
+                interval = statistics.paired_difference(agrees[judge], agrees[other], questions)
                 rows.append(
                     {
                         "level": level,
@@ -73,6 +77,79 @@ def comparison_table(groups: Groups, judges: Sequence[str], trained: Sequence[st
     return pd.DataFrame(rows, columns=tables.COMPARISONS.names)
 
 
+def judge_pairs_table(groups: Groups, judges: Sequence[str], gold: str | None) -> pd.DataFrame:
+    """Compare the verdicts and model rankings of every two judges, in the schema `tables.JUDGE_PAIRS`.
+
+    Over all answers; pairs with gold over those that gold decided. An invalid verdict agrees with an invalid one only, and counts
+    as incorrect in the accuracies that models are ranked by.
+    """
+    pairs = list(combinations(judges, 2))
+    rows: list[dict[str, Any]] = []
+    for (level, group), frame in groups.items():
+        for with_gold in (True, False):
+            selected = [pair for pair in pairs if (gold in pair) == with_gold]
+            if not selected:
+                continue
+            answers = frame[is_valid(frame, gold)] if with_gold and gold is not None else frame
+            matrix = AnswerMatrix.from_frame(answers)
+            accuracies = resample_accuracies(matrix, answers, list(dict.fromkeys(judge for pair in selected for judge in pair)))
+            questions = answers["sample_id"].to_numpy()
+            for judge, other in selected:
+                tau = statistics.rank_correlation_interval(accuracies[judge], accuracies[other])
+                row: dict[str, Any] = {"level": level, "group": group, "judge": judge, "other": other}
+                row |= _verdict_agreement(_verdicts(answers, judge), _verdicts(answers, other), questions)
+                row |= {"models": len(matrix.models), "rank_correlation": tau.value}
+                rows.append(row | {"rank_correlation_low": tau.low, "rank_correlation_high": tau.high})
+    return pd.DataFrame(rows, columns=tables.JUDGE_PAIRS.names)
+
+
+def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> pd.DataFrame:
+    """Compute the accuracy per score bin and judge, in the schema `tables.RELIABILITY`.
+
+    Args:
+        frame: rows with a valid gold verdict.
+        judges: those to compare with gold; one without scores gets no row.
+    """
+    rows: list[dict[str, Any]] = []
+    for judge, scores, correct, questions in _scored_rows(frame, judges, gold):
+        bins = metrics.bin_index(scores)
+        counts, mean_scores, _ = metrics.reliability_bins(correct, scores)
+        for index in np.flatnonzero(counts):
+            share = statistics.proportion(correct[bins == index], questions[bins == index])
+            row = {"judge": judge, "bin": index, "n": int(counts[index]), "score": mean_scores[index]}
+            rows.append({**row, "fraction_correct": share.value, "low": share.low, "high": share.high})
+    return pd.DataFrame(rows, columns=tables.RELIABILITY.names)
+
+
+def thresholds_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> pd.DataFrame:
+    """Compute the agreement per decision threshold and judge, in the schema `tables.THRESHOLDS`; as `reliability_table`."""
+    curves = [
+        pd.DataFrame(
+            {
+                "judge": judge,
+                "threshold": metrics.THRESHOLDS.round(3),
+                "n": len(scores),
+                **metrics.threshold_curve(correct, scores),
+            }
+        )
+        for judge, scores, correct, _ in _scored_rows(frame, judges, gold)
+    ]
+    return pd.concat(curves, ignore_index=True) if curves else tables.empty(tables.THRESHOLDS)
+
+
+def _scored_rows(
+    frame: pd.DataFrame, judges: Sequence[str], gold: str
+) -> Iterator[tuple[str, NDArray[np.float64], Booleans, NDArray[np.intp]]]:
+    """Yield (judge, scores, whether gold says correct, questions) of the rows that have a score."""
+    correct = is_correct(frame, gold)
+    questions = pd.factorize(frame["sample_id"])[0]
+    for judge in judges:
+        scores = frame[judge].to_numpy(dtype=float)
+        scored = ~np.isnan(scores)
+        if scored.any():
+            yield judge, scores[scored], correct[scored], questions[scored]
+
+
 def _verdicts(frame: pd.DataFrame, judge: str) -> pd.Categorical:
     return _categorical(frame[f"{judge}_verdict"])
 
@@ -81,48 +158,70 @@ def _categorical(verdicts: Any) -> pd.Categorical:
     return pd.Categorical(verdicts, categories=tables.VERDICTS)
 
 
-def _on_rows(said: pd.Categorical, truth: pd.Categorical, clusters: np.ndarray) -> dict[str, Any]:
-    interval = statistics.proportion(said == truth, clusters)
+def _verdict_agreement(predicted: pd.Categorical, truth: pd.Categorical, questions: NDArray[Any]) -> dict[str, Any]:
+    """Compute the agreement of two judges; `macro_f1` is over correct and incorrect, so an invalid verdict misses its class."""
+    interval = statistics.proportion(predicted == truth, questions)
+    # scikit-learn is slow on many rows, and equal on the weighted cells of the confusion matrix.
+    size = len(tables.VERDICTS)
+    counts = np.bincount(predicted.codes.astype(np.intp) * size + truth.codes, minlength=size**2)
+    cells = np.flatnonzero(counts)
+    y_true, y_pred, rows = cells % size, cells // size, counts[cells]
+    classes = [tables.VERDICTS.index(verdict) for verdict in ("correct", "incorrect")]
     return {
         "n": len(truth),
-        "questions": len(np.unique(clusters)),
+        "questions": len(pd.unique(questions)),
         "agreement": interval.value,
         "low": interval.low,
         "high": interval.high,
-        "macro_f1": statistics.macro_f1(said, truth),
-        "kappa": statistics.kappa(said, truth),
-        "scott_pi": statistics.scott_pi(said, truth),
-        "invalid": float(np.mean(said == "invalid")) if len(said) else math.nan,
+        "macro_f1": metrics.macro_f1(y_true, y_pred, labels=classes, sample_weight=rows),
+        "kappa": metrics.cohen_kappa(y_true, y_pred, sample_weight=rows),
+        "scott_pi": _scott_pi(counts.reshape(size, size)),
     }
 
 
-def _on_scores(scores: np.ndarray | None, truth: pd.Categorical) -> dict[str, float]:
-    """Measures of the scores, over the rows that have one."""
+def _scott_pi(confusion: NDArray[np.int64]) -> float:
+    """Scott's pi (1955) of a confusion matrix: kappa with one class distribution for both sides; NaN where it is 0/0."""
+    n = confusion.sum()
+    if not n or np.count_nonzero(confusion.sum(axis=0) + confusion.sum(axis=1)) < 2:
+        return math.nan
+    expected = (((confusion.sum(axis=0) + confusion.sum(axis=1)) / (2 * n)) ** 2).sum()
+    return float((np.trace(confusion) / n - expected) / (1 - expected))
+
+
+def _score_metrics(scores: NDArray[np.float64] | None, truth: pd.Categorical) -> dict[str, float]:
+    """Compute calibration and ranking metrics of the scores, over the rows that have one."""
     if scores is None:
         return dict.fromkeys(("ece", "brier", "auroc"), math.nan)
-    known = ~np.isnan(scores)
-    score, right = scores[known], (truth == "correct")[known]
+    scored = ~np.isnan(scores)
+    score, correct = scores[scored], np.asarray(truth == "correct")[scored]
     return {
-        "ece": expected_calibration_error(right, score),
-        "brier": statistics.brier(score, right),
-        "auroc": statistics.auroc(score, right),
+        "ece": metrics.expected_calibration_error(correct, score),
+        "brier": float(np.mean((score - correct) ** 2)) if len(score) else math.nan,
+        "auroc": metrics.auroc(correct, score),
     }
 
 
-def _on_models(model: np.ndarray, said: pd.Categorical, truth: pd.Categorical) -> dict[str, Any]:
-    """What the judge does to the models' accuracies and to their order, on the rows with a gold verdict."""
-    rows = pd.DataFrame({"model": model, "right": said == "correct", "valid": said != "invalid", "gold": truth == "correct"})
-    means = rows.groupby("model", sort=True)[["right", "gold"]].mean()
-    valid = rows[rows["valid"]].groupby("model")["right"].mean()
-    place = means.rank(method="min", ascending=False).astype(int)
-    moves = place["gold"] - place["right"]
-    # Models are in alphabetical order, so among equal moves the choice is fixed.
-    farthest = str(moves.abs().idxmax()) if len(moves) > 1 else None
+def _model_level_metrics(models: NDArray[Any], predicted: pd.Categorical, truth: pd.Categorical) -> dict[str, Any]:
+    """Compare the models' accuracies and ranks under the judge with those under gold."""
+    rows = pd.DataFrame(
+        {
+            "model": models,
+            "correct": predicted == "correct",
+            "valid": predicted != "invalid",
+            "gold": truth == "correct",
+        }
+    )
+    means = rows.groupby("model", sort=True)[["correct", "gold"]].mean()
+    accuracy_if_valid = rows[rows["valid"]].groupby("model")["correct"].mean()
+    ranks = means.rank(method="min", ascending=False).astype(int)
+    shifts = ranks["gold"] - ranks["correct"]
+    # Models are sorted by name, so ties are resolved the same way in every run.
+    most_shifted = str(shifts.abs().idxmax()) if len(shifts) > 1 else None
     return {
         "models": len(means),
-        "accuracy_error": float((means["right"] - means["gold"]).abs().mean()),
-        "accuracy_error_valid": float((valid - means["gold"][valid.index]).abs().mean()),
-        "rank_correlation": statistics.rank_correlation(means["right"], means["gold"]),
-        "most_shifted_model": farthest,
-        "rank_shift": int(moves[farthest]) if farthest else None,
+        "accuracy_error": float((means["correct"] - means["gold"]).abs().mean()),
+        "accuracy_error_valid": float((accuracy_if_valid - means["gold"][accuracy_if_valid.index]).abs().mean()),
+        "rank_correlation": statistics.rank_correlation(means["correct"], means["gold"]),
+        "most_shifted_model": most_shifted,
+        "rank_shift": int(shifts[most_shifted]) if most_shifted else None,
     }

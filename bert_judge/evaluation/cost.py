@@ -1,70 +1,267 @@
-"""What verdicts cost: tokens, money and seconds per 1,000 of them, read off finished label tables."""
+"""Measured cost of a run: tokens, seconds, GPU hours and money of answers, verdicts and training.
+
+Tokens are counted in the tables. Seconds are those of Snakemake's benchmark files; of a job that resumed after being killed, they
+cover the last attempt only. The one estimate is marked as such: an LLM judge on all answers, if the run has measured none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 
 from bert_judge import tables
 from bert_judge.config import Price
-from bert_judge.evaluation import timings
 from bert_judge.runtime.errors import InputError
 
-PER = 1000
 TOKENS = ["prompt_tokens", "completion_tokens"]
+# Unit of `judge_costs`.
+VERDICTS = 1000
+# Assumptions about an LLM judge: tokens of its instructions and of its reply, and characters per token of English.
+INSTRUCTION_TOKENS, REPLY_TOKENS, CHARACTERS_PER_TOKEN = 300, 120, 4.0
 
 
-def of_tables(paths: Iterable[str | Path], prices: Mapping[str, Price] | None = None) -> pd.DataFrame:
-    """One row per judge, sorted by name.
+@dataclass(frozen=True)
+class Usage:
+    """Rows, tokens and time of finished tables.
 
-    Tokens are those of the texts behind the verdicts, both rounds of one that was asked for again; a table that was made anew from
-    answers already paid for counts them like the first time. Verdicts without a count (nobody is asked about an empty answer) cost
-    none. Seconds are those of `timings.of_table`: of a job that went on after a kill, its last part only.
+    Attributes:
+        rows: rows of the tables.
+        counted_rows: rows with a count of tokens.
+        prompt_tokens, completion_tokens: sums; None without any count.
+        timed_rows: rows of the tables whose jobs were measured.
+        seconds: sum over these jobs; None without a measured job.
+    """
+
+    rows: int
+    counted_rows: int
+    prompt_tokens: float | None
+    completion_tokens: float | None
+    timed_rows: int
+    seconds: float | None
+
+
+def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | None = None) -> Usage:
+    """Add up the usage of candidates or label tables; files that do not exist are skipped.
 
     Args:
-        paths: label tables.
+        timings: (seconds, rows) of the jobs that wrote the tables; those of the tables' own benchmark files by default.
+    """
+    existing = [path for path in paths if path.is_file()]
+    counts = [pq.read_table(path, columns=TOKENS).to_pandas() for path in existing]
+    sums = {name: [frame[name].sum() for frame in counts if frame[name].notna().any()] for name in TOKENS}
+    if timings is None:
+        timings = [(seconds, num_rows(path)) for path in existing if (seconds := job_seconds(path)) is not None]
+    return Usage(
+        rows=sum(map(len, counts)),
+        counted_rows=sum(int(frame.notna().any(axis=1).sum()) for frame in counts),
+        prompt_tokens=float(sum(sums["prompt_tokens"])) if sums["prompt_tokens"] else None,
+        completion_tokens=float(sum(sums["completion_tokens"])) if sums["completion_tokens"] else None,
+        timed_rows=sum(rows for _, rows in timings),
+        seconds=sum(seconds for seconds, _ in timings) if timings else None,
+    )
+
+
+def job_seconds(table: Path) -> float | None:
+    """Return the seconds of the job that wrote a table, plus its share, by rows, of the batch job that labelled it with others.
+
+    Args:
+        table: results/candidates/{model}/{task}.parquet or results/labels/{judge}/{model}/{task}.parquet.
+
+    Returns:
+        None if one of the jobs was not measured, or the path is another one.
+    """
+    parts = table.absolute().parts
+    depth = next((n for n, stage in ((4, "labels"), (3, "candidates")) if len(parts) > n and parts[-n] == stage), None)
+    if depth is None:
+        return None
+    results = Path(*parts[:-depth])
+    relative = table.absolute().relative_to(results)
+    seconds = _read_seconds(results / "benchmarks" / relative.with_suffix(".tsv"))
+    batch = _find_batch(results, relative) if relative.parts[0] == "labels" else None
+    if seconds is None or batch is None:
+        return seconds
+    batch_seconds = _read_seconds(results / "benchmarks" / batch.relative_to(results).with_suffix(".tsv"))
+    rows = sum(num_rows(path) for task in _batch_tasks(batch) if (path := table.with_name(f"{task}.parquet")).exists())
+    return None if batch_seconds is None or not rows else seconds + batch_seconds * num_rows(table) / rows
+
+
+def generation_timings(results: Path, model: str) -> list[tuple[float, int]]:
+    """Return seconds and rows of the batch jobs that generated a model's answers."""
+    timings = []
+    for batch in sorted((results / "answer_batches" / model).glob("*.json")):
+        seconds = _read_seconds(results / "benchmarks" / "answer_batches" / model / f"{batch.stem}.tsv")
+        paths = [results / "candidates" / model / f"{task}.parquet" for task in _batch_tasks(batch)]
+        if seconds is not None and all(path.exists() for path in paths):
+            timings.append((seconds, sum(map(num_rows, paths))))
+    return timings
+
+
+def num_rows(path: Path) -> int:
+    """Return the number of rows of a table, from its footer."""
+    try:
+        return pq.read_metadata(path).num_rows
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not a table; delete it and run again") from error
+
+
+def _find_batch(results: Path, relative: Path) -> Path | None:
+    """Return the newest manifest of a job that labelled labels/{judge}/{model}/{task}.parquet together with others."""
+    _, judge, model, name = relative.parts
+    manifests = (results / "label_batches" / judge / model).glob("*.json")
+    return max(
+        (path for path in manifests if Path(name).stem in _batch_tasks(path)),
+        key=lambda path: path.stat().st_mtime,
+        default=None,
+    )
+
+
+def _batch_tasks(manifest: Path) -> list[str]:
+    return list(json.loads(manifest.read_text("utf-8"))["parts"])
+
+
+def _read_seconds(file: Path) -> float | None:
+    """Read a benchmark file of Snakemake; None if there is none, or it contains no time."""
+    try:
+        frame = pd.read_csv(file, sep="\t")
+    except (FileNotFoundError, pd.errors.EmptyDataError, pd.errors.ParserError):
+        return None
+    seconds = pd.to_numeric(frame["s"], errors="coerce").sum(min_count=1) if "s" in frame else float("nan")
+    return None if pd.isna(seconds) else float(seconds)
+
+
+def _price_tokens(tokens: Mapping[str, Any], price: Mapping[str, float] | None) -> float | None:
+    """Return the price of tokens; None without a price or a complete count."""
+    if price is None or any(tokens[name] is None for name in TOKENS):
+        return None
+    return (tokens["prompt_tokens"] * price["prompt"] + tokens["completion_tokens"] * price["completion"]) / 1e6
+
+
+# --- label tables of judges ---
+
+
+def judge_costs(paths: Iterable[str | Path], prices: Mapping[str, Price] | None = None) -> pd.DataFrame:
+    """Compute the cost per 1,000 verdicts of each judge, sorted by name.
+
+    Tokens include retries. A table that was labelled again from cached replies counts them as the first time. Verdicts without a
+    token count (no model is called for an empty answer) cost nothing.
+
+    Args:
+        paths: tables of labels or preferences.
         prices: judge → price of its model's tokens.
 
     Returns:
-        Columns judge, verdicts, invalid (share), and per 1,000 verdicts prompt_tokens, completion_tokens (null without any count),
-        money (null without a price or a count) and seconds (null unless Snakemake's benchmark file of every table is there).
+        Columns judge, verdicts, invalid (share), and per 1,000 verdicts prompt_tokens, completion_tokens (NaN without any count),
+        cost (NaN without a price or a count) and seconds (NaN unless the jobs of all tables were measured).
 
     Raises:
-        InputError: a file is no label table, or there is none.
+        InputError: a file is no such table, or there is none.
     """
-    parts = []
-    for path in paths:
-        # Verdicts on two answers cost like those on one.
-        kind = tables.PREFERENCES if tables.provenance(path).get("schema") == tables.PREFERENCES.name else tables.LABELS
-        frame = tables.read(path, kind)
-        parts.append(frame[["judge", "verdict", *TOKENS]].assign(seconds=_seconds(Path(path)) / max(len(frame), 1)))
-    if not parts:
+    by_judge: dict[str, list[tuple[Path, pd.Series]]] = {}
+    for path in map(Path, paths):
+        preferences = tables.provenance(path).get("schema") == tables.PREFERENCES.name
+        frame = tables.read(path, tables.PREFERENCES if preferences else tables.LABELS)
+        if len(frame):
+            by_judge.setdefault(str(frame["judge"].iloc[0]), []).append((path, frame["verdict"]))
+    if not by_judge:
         raise InputError("no label tables; name files or folders such as results/labels/teacher")
-    together = pd.concat(parts, ignore_index=True)
-    return pd.DataFrame([_row(str(judge), rows, (prices or {}).get(str(judge))) for judge, rows in together.groupby("judge")])
+    rows = []
+    for judge, judged in sorted(by_judge.items()):
+        verdicts = pd.concat([verdict for _, verdict in judged])
+        usage = measure_usage([path for path, _ in judged])
+        price = (prices or {}).get(judge)
+        tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        sums = {
+            **tokens,
+            "cost": _price_tokens(tokens, price.model_dump() if price else None),
+            "seconds": usage.seconds if usage.timed_rows == usage.rows else None,
+        }
+        per_thousand = {name: math.nan if total is None else total * VERDICTS / usage.rows for name, total in sums.items()}
+        rows.append({"judge": judge, "verdicts": usage.rows, "invalid": float((verdicts == "invalid").mean()), **per_thousand})
+    return pd.DataFrame(rows)
 
 
-def _row(judge: str, rows: pd.DataFrame, price: Price | None) -> dict[str, object]:
-    means = {name: rows[name].sum(min_count=1) * PER / len(rows) for name in TOKENS}
-    money = float("nan")
-    if price is not None:
-        money = (means["prompt_tokens"] * price.prompt + means["completion_tokens"] * price.completion) / 1e6
+# --- a whole run ---
+
+
+def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.DataFrame:
+    """Compute the cost of a run per stage, model or judge, and use, in the schema `tables.COST`.
+
+    The last row is the comparison with an LLM judge on all answers.
+
+    Args:
+        spec: `Plan.cost_spec`.
+        results: folder with the run's tables and benchmark files.
+        characters: of question, references and answer of all scored answers together.
+    """
+    gpus, rows = spec["gpus"], []
+    for use, pairs in (("test", spec["tables"]), ("training", spec["trained_on"])):
+        for model in dict.fromkeys(model for model, _ in pairs):
+            paths = [results / "candidates" / model / f"{task}.parquet" for name, task in pairs if name == model]
+            timings = generation_timings(results, model) if model in spec["answered_in_batches"] else None
+            rows.append(_cost_row("answers", model, use, measure_usage(paths, timings), gpus["models"].get(model, 0)))
+    labelled = [("test", judge, spec["tables"]) for judge in spec["judges"]]
+    labelled += [("training", teacher, pairs) for teacher, pairs in spec["taught"].items()]
+    for use, judge, pairs in labelled:
+        usage = measure_usage(results / "labels" / judge / model / f"{task}.parquet" for model, task in pairs)
+        rows.append(_cost_row("verdicts", judge, use, usage, gpus["judges"].get(judge, 0)))
+    for judge, dataset in spec["trained"].items():
+        rows.append(
+            _cost_row("training", judge, "training", _training_usage(results, judge, dataset), gpus["judges"].get(judge, 0))
+        )
+    rows = [row for row in rows if row["rows"]]
+    for row in rows:
+        row["cost"] = _price_tokens(row, spec["prices"].get(row["stage"], {}).get(row["component"]))
+    answers = sum(row["rows"] for row in rows if row["stage"] == "answers" and row["split"] == "test")
+    if answers:
+        rows.append(_llm_judge_on_all_answers(rows, spec, answers, characters))
+    return pd.DataFrame(rows, columns=tables.COST.names).astype(dict.fromkeys(TOKENS, "Float64"))
+
+
+def _cost_row(stage: str, component: str, use: str, usage: Usage, gpus: int) -> dict[str, Any]:
+    tokens = (usage.prompt_tokens, usage.completion_tokens)
+    # A model that reports one of the two has used none of the other.
+    prompt, completion = (None, None) if tokens == (None, None) else (tokens[0] or 0.0, tokens[1] or 0.0)
     return {
-        "judge": judge,
-        "verdicts": len(rows),
-        "invalid": float((rows["verdict"] == "invalid").mean()),
-        **means,
-        "cost": money,
-        "seconds": rows["seconds"].sum(skipna=False) * PER / len(rows),
+        "stage": stage,
+        "component": component,
+        "split": use,
+        "rows": usage.rows,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "timed_rows": usage.timed_rows,
+        "seconds": usage.seconds,
+        "gpu_hours": None if usage.seconds is None else usage.seconds * gpus / 3600,
+        "price_assumed": False,
     }
 
 
-def _seconds(path: Path) -> float:
-    """Seconds that results/labels/{judge}/{model}/{task}.parquet took; nan without Snakemake's measurement."""
-    parts = path.resolve().parts
-    if len(parts) < 5 or parts[-4] != "labels":
-        return float("nan")
-    seconds = timings.of_table(Path(*parts[:-4]), Path(*parts))
-    return float("nan") if seconds is None else seconds
+def _training_usage(results: Path, judge: str, dataset: str) -> Usage:
+    table = results / "datasets" / dataset / "train.parquet"
+    rows = num_rows(table) if table.is_file() else 0
+    seconds = _read_seconds(results / "benchmarks" / "judges" / f"{judge}.tsv")
+    return Usage(rows, 0, None, None, 0 if seconds is None else rows, seconds)
+
+
+def _llm_judge_on_all_answers(
+    rows: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], answers: int, characters: float
+) -> dict[str, Any]:
+    """Estimate the cost of an LLM judge on every scored answer, from the usage of one in this run if there is one."""
+    judged = [row for row in rows if row["stage"] == "verdicts" and row["component"] in spec["prompted"]]
+    measured = next((row for row in judged if row["prompt_tokens"] is not None), None)
+    if measured is not None:
+        judge = measured["component"]
+        tokens = {name: measured[name] * answers / measured["rows"] for name in TOKENS}
+        price = spec["prices"]["verdicts"].get(judge)
+    else:
+        judge, price = "an LLM judge", None
+        prompt_tokens = INSTRUCTION_TOKENS * answers + characters / CHARACTERS_PER_TOKEN
+        tokens = {"prompt_tokens": prompt_tokens, "completion_tokens": float(REPLY_TOKENS * answers)}
+    row = {"stage": "llm_on_all", "component": judge, "split": "test", "rows": answers, **tokens, "timed_rows": 0, "price_assumed": price is None}
+    return {**row, "cost": _price_tokens(tokens, price or spec["assumed_price"])}

@@ -1,7 +1,6 @@
-"""What the tables that a run still has to make will cost: answers and verdicts, tokens, hours of GPU.
+"""Forecast of the cost of a run's missing tables: answers and verdicts, tokens, GPU hours.
 
-Nothing is guessed: tokens and times are those of finished tables of the same model or judge, read off the tables and Snakemake's
-benchmark files, and unknown where there are none.
+Rates are those of finished tables of the same model or judge; they are unknown where there are none.
 """
 
 from __future__ import annotations
@@ -11,22 +10,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-import pyarrow.parquet as pq
-
 from bert_judge.config import HFModel, ImportedModel, OpenAIModel, SimulatedModel, StudentModel, VLLMModel
-from bert_judge.evaluation import timings
+from bert_judge.evaluation.cost import Usage, generation_timings, measure_usage, num_rows
 from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.llm.config import LLMJudgeConfig
 from bert_judge.plan import Plan
 
-TABLE = re.compile(r"(?P<stage>candidates|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
-TOKENS = ["prompt_tokens", "completion_tokens"]
+TABLE_PATH = re.compile(r"(?P<stage>candidates|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Means over the finished tables of a model or judge, per answer or verdict; None: nothing was measured."""
+    """Means per answer or verdict over the finished tables of a model or judge; None: not measured."""
 
     prompt_tokens: float | None = None
     completion_tokens: float | None = None
@@ -34,27 +29,27 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Work:
-    """What one model or one judge still has to do.
+class PendingWork:
+    """The tables that one model or judge still has to produce.
 
     Attributes:
-        who: the model, or the judge.
-        what: `answers` or `verdicts`.
-        tables: tables to make.
-        rows: answers or verdicts in them; None when a task has neither a table yet nor a limit.
-        gpus: GPUs that its job holds; 0 for a server.
-        rates: what one of them took so far.
+        component: name of the model or judge.
+        output: `answers` or `verdicts`.
+        tables: number of tables.
+        rows: answers or verdicts in them; None if a task has neither a table yet nor a limit.
+        gpus: GPUs that its job uses; 0 for a server.
+        rates: means over its finished tables.
     """
 
-    who: str
-    what: str
+    component: str
+    output: str
     tables: int
     rows: int | None
     gpus: int
     rates: Rates
 
     def total(self, rate: float | None) -> float | None:
-        """A rate times the rows; None when either is unknown."""
+        """Return a rate times the rows; None if either is unknown."""
         return None if rate is None or self.rows is None else rate * self.rows
 
     @property
@@ -64,60 +59,54 @@ class Work:
         return None if seconds is None or self.gpus == 0 else seconds * self.gpus / 3600
 
 
-def forecast(plan: Plan, pending: Iterable[str], root: str | Path = "results") -> list[Work]:
-    """One entry per model that has answers to give and per judge with a model that has verdicts to give, in the plan's order.
+def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results") -> list[PendingWork]:
+    """List the pending work of each generating model and of each judge with a language model or encoder, in the plan's order.
 
     Args:
-        pending: paths of the tables to make, as in a run: `results/candidates/m/t.parquet`; others do not count.
-        root: folder of the results, finished tables and benchmark files in it.
+        pending: paths of the missing tables, such as `results/candidates/m/t.parquet`; other files are skipped.
+        results: folder with finished tables and benchmark files.
     """
-    root = Path(root)
-    found = [match for path in pending if (match := TABLE.fullmatch(path.removeprefix("results/")))]
-    works = []
+    results = Path(results)
+    missing = [match for path in pending if (match := TABLE_PATH.fullmatch(path.removeprefix("results/")))]
+    work = []
     for model, entry in plan.models.items():
-        tasks = [m["task"] for m in found if m["model"] == model and not m["judge"]]
-        if tasks and not isinstance(entry, SimulatedModel | ImportedModel):
-            rates = measured(root, f"candidates/{model}", answered=isinstance(entry, VLLMModel))
-            works.append(Work(model, "answers", len(tasks), _rows(plan, [(model, t) for t in tasks], root), gpus(entry), rates))
-    for judge, kind in plan.config.judges.items():
-        pairs = [(m["model"], m["task"]) for m in found if m["judge"] == judge]
-        if pairs and isinstance(kind, BertJudgeConfig | LLMJudgeConfig):
-            count = 1 if isinstance(kind, BertJudgeConfig) else gpus(kind.model)
-            works.append(Work(judge, "verdicts", len(pairs), _rows(plan, pairs, root), count, measured(root, f"labels/{judge}")))
-    return works
+        pairs = [(model, m["task"]) for m in missing if m["model"] == model and not m["judge"]]
+        if pairs and not isinstance(entry, SimulatedModel | ImportedModel):
+            timings = generation_timings(results, model) if isinstance(entry, VLLMModel) else None
+            rates = _mean_rates(results / "candidates" / model, timings)
+            work.append(PendingWork(model, "answers", len(pairs), _count_rows(plan, pairs, results), _num_gpus(entry), rates))
+    for judge, entry in plan.config.judges.items():
+        pairs = [(m["model"], m["task"]) for m in missing if m["judge"] == judge]
+        if pairs and isinstance(entry, BertJudgeConfig | LLMJudgeConfig):
+            gpus = 1 if isinstance(entry, BertJudgeConfig) else _num_gpus(entry.model)
+            rates = _mean_rates(results / "labels" / judge)
+            work.append(PendingWork(judge, "verdicts", len(pairs), _count_rows(plan, pairs, results), gpus, rates))
+    return work
 
 
-def gpus(model: HFModel | StudentModel | VLLMModel | OpenAIModel) -> int:
-    """GPUs that a job of the model holds."""
+def _num_gpus(model: HFModel | StudentModel | VLLMModel | OpenAIModel) -> int:
     if isinstance(model, VLLMModel):
         return model.tensor_parallel_size
     return 0 if isinstance(model, OpenAIModel) else 1
 
 
-def measured(root: Path, part: str, answered: bool = False) -> Rates:
-    """The rates of the finished tables below a folder.
-
-    Args:
-        part: `candidates/{model}` or `labels/{judge}`.
-        answered: the answers come from jobs for several tables each, whose times stand under `answer_batches/{model}`.
-    """
-    tables = sorted((root / part).rglob("*.parquet"))
-    if not tables:
-        return Rates()
-    frames = [pq.read_table(path, columns=TOKENS).to_pandas() for path in tables]
-    means = pd.concat(frames, ignore_index=True).astype("Float64").mean()
-    prompt, completion = (None if pd.isna(means[name]) else float(means[name]) for name in TOKENS)
-    timed = timings.of_batches(root, part.split("/")[1]) if answered else timings.of_tables(root, tables)
-    rows = sum(count for _, count in timed)
-    return Rates(prompt, completion, sum(seconds for seconds, _ in timed) / rows if rows else None)
+def _mean_rates(folder: Path, timings: Sequence[tuple[float, int]] | None = None) -> Rates:
+    """Average over the finished tables of a folder; `timings` are those of batch jobs, if these wrote the tables."""
+    paths = sorted(folder.rglob("*.parquet"))
+    usage = measure_usage(paths, timings) if paths else Usage(0, 0, None, None, 0, None)
+    prompt, completion = (
+        None if tokens is None else tokens / usage.counted_rows for tokens in (usage.prompt_tokens, usage.completion_tokens)
+    )
+    seconds = None if usage.seconds is None or not usage.timed_rows else usage.seconds / usage.timed_rows
+    return Rates(prompt, completion, seconds)
 
 
-def _rows(plan: Plan, pairs: Sequence[tuple[str, str]], root: Path) -> int | None:
-    """Answers of these models to these tasks; None when the questions of one are not counted yet."""
+def _count_rows(plan: Plan, pairs: Sequence[tuple[str, str]], results: Path) -> int | None:
+    """Count the answers of these (model, task); None if the number of questions of a task is not known yet."""
     total = 0
     for model, task in pairs:
-        table = root / "tasks" / f"{task}.parquet"
-        questions = timings.rows_of(table) if table.exists() else plan.config.tasks.limit.get(task)
+        table = results / "tasks" / f"{task}.parquet"
+        questions = num_rows(table) if table.exists() else plan.config.tasks.limit.get(task)
         if questions is None:
             return None
         total += questions * getattr(plan.models[model], "attempts", 1)

@@ -1,4 +1,4 @@
-"""What students are worth: their accuracy beside that of their base model and of a student of a random choice as large."""
+"""Evaluation of students: their accuracy, compared with the base model and with a student of randomly chosen answers."""
 
 from __future__ import annotations
 
@@ -12,64 +12,63 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.runtime.errors import InputError
 
-SHOWN = ["level", "task", "judge", "n", "accuracy", "low", "high"]
+STANDINGS_COLUMNS = ["model", "level", "task", "judge", "n", "accuracy", "low", "high"]
 
 
 def build_students(spec: Mapping[str, Any], standings: Path, pairs: Path, metrics: Mapping[str, Path], output: Path) -> None:
     """Write the table of students.
 
     Args:
-        spec: as `Plan.students_spec` makes it.
+        spec: `Plan.students_spec`.
         standings, pairs: tables of the standings stage.
         metrics: student → its metrics.json.
         output: a table in the schema `tables.STUDENTS`.
 
     Raises:
-        InputError: a file is not what it should be.
+        InputError: a file cannot be read.
     """
-    ranked, compared = tables.read(standings, tables.STANDINGS), tables.read(pairs, tables.MODEL_PAIRS)
+    accuracies, model_pairs = tables.read(standings, tables.STANDINGS), tables.read(pairs, tables.MODEL_PAIRS)
     rows = []
     for name, student in spec["students"].items():
-        origin = {**student, "model": name, "answers": _answers(metrics[name])}
-        control = _control(spec["students"], name)
-        rows += [{**origin, "control": control, **row, **_against(compared, row, control)} for row in _rows(ranked, name)]
+        control = _find_control(spec["students"], name)
+        columns = {**student, "answers": _training_answers(metrics[name]), "control": control}
+        rows += [{**columns, **row, **_difference(model_pairs, row, control)} for row in _model_rows(accuracies, name)]
     for recipe, base in spec["bases"].items():
-        origin = {"recipe": recipe, "model": base, "keep": 0.0, "answers": 0}
-        rows += [{**origin, **row} for row in _rows(ranked, base)]
+        rows += [{"recipe": recipe, "keep": 0.0, "answers": 0, **row} for row in _model_rows(accuracies, base)]
     tables.write(pd.DataFrame(rows, columns=tables.STUDENTS.names), output, tables.STUDENTS, spec)
 
 
-def _rows(standings: pd.DataFrame, model: str) -> Iterator[dict[str, Any]]:
-    for row in standings.loc[standings["model"] == model, ["model", *SHOWN]].to_dict("records"):
+def _model_rows(standings: pd.DataFrame, model: str) -> Iterator[dict[str, Any]]:
+    for row in standings.loc[standings["model"] == model, STANDINGS_COLUMNS].to_dict("records"):
         yield {str(key): value for key, value in row.items()}
 
 
-def _answers(metrics: Path) -> int:
+def _training_answers(metrics: Path) -> int:
     try:
         return int(json.loads(metrics.read_text("utf-8"))["answers"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{metrics}: not the metrics of a student; delete its folder and run again") from error
 
 
-def _control(students: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
-    """The student of the same recipe whose answers were drawn at random, as many of them; None without one, or if it is itself."""
-    own = students[name]
-    alike = [
+def _find_control(students: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
+    """Return the student of the same recipe and size with randomly chosen answers; None if there is none or it is `name`."""
+    student = students[name]
+    controls = [
         other
-        for other, student in students.items()
-        if student["chooser"] == "random" and all(student[key] == own[key] for key in ("recipe", "keep"))
+        for other, settings in students.items()
+        if settings["chooser"] == "random" and all(settings[key] == student[key] for key in ("recipe", "keep"))
     ]
-    return alike[0] if alike and own["chooser"] != "random" else None
+    return controls[0] if controls and student["chooser"] != "random" else None
 
 
-def _against(pairs: pd.DataFrame, row: Mapping[str, Any], control: str | None) -> dict[str, float]:
-    """The paired difference from the control, with the student's sign."""
-    here = pairs[(pairs["level"] == row["level"]) & (pairs["task"] == row["task"]) & (pairs["judge"] == row["judge"])]
-    for first, other, sign in ((row["model"], control, 1), (control, row["model"], -1)):
-        found = here[(here["model"] == first) & (here["other"] == other)]
-        if len(found):
-            pair = found.iloc[0]
-            ends = sorted((sign * pair["low"], sign * pair["high"]))
-            figures = {"difference": sign * pair["difference"], "difference_low": ends[0], "difference_high": ends[1]}
-            return {**figures, "p_value": pair["p_value"]}
+def _difference(pairs: pd.DataFrame, row: Mapping[str, Any], control: str | None) -> dict[str, float]:
+    """Return the paired difference of a student and its control."""
+    group = pairs[(pairs["level"] == row["level"]) & (pairs["task"] == row["task"]) & (pairs["judge"] == row["judge"])]
+    for model, other, sign in ((row["model"], control, 1), (control, row["model"], -1)):
+        matches = group[(group["model"] == model) & (group["other"] == other)]
+        if len(matches):
+            pair = matches.iloc[0]
+            low, high = sorted((sign * pair["low"], sign * pair["high"]))
+            difference = {"difference": sign * pair["difference"], "difference_low": low, "difference_high": high}
+            return {**difference, "p_value": pair["p_value"]}
     return {}

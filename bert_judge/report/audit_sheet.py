@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from bert_judge import tables
-from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation import standings
-from bert_judge.evaluation.audit import draw
+from bert_judge.evaluation import score_tables
+from bert_judge.evaluation.audit import sampling
 from bert_judge.evaluation.audit.labels import VERDICTS
 from bert_judge.report import templates
 from bert_judge.report.truncate import shown
@@ -60,14 +59,18 @@ def write_sheet(spec: Mapping[str, Any], scores: Sequence[Path], sheet: Path, pa
 
 def asked(spec: Mapping[str, Any], scores: Sequence[Path]) -> list[Asked]:
     """The drawn answers with their texts, in the drawn order."""
-    keys = list(draw.keys(draw.drawn(standings.load_verdicts(scores, [spec["judge"]]), spec["judge"], spec["size"], spec["seed"])))
+    keys = list(
+        sampling.answer_keys(
+            sampling.draw_sample(score_tables.load_verdicts(scores, [spec["judge"]]), spec["judge"], spec["size"], spec["seed"])
+        )
+    )
     texts: dict[tuple[str, str, str, int], dict[str, Any]] = {}
     for path in scores:
-        model, task = score_tables.origin(path)
+        model, task = score_tables.identify_table(path)
         wanted = {(sample_id, attempt) for m, t, sample_id, attempt in keys if (m, t) == (model, task)}
         texts |= {(model, task, *key): row for key, row in score_tables.read_texts(path, wanted)} if wanted else {}
     return [
-        Asked(draw.identity(*key, row["candidate"]), row["question"], list(row["references"]), row["candidate"])
+        Asked(sampling.answer_id(*key, row["candidate"]), row["question"], list(row["references"]), row["candidate"])
         for key in keys
         for row in [texts[key]]
     ]

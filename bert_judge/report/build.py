@@ -17,8 +17,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from bert_judge import tables
-from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation.standings import MADE, load_verdicts
+from bert_judge.evaluation import score_tables
+from bert_judge.evaluation.score_tables import load_verdicts
+from bert_judge.evaluation.standings import SCHEMAS
 from bert_judge.report import (
     attack_views,
     cascade_views,
@@ -73,8 +74,8 @@ def build_report(
         InputError: a file is missing or not what it should be.
     """
     names = [view.name for view in sections.judge_views(spec)]
-    verdicts = load_verdicts(scores, names, traits=True)
-    files = {score_tables.origin(path): Path(path) for path in scores}
+    verdicts = load_verdicts(scores, names, answer_features=True)
+    files = {score_tables.identify_table(path): Path(path) for path in scores}
     rows = pack(ordered(verdicts, names, spec["gold"], sections.shown_trained(spec)), names, files)
     pair_sets, pair_charts = pair_views.view(*pairs) if pairs else ([], {})
     shown = spec["gold"] or sections.lead_judge(sections.judge_views(spec))
@@ -104,7 +105,7 @@ def build_report(
 
 def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame, more_charts: Mapping[str, charts.Chart]) -> dict[str, Any]:
     """What the tables of the standings stage say, by the names that the template knows; the charts of other sections too."""
-    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in MADE.items()}
+    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
     ranked, agreed, moves = found["standings"], found["agreement"], found["rank_shifts"]
     views = sections.judge_views(spec)
     lead, names = sections.lead_judge(views), [view.name for view in views]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.evaluation.statistics import CONFIDENCE, Interval
+from bert_judge.runtime.bootstrap import CONFIDENCE, Interval
 
 NOTHING = "–"
 

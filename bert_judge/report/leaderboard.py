@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.evaluation.statistics import CONFIDENCE
 from bert_judge.report.format import known
+from bert_judge.runtime.bootstrap import CONFIDENCE
 
 # A matrix of more models is no longer read; their table stays.
 MOST_IN_MATRIX = 40

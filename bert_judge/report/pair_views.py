@@ -12,7 +12,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.pairs.rows import PEOPLE
+from bert_judge.evaluation.pairs.pair_tables import PEOPLE
 from bert_judge.report.charts import Chart
 from bert_judge.report.format import known, percent, points, points_span, span
 from bert_judge.report.sections import COLOURS, LEVEL_TITLES, records

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation.groups import LENGTH, STATUS
-from bert_judge.evaluation.matrix import MODEL, TASK
+from bert_judge.evaluation import score_tables
+from bert_judge.evaluation.score_tables import ANSWER_LENGTH, MODEL, STATUS, TASK
 from bert_judge.report.truncate import HEAD, TAIL, room, shown
 
 # Most answers of a report, and most characters of all of them together: what a browser still opens at once.
@@ -67,7 +66,7 @@ def pack(chosen: pd.DataFrame, judges: Sequence[str], files: Mapping[tuple[str, 
         files: (model, task) → score table.
     """
     part = chosen.head(ROWS)
-    size = room(part[LENGTH].tolist(), CHARACTERS)
+    size = room(part[ANSWER_LENGTH].tolist(), CHARACTERS)
     tail = size * TAIL // (HEAD + TAIL)
     texts: dict[tuple[str, str, str, int], str] = {}
     questions: dict[str, tuple[int, str, list[str]]] = {}

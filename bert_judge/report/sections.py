@@ -11,7 +11,7 @@ import pandas as pd
 
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.matrix import MODEL, TASK
+from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.judges.bert import judge_folder
 from bert_judge.report import format
 

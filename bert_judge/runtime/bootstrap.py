@@ -99,7 +99,7 @@ def resample_totals(
     observed = (multiplicity.astype(dtype) @ flat)[None]
     blocks = _weights(len(lines), seed, resamples) if counts is None else iter([_draw(multiplicity, seed, resamples)])
     totals = np.concatenate([observed, *(np.asarray(weights @ flat) for weights in blocks)])
-    return totals.astype(np.float64).reshape(-1, *lines.shape[1:])
+    return totals.astype(np.float64).reshape(len(totals), *lines.shape[1:])
 
 
 def merge_identical(sums: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.intp]]:

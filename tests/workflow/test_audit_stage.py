@@ -9,8 +9,8 @@ import pytest
 from workspace import Workspace
 
 from bert_judge import tables
-from bert_judge.evaluation.audit import draw
-from bert_judge.evaluation.standings import load_verdicts
+from bert_judge.evaluation.audit import sampling
+from bert_judge.evaluation.score_tables import load_verdicts
 
 pytestmark = pytest.mark.workflow
 
@@ -31,7 +31,7 @@ def fill(run: Workspace, turned: int = 0) -> None:
     for path in paths:
         for row in pd.read_parquet(path).itertuples():
             key = (path.parent.name, path.stem, row.sample_id, row.attempt)
-            truth[draw.identity(*key, row.candidate)] = str(verdicts[key])
+            truth[sampling.answer_id(*key, row.candidate)] = str(verdicts[key])
     with (run.folder / "results/audit/sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         identities = [row["id"] for row in csv.DictReader(file)]
     other = {"correct": "incorrect", "incorrect": "correct"}

@@ -11,13 +11,13 @@ import yaml
 from workspace import Workspace
 
 from bert_judge import tables
-from bert_judge.evaluation.standings import MADE
+from bert_judge.evaluation.standings import SCHEMAS
 
 pytestmark = pytest.mark.workflow
 
 SUMMARY_JOBS = {"Standings", "Standings as CSV, Markdown, LaTeX and SVG", "Report"}
 EXPORTS = {f"results/standings.{ending}" for ending in ("csv", "md", "tex", "svg")}
-SUMMARIES = {*(f"results/{name}.parquet" for name in MADE), *EXPORTS, "results/report.html"}
+SUMMARIES = {*(f"results/{name}.parquet" for name in SCHEMAS), *EXPORTS, "results/report.html"}
 
 
 def shuffled(value: Any, draw: random.Random) -> Any:

@@ -14,7 +14,7 @@ from bert_judge.candidates.stage import import_candidates
 from bert_judge.cli.quickstart.configurations import FILE, LABELS, RULE, TEST, TRAIN
 from bert_judge.datasets.merge import build_dataset
 from bert_judge.datasets.overlap import check_overlap
-from bert_judge.evaluation.scores import build_scores
+from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.imported.judge import ImportedJudge
 from bert_judge.judges.lexical.judge import LexicalJudge

@@ -1,1 +1,1 @@
-"""Audit of a judge by people: a sample of answers is drawn, people mark it, and their labels correct the accuracies."""
+"""Audit of a judge by human annotators: a sample of answers is drawn and labelled, and the labels correct the accuracies."""

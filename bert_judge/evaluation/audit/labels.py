@@ -1,4 +1,4 @@
-"""The sheet that people filled, read back."""
+"""Labels of annotators, read from the sheet that they filled in."""
 
 from __future__ import annotations
 
@@ -12,57 +12,56 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation import scores as score_tables
-from bert_judge.evaluation.audit import draw
+from bert_judge.evaluation import score_tables
+from bert_judge.evaluation.audit.sampling import answer_id, answer_keys
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import formats
 
 CORRECT, INCORRECT, CANNOT_TELL = VERDICTS = ("correct", "incorrect", "cannot tell")
 TRUTH = {CORRECT: 1.0, INCORRECT: 0.0, CANNOT_TELL: math.nan}
 COLUMNS = ("id", "verdict")
-ROWS_AT_ONCE = 4096
-# What an answer without label has; one that a person could not tell about is not a number.
-UNSEEN = -1.0
+BATCH_ROWS = 4096
+# Value of an answer without label; one that the annotator could not decide is NaN.
+UNLABELLED = -1.0
 
 
-def read(path: Path) -> dict[str, float]:
-    """What people said of the answers on a sheet: id → 1 for correct, 0 for incorrect, NaN for cannot tell.
-
-    A row without a verdict is one that nobody looked at yet, and is left out.
+def read_labels(path: Path) -> dict[str, float]:
+    """Read a sheet: id → 1 for correct, 0 for incorrect, NaN for cannot tell. Rows without verdict are skipped.
 
     Raises:
-        InputError: no CSV file, one of its columns is missing, another word than these three, an id that is empty or there twice,
-            or no verdict at all.
+        InputError: not a CSV file, a column is missing, an unknown verdict, an empty or repeated id, or no verdict at all.
     """
     columns = formats.read(path, "csv", COLUMNS)
     if missing := [name for name in COLUMNS if name not in columns.values]:
-        there = ", ".join(map(repr, columns.present))
-        raise InputError(f"{path}: no column {missing[0]!r}; there are {there}; save the sheet as CSV with commas")
-    found: dict[str, float] = {}
-    seen: dict[str, str] = {}
-    for place, cell, said in zip(columns.places, columns.values["id"], columns.values["verdict"], strict=True):
-        identity, word = (cell or "").strip(), " ".join((said or "").casefold().split())
+        present = ", ".join(map(repr, columns.present))
+        raise InputError(f"{path}: no column {missing[0]!r}; there are {present}; save the sheet as CSV with commas")
+    labels: dict[str, float] = {}
+    positions: dict[str, str] = {}
+    for position, id_cell, verdict_cell in zip(columns.places, columns.values["id"], columns.values["verdict"], strict=True):
+        identity, verdict = (id_cell or "").strip(), " ".join((verdict_cell or "").casefold().split())
         if not identity:
-            raise InputError(f"{path}: {place} has no id; take the sheet as it was drawn and change the verdicts only")
-        if identity in seen:
-            raise InputError(f"{path}: the id {identity!r} stands at {seen[identity]} and again at {place}; remove one")
-        seen[identity] = place
-        if word and word not in TRUTH:
-            raise InputError(f"{path}: {place}: the verdict is {said!r:.60}; write {', '.join(VERDICTS)}, or nothing")
-        if word:
-            found[identity] = TRUTH[word]
-    if not found:
-        raise InputError(f"{path}: no row has a verdict; mark some answers, or leave audit.labels out until then")
-    return found
+            raise InputError(f"{path}: {position} has no id; use the original sheet and change only the verdicts")
+        if identity in positions:
+            raise InputError(f"{path}: the id {identity!r} occurs at {positions[identity]} and again at {position}; remove one")
+        positions[identity] = position
+        if verdict and verdict not in TRUTH:
+            raise InputError(
+                f"{path}: {position}: the verdict is {verdict_cell!r:.60}; use {', '.join(VERDICTS)}, or leave it empty"
+            )
+        if verdict:
+            labels[identity] = TRUTH[verdict]
+    if not labels:
+        raise InputError(f"{path}: no row has a verdict; label some answers, or leave out audit.labels until then")
+    return labels
 
 
-def of_answers(verdicts: pd.DataFrame, scores: Sequence[Path], said: Mapping[str, float], source: Path) -> NDArray[np.float64]:
-    """What was said of each row of `verdicts`: 1, 0, NaN (cannot tell), `UNSEEN`.
+def match_labels(verdicts: pd.DataFrame, scores: Sequence[Path], labels: Mapping[str, float], source: Path) -> NDArray[np.float64]:
+    """Return the label of each row of `verdicts`: 1, 0, NaN (cannot tell) or `UNLABELLED`.
 
     Args:
-        verdicts: all answers, as `standings.load_verdicts` gives them.
+        verdicts: all answers, from `score_tables.load_verdicts`.
         scores: their score tables.
-        said: as `read` gives it.
+        labels: from `read_labels`.
         source: the sheet, for messages.
 
     Raises:
@@ -70,27 +69,33 @@ def of_answers(verdicts: pd.DataFrame, scores: Sequence[Path], said: Mapping[str
     """
     schema = tables.scores_schema([])
     schema = replace(schema, columns=tuple(c for c in schema.columns if c.name in (*score_tables.KEY, "candidate")))
-    by_key: dict[tuple[str, str, str, int], float] = {}
-    found = set()
+    label_of_key: dict[tuple[str, str, str, int], float] = {}
+    matched = set()
     for path in scores:
-        model, task = score_tables.origin(path)
-        for batch in tables.read_batches(path, schema, ROWS_AT_ONCE):
+        model, task = score_tables.identify_table(path)
+        for batch in tables.read_batches(path, schema, BATCH_ROWS):
             for sample_id, attempt, text in zip(batch["sample_id"], batch["attempt"], batch["candidate"], strict=True):
                 key = (model, task, str(sample_id), int(attempt))
-                if (identity := draw.identity(*key, text)) in said:
-                    by_key[key] = said[identity]
-                    found.add(identity)
-    if unknown := [identity for identity in said if identity not in found]:
+                if (identity := answer_id(*key, text)) in labels:
+                    label_of_key[key] = labels[identity]
+                    matched.add(identity)
+    if unknown := [identity for identity in labels if identity not in matched]:
         raise InputError(
             f"{source}: the id {unknown[0]!r} belongs to no answer of this run ({len(unknown)} such rows); "
-            "remove rows of other runs and of answers that were made anew"
+            "remove rows of other runs and of answers that have changed"
         )
-    return np.array([by_key.get(key, UNSEEN) for key in draw.keys(verdicts)], float)
+    return np.array([label_of_key.get(key, UNLABELLED) for key in answer_keys(verdicts)], float)
 
 
-def of_gold(verdicts: pd.DataFrame, chosen: pd.DataFrame, gold: str) -> NDArray[np.float64]:
-    """The same from the gold judge: its verdicts on the drawn rows; where it is invalid, it could not tell."""
-    drawn = set(draw.keys(chosen))
-    words = {"correct": 1.0, "incorrect": 0.0, "invalid": math.nan}
-    said = verdicts[f"{gold}_verdict"].astype(str)
-    return np.array([words[word] if key in drawn else UNSEEN for key, word in zip(draw.keys(verdicts), said, strict=True)], float)
+def labels_from_gold(verdicts: pd.DataFrame, sample: pd.DataFrame, gold: str) -> NDArray[np.float64]:
+    """Return the same from the gold judge: its verdicts on the sampled rows, NaN where it is invalid."""
+    sampled = set(answer_keys(sample))
+    values = {"correct": 1.0, "incorrect": 0.0, "invalid": math.nan}
+    gold_verdicts = verdicts[f"{gold}_verdict"].astype(str)
+    return np.array(
+        [
+            values[verdict] if key in sampled else UNLABELLED
+            for key, verdict in zip(answer_keys(verdicts), gold_verdicts, strict=True)
+        ],
+        float,
+    )

@@ -1,1 +1,1 @@
-"""What verdicts on pairs of answers are worth, and what they say of the models: agreement, biases, Bradley-Terry ranks."""
+"""Evaluation of pairwise judges and of models by pairs: agreement, position and length bias, Bradley-Terry strengths."""

@@ -1,116 +1,169 @@
-"""How far a pairwise judge agrees with the labels and with itself, and what moves it besides the answers' quality."""
+"""Agreement of pairwise judges with labels, annotators and themselves; position and length bias."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.pairs import bootstrap, confusion, panel
-from bert_judge.evaluation.pairs.rows import LENGTH_A, LENGTH_B, PEOPLE, by_task
-from bert_judge.evaluation.statistics import Interval
+from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, group_by_task
+from bert_judge.runtime.bootstrap import (
+    Interval,
+    QuestionBootstrap,
+    classification_resamples,
+    percentile_interval,
+    ratio,
+)
 
-# Measure, the rows that it is measured on, the measure.
-Measured = tuple[str, pd.DataFrame, Interval]
-# A's share of the point that a pair is about.
+# (measure, rows that it is computed on, value).
+Measure = tuple[str, pd.DataFrame, Interval]
+CLASS_METRICS = ("macro_precision", "macro_recall", "macro_f1", "kappa")
+# A's points in a pair.
 POINTS = {"A": 1.0, "tie": 0.5, "B": 0.0}
-PREFERS_ONE = ["A", "B"]
+PREFERENCES = ["A", "B"]
 
 
-def measures(frame: pd.DataFrame, judges: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows of the schema `tables.PAIR_AGREEMENT` without `set`, per group, judge and measure; people and the commonest label last.
+def measure_agreement(frame: pd.DataFrame, judges: Sequence[str]) -> list[dict[str, Any]]:
+    """Compute the rows of the schema `tables.PAIR_AGREEMENT` without `set`; annotators and the majority class come last.
 
     Args:
-        frame: as `rows.load` gives it.
+        frame: from `pair_tables.load_pairs`.
         judges: those with columns in it.
     """
     rows: list[dict[str, Any]] = []
-    for (level, task), part in by_task(frame):
-        told = [(judge, _of_judge(part, judge)) for judge in judges]
-        told += [(PEOPLE, _of_people(part)), (MAJORITY, _of_majority(part))]
-        for judge, measured in told:
-            for measure, on, interval in measured:
-                row = {"level": level, "task": task, "judge": judge, "measure": measure, "n": len(on)}
-                row |= {"questions": on["sample_id"].nunique()}
+    for (level, task), part in group_by_task(frame):
+        measures = [(judge, _judge_measures(part, judge)) for judge in judges]
+        measures += [(PEOPLE, _annotator_measures(part)), (MAJORITY, _majority_measures(part))]
+        for judge, judge_measures in measures:
+            for measure, measured_rows, interval in judge_measures:
+                row = {"level": level, "task": task, "judge": judge, "measure": measure, "n": len(measured_rows)}
+                row |= {"questions": measured_rows["sample_id"].nunique()}
                 rows.append(row | {"value": interval.value, "low": interval.low, "high": interval.high})
     return rows
 
 
-def _of_judge(frame: pd.DataFrame, judge: str) -> Iterator[Measured]:
-    prefix = f"{judge}_"
-    rows = frame.rename(columns={f"{prefix}{name}": name for name in ("verdict", "consistent", "forward", "backward")})
-    yield from _with_labels(rows)
-    yield from _of_places(rows)
-    yield from _of_lengths(rows)
-    if len(voted := rows[panel.enough(rows["votes"])]):
-        found = panel.measured(voted["verdict"], voted["votes"], bootstrap.over(voted["sample_id"]))
-        yield "panel_agreement", voted, found.judge
-        yield "panel_agreement_excess", voted, found.excess
+def _judge_measures(frame: pd.DataFrame, judge: str) -> Iterator[Measure]:
+    rows = frame.rename(columns={f"{judge}_{name}": name for name in ("verdict", "consistent", "forward", "backward")})
+    yield from _label_agreement(rows)
+    yield from _position_bias(rows)
+    yield from _length_bias(rows)
+    if len(voted := rows[has_several_votes(rows["votes"])]):
+        judge_agreement, excess, _ = leave_one_annotator_out(voted)
+        yield "panel_agreement", voted, judge_agreement
+        yield "panel_agreement_excess", voted, excess
     for verdict in ("tie", "inconsistent", "invalid"):
-        yield verdict, rows, _share(rows, rows["verdict"] == verdict)
+        yield verdict, rows, _proportion(rows, rows["verdict"] == verdict)
 
 
-def _of_people(frame: pd.DataFrame) -> Iterator[Measured]:
-    """What the labels do about lengths and ties, and how far people agree with each other."""
-    if len(voted := frame[panel.enough(frame["votes"])]):
-        yield "panel_agreement", voted, panel.people_alone(voted["votes"], bootstrap.over(voted["sample_id"]))
+def _annotator_measures(frame: pd.DataFrame) -> Iterator[Measure]:
+    """Compute the annotators' agreement with each other, and length bias and ties of the labels."""
+    if len(voted := frame[has_several_votes(frame["votes"])]):
+        yield "panel_agreement", voted, leave_one_annotator_out(voted.assign(verdict=""))[2]
     if len(labelled := frame[frame["label"].notna()]):
-        clear = labelled[labelled["label"].isin(PREFERS_ONE) & (labelled[LENGTH_A] != labelled[LENGTH_B])]
-        yield "prefers_longer", clear, _share(clear, _prefers_longer(clear, clear["label"]))
-        yield "tie", labelled, _share(labelled, labelled["label"] == "tie")
+        clear = labelled[labelled["label"].isin(PREFERENCES) & (labelled[LENGTH_A] != labelled[LENGTH_B])]
+        yield "prefers_longer", clear, _proportion(clear, _prefers_longer(clear, clear["label"]))
+        yield "tie", labelled, _proportion(labelled, labelled["label"] == "tie")
 
 
-def _of_majority(frame: pd.DataFrame) -> Iterator[Measured]:
-    """The judge that always gives the commonest label: what agreement is worth nothing."""
+def _majority_measures(frame: pd.DataFrame) -> Iterator[Measure]:
+    """Evaluate the baseline judge that always gives the most common label."""
     if len(labelled := frame[frame["label"].notna()]):
-        common = str(labelled["label"].value_counts().sort_index().idxmax())
-        said = labelled.assign(verdict=common, forward=common)
-        yield from (found for found in _with_labels(said) if found[0] in ("agreement", *confusion.MEASURES))
+        majority = str(labelled["label"].value_counts().sort_index().idxmax())
+        measures = _label_agreement(labelled.assign(verdict=majority, forward=majority))
+        yield from (measure for measure in measures if measure[0] in ("agreement", *CLASS_METRICS))
 
 
-def _with_labels(rows: pd.DataFrame) -> Iterator[Measured]:
+def _label_agreement(rows: pd.DataFrame) -> Iterator[Measure]:
     labelled = rows[rows["label"].notna()]
     if labelled.empty:
         return
-    yield "agreement", labelled, _share(labelled, labelled["verdict"] == labelled["label"])
+    yield "agreement", labelled, _proportion(labelled, labelled["verdict"] == labelled["label"])
     decided = labelled[labelled["verdict"].isin(tables.PREFERRED)]
-    yield "agreement_decided", decided, _share(decided, decided["verdict"] == decided["label"])
-    yield "agreement_one_order", labelled, _share(labelled, labelled["forward"] == labelled["label"])
-    label = pd.Categorical(labelled["label"], categories=tables.PREFERRED)
-    found = confusion.measured(confusion.categories(labelled["verdict"]), label, bootstrap.over(labelled["sample_id"]))
-    for measure, interval in found.items():
-        yield measure, labelled, interval
+    yield "agreement_decided", decided, _proportion(decided, decided["verdict"] == decided["label"])
+    yield "agreement_one_order", labelled, _proportion(labelled, labelled["forward"] == labelled["label"])
+    # Averages are over the classes of the labels, so all judges are compared on the same classes.
+    resampled = classification_resamples(
+        QuestionBootstrap.over(labelled["sample_id"]), labelled["label"], labelled["verdict"], labelled["label"].unique().tolist()
+    )
+    for measure in CLASS_METRICS:
+        yield measure, labelled, percentile_interval(resampled[measure])
 
 
-def _of_places(rows: pd.DataFrame) -> Iterator[Measured]:
-    """As JudgeLM counts it: a verdict moves to the first place when A is better off being shown first, by half a point or more."""
+def _position_bias(rows: pd.DataFrame) -> Iterator[Measure]:
+    """Measure position bias as JudgeLM does: the first position is preferred if A gains half a point or more by being first."""
     both = rows[rows["consistent"].notna()]
-    there, back = (both[order].map(POINTS).to_numpy(dtype=float) for order in ("forward", "backward"))
-    shift = there - back
-    yield "consistency", both, _share(both, both["consistent"])
-    yield "prefers_first", both, _share(both, shift > 0)
-    yield "prefers_second", both, _share(both, shift < 0)
-    yield "position_bias", both, statistics.paired_difference(shift > 0, shift < 0, both["sample_id"].to_numpy())
+    forward, backward = (both[order].map(POINTS).to_numpy(dtype=float) for order in ("forward", "backward"))
+    prefers_first, prefers_second = forward > backward, forward < backward
+    yield "consistency", both, _proportion(both, both["consistent"])
+    yield "prefers_first", both, _proportion(both, prefers_first)
+    yield "prefers_second", both, _proportion(both, prefers_second)
+    yield "position_bias", both, statistics.paired_difference(prefers_first, prefers_second, both["sample_id"].to_numpy())
 
 
-def _of_lengths(rows: pd.DataFrame) -> Iterator[Measured]:
-    clear = rows[rows["verdict"].isin(PREFERS_ONE) & (rows[LENGTH_A] != rows[LENGTH_B])]
-    longer = _prefers_longer(clear, clear["verdict"])
-    yield "prefers_longer", clear, _share(clear, longer)
-    labelled = clear["label"].isin(PREFERS_ONE).to_numpy(dtype=bool)
+def _length_bias(rows: pd.DataFrame) -> Iterator[Measure]:
+    clear = rows[rows["verdict"].isin(PREFERENCES) & (rows[LENGTH_A] != rows[LENGTH_B])]
+    judge_prefers_longer = _prefers_longer(clear, clear["verdict"])
+    yield "prefers_longer", clear, _proportion(clear, judge_prefers_longer)
+    labelled = clear["label"].isin(PREFERENCES).to_numpy(dtype=bool)
     if len(both := clear[labelled]):
-        theirs = _prefers_longer(both, both["label"])
-        yield "length_bias", both, statistics.paired_difference(longer[labelled], theirs, both["sample_id"].to_numpy())
+        label_prefers_longer = _prefers_longer(both, both["label"])
+        difference = statistics.paired_difference(
+            judge_prefers_longer[labelled], label_prefers_longer, both["sample_id"].to_numpy()
+        )
+        yield "length_bias", both, difference
 
 
-def _prefers_longer(rows: pd.DataFrame, preferred: pd.Series) -> np.ndarray:
+def _prefers_longer(rows: pd.DataFrame, preferred: pd.Series) -> NDArray[np.bool_]:
     return ((preferred == "A") == (rows[LENGTH_A] > rows[LENGTH_B])).to_numpy(dtype=bool)
 
 
-def _share(rows: pd.DataFrame, hits: pd.Series | np.ndarray) -> Interval:
+def _proportion(rows: pd.DataFrame, hits: pd.Series | NDArray[np.bool_]) -> Interval:
     return statistics.proportion(np.asarray(hits, dtype=bool), rows["sample_id"].to_numpy())
+
+
+def has_several_votes(votes: pd.Series) -> pd.Series:
+    """Return which pairs have two votes or more."""
+    return votes.map(lambda pair_votes: pair_votes is not None and len(pair_votes) > 1).astype(bool)
+
+
+def leave_one_annotator_out(rows: pd.DataFrame) -> tuple[Interval, Interval, Interval]:
+    """Compare a judge with annotators, each of whom is left out in turn and compared with the majority of the others.
+
+    The judge takes the place of the one left out, against the same others. Where the others are split, each of their most common
+    votes is the majority in equal parts, so no pair is left out.
+
+    Args:
+        rows: with the columns sample_id, verdict and votes, at least two per pair.
+
+    Returns:
+        The judge's agreement, its difference to the annotators', and the annotators' agreement with each other.
+    """
+    credits = np.array([_agreement_credits(verdict, votes) for verdict, votes in zip(rows["verdict"], rows["votes"], strict=True)])
+    judge, annotators, comparisons = QuestionBootstrap.over(rows["sample_id"]).totals(credits).T
+    resampled = (ratio(judge, comparisons), ratio(judge - annotators, comparisons), ratio(annotators, comparisons))
+    judge_interval, excess, annotator_interval = map(percentile_interval, resampled)
+    return judge_interval, excess, annotator_interval
+
+
+def _agreement_credits(verdict: str, votes: Sequence[str]) -> tuple[float, float, float]:
+    """Return the judge's and the annotators' agreement with the other annotators, and the number of comparisons, of one pair."""
+    judge = annotators = 0.0
+    for index, vote in enumerate(votes):
+        majority = _majority([*votes[:index], *votes[index + 1 :]])
+        judge += majority.get(verdict, 0.0)
+        annotators += majority.get(vote, 0.0)
+    return judge, annotators, float(len(votes))
+
+
+def _majority(votes: Sequence[str]) -> dict[str, float]:
+    """Return the most common votes, with equal weights that sum to 1."""
+    counts = Counter(votes)
+    most_common = [vote for vote, count in counts.items() if count == max(counts.values())]
+    return dict.fromkeys(most_common, 1 / len(most_common))

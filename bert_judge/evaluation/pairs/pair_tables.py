@@ -1,9 +1,9 @@
-"""The stage that writes tables of pairs: two models' answers to the same questions, or the pairs of an imported file."""
+"""Tables of pairs: built from two models' answers to the same questions or from an imported file, and read with verdicts."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,21 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 KEY = ["sample_id", "attempt"]
+# Takes the place of a judge's name for the labels and votes of annotators; judges cannot have this name.
+PEOPLE = "(people)"
+LENGTH_A, LENGTH_B = "(characters A)", "(characters B)"
+PAIR_COLUMNS = ["pair_id", "sample_id", "task", "model_a", "model_b", "label", "votes", LENGTH_A, LENGTH_B]
+PREFERENCE_COLUMNS = ["verdict", "consistent", "forward", "backward"]
 
 
 def import_pairs(spec: Mapping[str, Any], source: str | Path, output: str | Path) -> None:
-    """Write the table of a set that comes from a file.
+    """Write the table of a set of pairs that comes from a file.
 
     Args:
         spec: `Plan.pairs_spec`.
 
     Raises:
-        InputError: the file cannot be read, or no pair is in the set's part of the questions.
+        InputError: the file cannot be read, or contains no pair in the set's share of the questions.
     """
     frame = pair_rows.of_set(spec, source)
     if frame.empty:
@@ -41,39 +46,37 @@ def build_pairs(
     gold: Sequence[Sequence[str | Path]],
     output: str | Path,
 ) -> None:
-    """Write the pairs of two models: their answers to the same question and attempt, in places that are drawn for each.
+    """Write the pairs of two models: their answers to the same question and attempt, in random order.
 
     Args:
         spec: `Plan.pairs_spec`.
         answers: of either model, the candidates tables in the order of the spec's tasks.
-        gold: of either model, the gold judge's tables of verdicts in the same order; empty without a gold judge.
+        gold: of either model, the gold judge's label tables in the same order; empty without a gold judge.
 
     Raises:
         InputError: a table cannot be read.
     """
-    one, other = (_answers(spec["tasks"], paths, gold[side] if gold else ()) for side, paths in enumerate(answers))
-    both = one.merge(other.drop(columns=["task", "question", "references"]), on=KEY, suffixes=("_1", "_2"), validate="one_to_one")
-    seed, (first, second) = spec["seed"], spec["models"]
+    first, second = (_read_answers(spec["tasks"], paths, gold[side] if gold else ()) for side, paths in enumerate(answers))
+    second = second.drop(columns=["task", "question", "references"])
+    both = first.merge(second, on=KEY, suffixes=("_1", "_2"), validate="one_to_one")
+    seed = (spec["seed"], *spec["models"])
     if spec["rows"] is not None:
-        chosen = sorted(set(both["sample_id"]), key=lambda sample: keyed_random.fraction("rows", seed, first, second, sample))
-        both = both[both["sample_id"].isin(chosen[: spec["rows"]])]
-    rows = [
-        _pair(row, keyed_random.fraction("place", seed, first, second, row["sample_id"]) < 0.5) for row in both.to_dict("records")
-    ]
-    frame = pd.DataFrame(rows, columns=tables.PAIRS.names)
-    # Several attempts may have brought the same two answers.
-    frame = frame.drop_duplicates("pair_id")
+        sample = sorted(set(both["sample_id"]), key=lambda sample_id: keyed_random.fraction("rows", *seed, sample_id))
+        both = both[both["sample_id"].isin(sample[: spec["rows"]])]
+    rows = [_pair_row(row, keyed_random.fraction("place", *seed, row["sample_id"]) < 0.5) for row in both.to_dict("records")]
+    # Several attempts may have given the same two answers.
+    frame = pd.DataFrame(rows, columns=tables.PAIRS.names).drop_duplicates("pair_id")
     tables.write(frame, output, tables.PAIRS, spec)
-    log.info("%s: %d pairs of %s and %s", spec["set"], len(frame), first, second)
+    log.info("%s: %d pairs of %s and %s", spec["set"], len(frame), *spec["models"])
 
 
-def _answers(tasks: Iterable[str], paths: Sequence[str | Path], gold: Sequence[str | Path]) -> pd.DataFrame:
-    """A model's answers to all tasks with the task's name and gold's verdict, None where there is none."""
+def _read_answers(tasks: Iterable[str], paths: Sequence[str | Path], gold: Sequence[str | Path]) -> pd.DataFrame:
+    """Read a model's answers to all tasks, with gold's verdicts (None without gold)."""
     frames = []
-    for place, (task, path) in enumerate(zip(tasks, paths, strict=True)):
+    for index, (task, path) in enumerate(zip(tasks, paths, strict=True)):
         frame = tables.read(path, tables.CANDIDATES).assign(task=task)
         if gold:
-            verdicts = tables.read(gold[place], tables.LABELS)[[*KEY, "verdict"]]
+            verdicts = tables.read(gold[index], tables.LABELS)[[*KEY, "verdict"]]
             frame = frame.merge(verdicts, on=KEY, how="left", validate="one_to_one")
         else:
             frame["verdict"] = None
@@ -82,13 +85,9 @@ def _answers(tasks: Iterable[str], paths: Sequence[str | Path], gold: Sequence[s
     return pd.concat(frames, ignore_index=True)[columns]
 
 
-def _pair(row: Mapping[Any, Any], turned: bool) -> dict[str, Any]:
-    """A row of the table of pairs.
-
-    Args:
-        turned: the second model's answer is A.
-    """
-    a, b = ("2", "1") if turned else ("1", "2")
+def _pair_row(row: Mapping[Any, Any], swapped: bool) -> dict[str, Any]:
+    """Build a row of the table of pairs; `swapped`: the second model's answer is A."""
+    a, b = ("2", "1") if swapped else ("1", "2")
     models = row[f"model_{a}"], row[f"model_{b}"]
     answers = row[f"candidate_{a}"], row[f"candidate_{b}"]
     return {
@@ -103,15 +102,54 @@ def _pair(row: Mapping[Any, Any], turned: bool) -> dict[str, Any]:
         "model_b": models[1],
         "status_a": row[f"status_{a}"],
         "status_b": row[f"status_{b}"],
-        "label": preferred(row[f"verdict_{a}"], row[f"verdict_{b}"]),
+        "label": prefer(row[f"verdict_{a}"], row[f"verdict_{b}"]),
         "votes": None,
     }
 
 
-def preferred(verdict_a: str | None, verdict_b: str | None) -> str | None:
-    """Which answer is better by a judge of single answers; None where it decided on one only, or on none."""
+def prefer(verdict_a: str | None, verdict_b: str | None) -> str | None:
+    """Derive a preference from the verdicts on both answers; None unless both are decided."""
     if verdict_a not in ("correct", "incorrect") or verdict_b not in ("correct", "incorrect"):
         return None
     if verdict_a == verdict_b:
         return "tie"
     return "A" if verdict_a == "correct" else "B"
+
+
+def load_pairs(pairs: Sequence[Path], preferences: Mapping[str, Path]) -> pd.DataFrame:
+    """Read a set of pairs: `PAIR_COLUMNS`, and `{judge}_{column}` of `PREFERENCE_COLUMNS` for each judge.
+
+    Rows are sorted by task and pair, so that the order of the files does not matter.
+
+    Args:
+        pairs: the set's tables in the schema `tables.PAIRS`.
+        preferences: judge → its table on the set, in the schema `tables.PREFERENCES`.
+
+    Raises:
+        InputError: a file cannot be read, a pair is in two tables, or a judge has no verdict on a pair.
+    """
+    frames = []
+    for path in pairs:
+        frame = tables.read(path, tables.PAIRS)
+        # Only the lengths of texts are kept in memory.
+        lengths = {LENGTH_A: frame["answer_a"].str.len(), LENGTH_B: frame["answer_b"].str.len()}
+        frames.append(frame.assign(**lengths)[PAIR_COLUMNS])
+    frame = pd.concat(frames, ignore_index=True).sort_values(["task", "pair_id"], ignore_index=True)
+    if (repeated := frame["pair_id"].duplicated()).any():
+        pair = frame.loc[repeated, "pair_id"].iloc[0]
+        raise InputError(f"{pairs[0].parent}: the pair {pair} is in two files; delete them, run again")
+    for judge, path in preferences.items():
+        verdicts = tables.read(path, tables.PREFERENCES)[["pair_id", *PREFERENCE_COLUMNS]]
+        verdicts = verdicts.rename(columns={column: f"{judge}_{column}" for column in PREFERENCE_COLUMNS})
+        frame = frame.merge(verdicts, on="pair_id", how="left", validate="one_to_one")
+        if (missing := int(frame[f"{judge}_verdict"].isna().sum())) > 0:
+            raise InputError(f"{path}: {missing} of the {len(frame)} pairs have no verdict; delete it and run again")
+    return frame
+
+
+def group_by_task(frame: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+    """Yield ((level, task), pairs): all pairs, then each task if there are several."""
+    yield ("all", "all"), frame
+    if frame["task"].nunique() > 1:
+        for task, part in frame.groupby("task", sort=True):
+            yield ("task", str(task)), part

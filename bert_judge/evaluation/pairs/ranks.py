@@ -1,111 +1,186 @@
-"""Models in the order of their strength in pairs, and how far that order agrees with others."""
+"""The ranks stage: agreement of pairwise judges, models ranked by Bradley-Terry strength, and rank correlations."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bert_judge.evaluation import resampling
-from bert_judge.evaluation.pairs import strengths
-from bert_judge.evaluation.pairs.bootstrap import Draws, Floats
-from bert_judge.evaluation.pairs.rows import LENGTH_A, LENGTH_B, PEOPLE
-from bert_judge.evaluation.pairs.strengths import Contests
+from bert_judge import tables
+from bert_judge.evaluation.pairs import bradley_terry
+from bert_judge.evaluation.pairs.agreement import measure_agreement
+from bert_judge.evaluation.pairs.bradley_terry import Comparisons
+from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, group_by_task, load_pairs
+from bert_judge.evaluation.score_tables import MODEL, TASK, load_verdicts
+from bert_judge.evaluation.statistics import rank_correlation_interval, rank_lines
+from bert_judge.runtime.bootstrap import Floats, QuestionBootstrap, percentile_bounds, ratio
 
-# Points of A; a judge that contradicts itself has found no difference.
+# The tables that `build_ranks` writes, each as {name}.parquet.
+SCHEMAS = {schema.name: schema for schema in (tables.PAIR_AGREEMENT, tables.RANKS, tables.RANK_CORRELATIONS)}
+INTEGER_COLUMNS = ["n", "questions", "won", "tied", "rank", "rank_low", "rank_high"]
+# A's points; an inconsistent judge has found no difference.
 POINTS = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Order:
-    """The models of some pairs under one judge.
+class Ranking:
+    """The models of some pairs, ranked by one judge.
 
     Attributes:
         models: names, sorted.
-        strength: in each line of the bootstrap, shape (1 + resamples, models); None where they are not connected.
+        strengths: in each resample, shape (1 + resamples, models); None if not all models are connected by pairs.
         rows: of the table of ranks, best model first.
     """
 
     models: list[str]
-    strength: Floats | None
+    strengths: Floats | None
     rows: list[dict[str, Any]]
 
 
-def orders(frame: pd.DataFrame, judges: Sequence[str], drawn: Draws) -> dict[str, Order]:
-    """Judge → the order of the models under it; people last, where there are labels; nothing where the models are not known.
+def build_ranks(
+    spec: Mapping[str, Any],
+    pairs: Mapping[str, Sequence[Path]],
+    preferences: Mapping[str, Mapping[str, Path]],
+    scores: Sequence[Path],
+    folder: Path,
+) -> None:
+    """Write the tables of `SCHEMAS`.
 
     Args:
-        frame: as `rows.load` gives it, or a part of it.
-        drawn: over the questions of the frame.
+        spec: `Plan.ranks_spec`: `sets` with the judges of each, and `judges` of single answers.
+        pairs: set → its tables of pairs.
+        preferences: set → judge → its verdicts on the set.
+        scores: score tables; rankings are compared with accuracies on the tasks of a set.
+        folder: output folder.
+
+    Raises:
+        InputError: a file cannot be read, or does not belong to the set.
+    """
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+    answers = load_verdicts(scores, spec["judges"])
+    for name, judges in spec["sets"].items():
+        frame = load_pairs(pairs[name], preferences[name])
+        rows["pair_agreement"] += [{"set": name, **row} for row in measure_agreement(frame, judges)]
+        for (level, task), part in group_by_task(frame):
+            group = {"set": name, "level": level, "task": task}
+            task_answers = answers[answers[TASK].isin(part["task"].unique())]
+            # One bootstrap for both, so that correlations are between the same resamples of the questions.
+            bootstrap = QuestionBootstrap.over([*part["sample_id"], *task_answers["sample_id"]])
+            rankings = rank_models(part, judges, bootstrap.select(slice(0, len(part))))
+            rows["ranks"] += [{**group, "judge": judge, **row} for judge, ranking in rankings.items() for row in ranking.rows]
+            accuracies = _resample_accuracies(task_answers, spec["judges"], bootstrap.select(slice(len(part), None)))
+            correlations = correlate_rankings(rankings, accuracies)
+            rows["rank_correlations"] += [{**group, **row, "questions": bootstrap.questions} for row in correlations]
+        log.info("%s: %d pairs, %d judges", name, len(frame), len(judges))
+    for name, schema in SCHEMAS.items():
+        table = pd.DataFrame(rows[name], columns=schema.names)
+        integers = {column: "Int64" for column in INTEGER_COLUMNS if column in schema.names}
+        tables.write(table.astype(integers), folder / f"{name}.parquet", schema, spec)
+
+
+def _resample_accuracies(
+    frame: pd.DataFrame, judges: Sequence[str], bootstrap: QuestionBootstrap
+) -> dict[str, tuple[list[str], Floats]]:
+    """Return judge → models and their accuracies among valid verdicts, shape (1 + resamples, models)."""
+    if frame.empty:
+        return {}
+    codes, models = pd.factorize(frame[MODEL], sort=True)
+    accuracies = {}
+    for judge in judges:
+        verdicts = frame[f"{judge}_verdict"]
+        correct, valid = (
+            bootstrap.totals(hits.to_numpy(dtype=float), codes.astype(np.intp), len(models))
+            for hits in (verdicts == "correct", verdicts != "invalid")
+        )
+        accuracies[judge] = (list(models), ratio(correct, valid))
+    return accuracies
+
+
+def rank_models(frame: pd.DataFrame, judges: Sequence[str], bootstrap: QuestionBootstrap) -> dict[str, Ranking]:
+    """Rank the models by each judge, and by the labels (`PEOPLE`, last); judges without pairs of named models are left out.
+
+    Args:
+        frame: from `pair_tables.load_pairs`, or a part of it.
+        bootstrap: over the questions of the frame.
     """
     verdicts = {judge: frame[f"{judge}_verdict"] for judge in judges} | {PEOPLE: frame["label"]}
-    found = {judge: _order(frame, said, drawn) for judge, said in verdicts.items()}
-    return {judge: order for judge, order in found.items() if order is not None}
+    rankings = {judge: _rank(frame, judge_verdicts, bootstrap) for judge, judge_verdicts in verdicts.items()}
+    return {judge: ranking for judge, ranking in rankings.items() if ranking is not None}
 
 
-def _order(frame: pd.DataFrame, verdicts: pd.Series, drawn: Draws) -> Order | None:
+def _rank(frame: pd.DataFrame, verdicts: pd.Series, bootstrap: QuestionBootstrap) -> Ranking | None:
     points = verdicts.map(POINTS).astype(float)
     named = frame["model_a"].notna() & frame["model_b"].notna() & (frame["model_a"] != frame["model_b"])
-    kept = (points.notna() & named).to_numpy(dtype=bool)
-    if not kept.any():
+    usable = (points.notna() & named).to_numpy(dtype=bool)
+    if not usable.any():
         return None
-    rows, code = frame[kept], Draws(drawn.code[kept], drawn.weights)
-    contests = Contests.of(rows["model_a"], rows["model_b"], points[kept], rows[LENGTH_A] - rows[LENGTH_B])
-    found: dict[str, Floats] = _spans("win_rate", strengths.win_rates(contests, code))
-    fit, reason = None, contests.unconnected
+    rows, bootstrap = frame[usable], bootstrap.select(usable)
+    comparisons = Comparisons.build(rows["model_a"], rows["model_b"], points[usable], rows[LENGTH_A] - rows[LENGTH_B])
+    columns: dict[str, Floats] = _with_bounds("win_rate", bradley_terry.win_rates(comparisons, bootstrap))
+    strengths, reason = None, comparisons.disconnected
     if reason is None:
-        fit = strengths.strengths(contests, code)
-        controlled = strengths.win_rates_by(strengths.strengths(contests, code, controlled=True), contests, code)
-        found |= _spans("strength", fit) | _spans("expected_win_rate", strengths.expected(fit)) | _spans("lc_win_rate", controlled)
-        found |= _spans("rank", resampling.ranks(fit))
-    counted = _counts(rows, np.asarray(points[kept], dtype=np.float64), contests.models)
-    made = [
-        {"model": model, **counted[at], **{name: values[at] for name, values in found.items()}, "reason": reason}
-        for at, model in enumerate(contests.models)
+        strengths = bradley_terry.fit_strengths(comparisons, bootstrap)
+        length_controlled = bradley_terry.fit_strengths(comparisons, bootstrap, length_controlled=True)
+        columns |= _with_bounds("strength", strengths)
+        columns |= _with_bounds("expected_win_rate", bradley_terry.expected_win_rates(strengths))
+        columns |= _with_bounds("lc_win_rate", bradley_terry.predicted_win_rates(length_controlled, comparisons, bootstrap))
+        columns |= _with_bounds("rank", rank_lines(strengths))
+    counts = _count_results(rows, np.asarray(points[usable], dtype=np.float64), comparisons.models)
+    model_rows = [
+        {"model": model, **counts[index], **{name: values[index] for name, values in columns.items()}, "reason": reason}
+        for index, model in enumerate(comparisons.models)
     ]
-    best = {row["model"]: row.get("rank", -row["win_rate"]) for row in made}
-    return Order(contests.models, fit, sorted(made, key=lambda row: (best[row["model"]], row["model"])))
+    order = {row["model"]: row.get("rank", -row["win_rate"]) for row in model_rows}
+    return Ranking(comparisons.models, strengths, sorted(model_rows, key=lambda row: (order[row["model"]], row["model"])))
 
 
-def _spans(name: str, lines: Floats) -> dict[str, Floats]:
-    """What was observed and the ends of its interval, each of shape (models,)."""
-    low, high = resampling.span(lines)
-    return {name: lines[0], f"{name}_low": low, f"{name}_high": high}
+def _with_bounds(name: str, resampled: Floats) -> dict[str, Floats]:
+    """Return the observed values and the bounds of their intervals, each of shape (models,)."""
+    low, high = percentile_bounds(resampled, method="inverted_cdf")
+    return {name: resampled[0], f"{name}_low": low, f"{name}_high": high}
 
 
-def _counts(rows: pd.DataFrame, points: Floats, models: Sequence[str]) -> list[dict[str, Any]]:
+def _count_results(rows: pd.DataFrame, points: Floats, models: Sequence[str]) -> list[dict[str, Any]]:
     sides = [(rows["model_a"], points), (rows["model_b"], 1 - points)]
-    part = pd.concat([pd.DataFrame({"model": m, "points": p, "sample_id": rows["sample_id"]}) for m, p in sides])
-    grouped = part.groupby("model")
-    n, questions = grouped.size(), grouped["sample_id"].nunique()
-    won, tied = (part[part["points"] == worth].groupby("model").size() for worth in (1.0, 0.5))
+    results = pd.concat([pd.DataFrame({"model": m, "points": p, "sample_id": rows["sample_id"]}) for m, p in sides])
+    by_model = results.groupby("model")
+    n, questions = by_model.size(), by_model["sample_id"].nunique()
+    won, tied = (results[results["points"] == value].groupby("model").size() for value in (1.0, 0.5))
     return [{"n": n[m], "questions": questions[m], "won": won.get(m, 0), "tied": tied.get(m, 0)} for m in models]
 
 
-def correlations(judged: Mapping[str, Order], answers: Mapping[str, tuple[list[str], Floats]]) -> Iterator[dict[str, Any]]:
-    """Each judge's order beside people's, and beside the orders by accuracy.
+def correlate_rankings(
+    rankings: Mapping[str, Ranking], accuracies: Mapping[str, tuple[list[str], Floats]]
+) -> Iterator[dict[str, Any]]:
+    """Correlate each judge's ranking with the annotators' and with the rankings by accuracy.
 
     Args:
-        judged: judge → order, all from the same draws.
-        answers: judge of single answers → models, and their accuracies in the lines of the same draws.
+        rankings: judge → ranking, all from the same bootstrap.
+        accuracies: judge of single answers → models, and their accuracies in the same resamples.
     """
-    people = judged.get(PEOPLE)
-    for judge, order in judged.items():
-        if order.strength is None:
+    people = rankings.get(PEOPLE)
+    for judge, ranking in rankings.items():
+        if ranking.strengths is None:
             continue
-        others = {PEOPLE: ("pairs", people.models, people.strength)} if people and judge != PEOPLE else {}
-        others |= {other: ("answers", models, lines) for other, (models, lines) in answers.items()}
-        for other, (by, models, lines) in others.items():
-            if lines is not None:
-                yield {"judge": judge, "other": other, "by": by, **_correlation(order.models, order.strength, models, lines)}
+        others: dict[str, tuple[str, list[str], Floats | None]] = {}
+        if people and judge != PEOPLE:
+            others[PEOPLE] = ("pairs", people.models, people.strengths)
+        others |= {other: ("answers", models, values) for other, (models, values) in accuracies.items()}
+        for other, (basis, models, values) in others.items():
+            if values is not None:
+                correlation = _correlate(ranking.models, ranking.strengths, models, values)
+                yield {"judge": judge, "other": other, "by": basis, **correlation}
 
 
-def _correlation(models: list[str], strength: Floats, others: list[str], lines: Floats) -> dict[str, Any]:
-    shared = [m for m in models if m in others and not np.isnan(lines[0, others.index(m)])]
-    one = strength[:, [models.index(m) for m in shared]]
-    two = lines[:, [others.index(m) for m in shared]]
-    tau = resampling.rank_correlations(one, two)
+def _correlate(models: list[str], strengths: Floats, other_models: list[str], values: Floats) -> dict[str, Any]:
+    shared = [m for m in models if m in other_models and not np.isnan(values[0, other_models.index(m)])]
+    tau = rank_correlation_interval(
+        strengths[:, [models.index(m) for m in shared]], values[:, [other_models.index(m) for m in shared]]
+    )
     return {"models": len(shared), "rank_correlation": tau.value, "low": tau.low, "high": tau.high}

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.evaluation.scores import ROWS_AT_ONCE
+from bert_judge.evaluation.score_tables import BATCH_ROWS
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import provenance
 
@@ -64,7 +64,7 @@ def screen(results: Path, model: str, task: str, show: str, search: str, first: 
     judges = _judges(path)
     rows: list[Scored] = []
     found = 0
-    for batch in tables.read_batches(path, tables.scores_schema(judges), ROWS_AT_ONCE):
+    for batch in tables.read_batches(path, tables.scores_schema(judges), BATCH_ROWS):
         for record in batch[_wanted(batch, judges, show, search.casefold())].to_dict("records"):
             if first <= found < first + SCREEN_ROWS:
                 rows.append(_row(record, judges))

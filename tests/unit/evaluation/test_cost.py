@@ -43,7 +43,7 @@ def test_sums_per_thousand(tmp_path: Path) -> None:
         labels(tmp_path, "bert", [(50, None)]),
         labels(tmp_path, "lexical", [(None, None)], seconds="NA"),
     ]
-    made = cost.of_tables(paths, {"teacher": Price(prompt=2.0, completion=10.0), "lexical": Price(prompt=1, completion=1)})
+    made = cost.judge_costs(paths, {"teacher": Price(prompt=2.0, completion=10.0), "lexical": Price(prompt=1, completion=1)})
     rows = {row["judge"]: row for row in made.to_dict("records")}
     teacher = rows["teacher"]
     assert [teacher[name] for name in ("verdicts", "invalid", "prompt_tokens", "completion_tokens")] == [4, 0.5, 500_000, 15_000]
@@ -58,24 +58,24 @@ def test_sums_per_thousand(tmp_path: Path) -> None:
 
 def test_seconds_of_some_tables_are_not_seconds_of_all(tmp_path: Path) -> None:
     paths = [labels(tmp_path, "teacher", [(1, 1)], seconds=1.0), labels(tmp_path, "teacher", [(1, 1)])]
-    assert pd.isna(cost.of_tables(paths)["seconds"]).all()
+    assert pd.isna(cost.judge_costs(paths)["seconds"]).all()
 
 
 def test_an_empty_table_costs_nothing(tmp_path: Path) -> None:
     paths = [labels(tmp_path, "teacher", [], seconds=1.0), labels(tmp_path, "teacher", [(100, 1)], seconds=2.0)]
-    assert cost.of_tables(paths)[["verdicts", "prompt_tokens", "seconds"]].to_numpy().tolist() == [[1, 100_000, 2000.0]]
+    assert cost.judge_costs(paths)[["verdicts", "prompt_tokens", "seconds"]].to_numpy().tolist() == [[1, 100_000, 2000.0]]
 
 
 @pytest.mark.parametrize("content", ["", "no header here", "a\tb\n1\t2\n"])
 def test_a_strange_benchmark_file_is_no_measurement(tmp_path: Path, content: str) -> None:
     path = labels(tmp_path, "teacher", [(1, 1)], seconds=1.0)
     (tmp_path / "results/benchmarks/labels/teacher/m/t.tsv").write_text(content)
-    assert pd.isna(cost.of_tables([path])["seconds"]).all()
+    assert pd.isna(cost.judge_costs([path])["seconds"]).all()
 
 
 def test_no_table_is_an_error() -> None:
     with pytest.raises(InputError, match="no label tables; name files or folders"):
-        cost.of_tables([])
+        cost.judge_costs([])
 
 
 # --- the command ---
@@ -130,8 +130,8 @@ def test_a_job_for_several_tables_counts_by_their_rows(tmp_path: Path) -> None:
     (results / "label_batches/encoder/m").mkdir(parents=True)
     (results / "label_batches/encoder/m/0123.json").write_text(json.dumps({"parts": {"t": {}, "u": {}}, "inputs": {}}))
     # Of a job that was not measured, nobody knows what its tables took.
-    assert pd.isna(cost.of_tables(paths)["seconds"]).all()
+    assert pd.isna(cost.judge_costs(paths)["seconds"]).all()
     (results / "benchmarks/label_batches/encoder/m").mkdir(parents=True)
     (results / "benchmarks/label_batches/encoder/m/0123.tsv").write_text("s\th:m:s\tmax_rss\n8.0\t0:00:08\t-\n")
-    assert cost.of_tables(paths)["seconds"].tolist() == pytest.approx([(1 + 2 + 8) / 4 * cost.PER])
-    assert cost.of_tables(paths[:1])["seconds"].tolist() == pytest.approx([(1 + 6) / 3 * cost.PER])
+    assert cost.judge_costs(paths)["seconds"].tolist() == pytest.approx([(1 + 2 + 8) / 4 * cost.VERDICTS])
+    assert cost.judge_costs(paths[:1])["seconds"].tolist() == pytest.approx([(1 + 6) / 3 * cost.VERDICTS])

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bert_judge import plan
 from bert_judge.cli import show_plan
-from bert_judge.evaluation.forecast import Rates, Work, forecast
+from bert_judge.evaluation.forecast import PendingWork, Rates, forecast
 from bert_judge.runtime.errors import InputError
 
 CONFIG: dict[str, Any] = {
@@ -45,15 +45,15 @@ def timed(root: Path, part: str, seconds: object) -> None:
     file.write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
 
 
-def works(root: Path, *pending: str) -> dict[str, Work]:
-    return {work.who: work for work in forecast(plan.make(CONFIG), [f"results/{path}.parquet" for path in pending], root)}
+def works(root: Path, *pending: str) -> dict[str, PendingWork]:
+    return {work.component: work for work in forecast(plan.make(CONFIG), [f"results/{path}.parquet" for path in pending], root)}
 
 
 def test_rows_are_questions_times_attempts(tmp_path: Path) -> None:
     table(tmp_path, "tasks/facts_test", [(None, None)] * 20)
     found = works(tmp_path, "candidates/small/facts_test", "candidates/small/word_problems_test", "labels/bert/small/facts_test")
-    assert found["small"] == Work("small", "answers", 2, 3 * (20 + 50), 1, Rates())
-    assert found["bert"] == Work("bert", "verdicts", 1, 60, 1, Rates())
+    assert found["small"] == PendingWork("small", "answers", 2, 3 * (20 + 50), 1, Rates())
+    assert found["bert"] == PendingWork("bert", "verdicts", 1, 60, 1, Rates())
     assert found["small"].gpu_hours is None
 
 
@@ -133,7 +133,10 @@ def test_jobs_are_counted_by_rule(tmp_path: Path) -> None:
 
 
 def test_costs_that_are_not_known_are_dashes() -> None:
-    works = [Work("large", "answers", 2, 100, 4, Rates(10.0, 5.0, 36.0)), Work("served", "answers", 1, None, 0, Rates())]
+    works = [
+        PendingWork("large", "answers", 2, 100, 4, Rates(10.0, 5.0, 36.0)),
+        PendingWork("served", "answers", 1, None, 0, Rates()),
+    ]
     lines = printed(show_plan.costs_table(works))
     assert ["large", "answers", "2", "100", "1,000", "500", "4", "4.00"] in lines
     assert ["served", "answers", "1", "–", "–", "–", "server", "–"] in lines

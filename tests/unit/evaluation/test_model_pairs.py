@@ -1,4 +1,4 @@
-"""Every pair of models: against other libraries where they have the same, and by hand."""
+"""Paired comparison of models: against other libraries, and by hand."""
 
 import itertools
 import math
@@ -13,17 +13,17 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 
 from bert_judge.evaluation import statistics
-from bert_judge.evaluation.matrix import MODEL, TASK, Grid
-from bert_judge.evaluation.model_pairs import model_pairs_table
+from bert_judge.evaluation.model_comparison import AnswerMatrix, model_pairs_table
+from bert_judge.evaluation.score_tables import MODEL, TASK
 
 
 def verdicts(judge: str = "judge", **letters: str) -> pd.DataFrame:
-    """A frame of verdicts: model → one letter per question, a space where it has no answer; attempts are parted by `/`."""
+    """Build a frame of verdicts: model → one letter per question, a space for no answer; `/` separates attempts."""
     rows = [
-        {MODEL: model, TASK: "sums", "sample_id": f"s{place:05}", "attempt": attempt, f"{judge}_verdict": VERDICT[letter]}
+        {MODEL: model, TASK: "sums", "sample_id": f"s{question:05}", "attempt": attempt, f"{judge}_verdict": VERDICT[letter]}
         for model, texts in letters.items()
         for attempt, text in enumerate(texts.split("/"))
-        for place, letter in enumerate(text)
+        for question, letter in enumerate(text)
         if letter != " "
     ]
     return pd.DataFrame(rows, columns=[MODEL, TASK, "sample_id", "attempt", f"{judge}_verdict"])
@@ -33,19 +33,19 @@ def table(frame: pd.DataFrame) -> pd.DataFrame:
     return model_pairs_table({("all", "all"): frame}, ["judge"])
 
 
-def drawn(models: int, questions: int, seed: int) -> pd.DataFrame:
+def random_verdicts(models: int, questions: int, seed: int) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    hard = random.random(questions)
+    difficulty = random.random(questions)
     return verdicts(
         **{
-            f"m{i}": "".join("ci"[int(h > (i + 2) / (models + 3))] for h in hard + random.normal(0, 0.3, questions))
+            f"m{i}": "".join("ci"[int(h > (i + 2) / (models + 3))] for h in difficulty + random.normal(0, 0.3, questions))
             for i in range(models)
         }
     )
 
 
 def test_one_answer_per_question_gives_mcnemar_of_statsmodels_and_holm() -> None:
-    frame = drawn(5, 300, 1)
+    frame = random_verdicts(5, 300, 1)
     found = table(frame)
     right = frame.pivot(index="sample_id", columns=MODEL, values="judge_verdict") == "correct"
     assert len(found) == 10
@@ -59,15 +59,15 @@ def test_one_answer_per_question_gives_mcnemar_of_statsmodels_and_holm() -> None
     assert found["p_holm"].tolist() == pytest.approx(multipletests(found["p_value"], method="holm")[1])
 
 
-def test_holms_own_example() -> None:
+def test_holm_adjustment_by_hand() -> None:
     # Holm 1979, by hand: the smallest of four times four, the next times three, never smaller than the one before.
-    assert statistics.holm([0.01, 0.04, math.nan, 0.03, 0.005]).tolist() == pytest.approx(
+    assert statistics.adjust_holm([0.01, 0.04, math.nan, 0.03, 0.005]).tolist() == pytest.approx(
         [0.03, 0.06, math.nan, 0.06, 0.02], nan_ok=True
     )
-    assert np.isnan(statistics.holm([math.nan])).all() and len(statistics.holm([])) == 0
+    assert np.isnan(statistics.adjust_holm([math.nan])).all() and len(statistics.adjust_holm([])) == 0
 
 
-def test_only_answers_that_both_gave_and_the_judge_decided_count() -> None:
+def test_only_shared_answers_with_valid_verdicts_count() -> None:
     found = table(verdicts(ada="ccccxc", bob="ciii c")).iloc[0]
     # Question 4 is undecided for ada and not answered by bob.
     assert (found["model"], found["n"], found["questions"]) == ("ada", 5, 5)
@@ -75,19 +75,19 @@ def test_only_answers_that_both_gave_and_the_judge_decided_count() -> None:
     assert found["p_value"] == pytest.approx(2 * 0.5**3)
 
 
-def test_several_answers_to_a_question_are_one_witness() -> None:
+def test_several_answers_to_a_question_count_as_one_observation() -> None:
     once, thrice = (table(verdicts(ada="/".join(["cccci"] * k), bob="/".join(["ciiic"] * k))).iloc[0] for k in (1, 3))
     assert (thrice["n"], thrice["questions"]) == (15, 5)
     for column in ("difference", "low", "high", "p_value", "min_detectable_effect"):
         assert thrice[column] == pytest.approx(once[column])
 
 
-def test_a_judge_of_two_attempts_pairs_them_by_their_number() -> None:
+def test_attempts_are_paired_by_their_number() -> None:
     found = table(verdicts(ada="c/i", bob="i/c")).iloc[0]
     assert (found["n"], found["difference"], found["p_value"]) == (2, 0, 1)
 
 
-def test_pairs_without_a_shared_question_or_a_verdict_are_unknown() -> None:
+def test_pairs_without_shared_valid_answers_are_undefined() -> None:
     found = table(verdicts(ada="cc  ", bob="  ci", cyd="xxxx"))
     assert [(row.model, row.other) for row in found.itertuples()] == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
     assert found["n"].tolist() == [0, 0, 0]
@@ -95,24 +95,24 @@ def test_pairs_without_a_shared_question_or_a_verdict_are_unknown() -> None:
 
 
 @pytest.mark.parametrize("frame", [verdicts(), verdicts(ada="cci")])
-def test_fewer_than_two_models_make_no_pair(frame: pd.DataFrame) -> None:
+def test_fewer_than_two_models_give_no_pair(frame: pd.DataFrame) -> None:
     assert table(frame).empty
 
 
-def test_the_detectable_difference_is_that_of_statsmodels() -> None:
+def test_min_detectable_effect_has_the_power_of_statsmodels() -> None:
     """A one-sample z test of the differences has the power that statsmodels gives its effect."""
     difference = np.array([1] * 30 + [0] * 300 + [-1] * 20)
-    found = statistics.detectable_difference(difference, np.ones(350))
-    effect = found / difference.std(ddof=1)
+    detectable = statistics.min_detectable_effect(difference, np.ones(350))
+    effect = detectable / difference.std(ddof=1)
     # ratio=0: one sample; the power of the side that matters.
     power = NormalIndPower().power(effect, 350, 0.05, ratio=0, alternative="two-sided")
     assert power == pytest.approx(0.8, abs=1e-6)
     # Connor 1987: of 0.8 power at 5% with 50 of 350 discordant questions.
-    assert found == pytest.approx((norm.ppf(0.975) + norm.ppf(0.8)) * np.sqrt((50 / 350 - (10 / 350) ** 2) / 349), rel=1e-9)
+    assert detectable == pytest.approx((norm.ppf(0.975) + norm.ppf(0.8)) * np.sqrt((50 / 350 - (10 / 350) ** 2) / 349), rel=1e-9)
 
 
-def test_a_difference_that_never_varies_says_nothing_of_what_could_be_found() -> None:
-    assert math.isnan(statistics.detectable_difference([1, 1], [1, 1])) and math.isnan(statistics.detectable_difference([1], [1]))
+def test_min_detectable_effect_is_undefined_without_variance() -> None:
+    assert math.isnan(statistics.min_detectable_effect([1, 1], [1, 1])) and math.isnan(statistics.min_detectable_effect([1], [1]))
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
@@ -122,9 +122,9 @@ def test_the_order_of_rows_does_not_matter(order: tuple[int, ...]) -> None:
     pd.testing.assert_frame_equal(table(pd.concat([parts[i] for i in order]).sort_values(["sample_id", MODEL])), table(frame))
 
 
-def test_a_grid_puts_every_answer_in_its_place() -> None:
-    grid = Grid.of(verdicts(ada="cc/cc", bob="c "))
-    assert grid.models == ["ada", "bob"] and grid.questions == 2
-    present = grid.spread(np.ones(5))
-    assert present.sum(axis=0).tolist() == [4, 1]
-    assert sorted(map(tuple, grid.per_question(present).tolist())) == [(2, 0), (2, 1)]
+def test_answer_matrix_aligns_answers_by_question_and_attempt() -> None:
+    matrix = AnswerMatrix.from_frame(verdicts(ada="cc/cc", bob="c "))
+    assert matrix.models == ["ada", "bob"]
+    answers = matrix.fill(np.ones(5))
+    assert answers.sum(axis=0).tolist() == [4, 1]
+    assert sorted(map(tuple, matrix.sum_by_question(answers).tolist())) == [(2, 0), (2, 1)]

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from score_files import write_scores
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import accuracy_score, brier_score_loss, f1_score
+from sklearn.metrics import accuracy_score, f1_score
 
 from bert_judge import tables
-from bert_judge.evaluation import groups, statistics
-from bert_judge.evaluation.reliability import reliability_table, thresholds_table
+from bert_judge.evaluation import groups
+from bert_judge.evaluation.agreement import reliability_table, thresholds_table
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.runtime.metrics import (
     BINS,
@@ -49,17 +49,6 @@ def test_thresholds_are_those_of_scikit_learn() -> None:
         assert curve["agreement"][at] == pytest.approx(accuracy_score(right, said))
         assert curve["macro_f1"][at] == pytest.approx(f1_score(right, said, average="macro"))
         assert curve["predicted_positive_rate"][at] == pytest.approx(said.mean())
-
-
-def test_brier_is_that_of_scikit_learn_and_unknown_of_nothing() -> None:
-    scores, right = scored(50)
-    assert (
-        statistics.brier(scores, right)
-        == pytest.approx(brier_score_loss(right, scores))
-        == pytest.approx(np.mean((scores - right) ** 2))
-    )
-    assert statistics.brier([0.5], [True]) == 0.25
-    assert np.isnan(statistics.brier([], []))
 
 
 def test_the_tables_hold_what_has_scores() -> None:

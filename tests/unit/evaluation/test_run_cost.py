@@ -10,7 +10,7 @@ import pytest
 
 from bert_judge import plan, tables
 from bert_judge.config.default_run import DEFAULT_RUN
-from bert_judge.evaluation.run_cost import INSTRUCTIONS, WRITTEN, cost_table
+from bert_judge.evaluation.cost import INSTRUCTION_TOKENS, REPLY_TOKENS, cost_table
 from bert_judge.report import cost_views
 
 SPEC: dict[str, Any] = {
@@ -101,7 +101,7 @@ def test_an_llm_on_all_answers_costs_what_one_of_this_run_took(results: Path) ->
 
 def test_without_an_llm_judge_its_tokens_are_assumed_and_said_to_be(results: Path) -> None:
     row = found(results, prompted=[], prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "an LLM judge", "test"]
-    assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTIONS + 2000, 8 * WRITTEN)
+    assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTION_TOKENS + 2000, 8 * REPLY_TOKENS)
     assert row["cost"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["price_assumed"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from score_files import write_scores
 
 from bert_judge import tables
-from bert_judge.evaluation.standings import MADE, build_standings
+from bert_judge.evaluation.standings import SCHEMAS, build_standings
 from bert_judge.runtime.errors import InputError
 
 SPEC = {
@@ -35,7 +35,7 @@ def files(tmp_path):
 
 def run(files, tmp_path, spec=SPEC) -> dict[str, pd.DataFrame]:
     build_standings(spec, files, tmp_path)
-    return {name: tables.read(tmp_path / f"{name}.parquet", schema) for name, schema in MADE.items()}
+    return {name: tables.read(tmp_path / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
 
 
 def test_accuracy_counts_valid_verdicts_and_bounds_the_rest(files, tmp_path):

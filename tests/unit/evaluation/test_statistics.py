@@ -1,4 +1,4 @@
-"""Statistics against closed forms, other libraries and limits."""
+"""Intervals and tests against closed forms and other libraries."""
 
 import math
 
@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 from bert_judge.evaluation import statistics as stats
+from bert_judge.runtime.bootstrap import Interval
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (1, 1), (0, 20), (20, 20), (7, 20), (499, 1000)])
@@ -20,7 +21,7 @@ def test_one_answer_per_question_gives_wilsons_interval(k, n):
     assert (interval.value, interval.low, interval.high) == pytest.approx((k / n, max(low, 0), min(high, 1)))
 
 
-def test_no_row_is_unknown():
+def test_proportion_of_no_rows_is_undefined():
     assert all(math.isnan(v) for v in vars(stats.proportion([], [])).values())
 
 
@@ -49,7 +50,7 @@ def test_certain_answers_count_questions_not_rows(right):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=40))
-def test_the_interval_holds_the_share_and_stays_in_bounds(rows):
+def test_interval_contains_the_proportion_and_stays_in_bounds(rows):
     interval = stats.proportion([hit for hit, _ in rows], [cluster for _, cluster in rows])
     assert 0 <= interval.low <= interval.value <= interval.high <= 1
 
@@ -77,8 +78,8 @@ def test_paired_difference_matches_a_plain_bootstrap():
     assert interval == stats.paired_difference(first, second, clusters)
 
 
-def test_equal_judges_differ_by_nothing():
-    assert stats.paired_difference([True, False], [True, False], [1, 2]) == stats.Interval(0, 0, 0)
+def test_identical_judges_do_not_differ():
+    assert stats.paired_difference([True, False], [True, False], [1, 2]) == Interval(0, 0, 0)
     assert stats.mcnemar_p([True, False], [True, False]) == 1
     assert math.isnan(stats.mcnemar_p([], []))
     assert math.isnan(stats.paired_difference([], [], []).value)
@@ -91,26 +92,9 @@ def test_mcnemar_is_a_binomial_test_of_the_discordant_rows(b, c):
     assert stats.mcnemar_p(first, second) == pytest.approx(binomtest(b, b + c).pvalue)
 
 
-def test_an_invalid_verdict_is_a_miss_not_a_class():
-    gold = ["correct", "correct", "incorrect", "incorrect"]
-    said = ["correct", "invalid", "incorrect", "incorrect"]
-    # correct: precision 1, recall 1/2 → 2/3; incorrect: 1.
-    assert stats.macro_f1(said, gold) == pytest.approx((2 / 3 + 1) / 2)
-    # observed 3/4; expected 1/2·1/4 + 1/2·1/2 = 3/8.
-    assert stats.kappa(said, gold) == pytest.approx((3 / 4 - 3 / 8) / (1 - 3 / 8))
-
-
-def test_what_is_undefined_is_nan():
-    assert math.isnan(stats.kappa(["correct"], ["correct"]))
-    assert math.isnan(stats.macro_f1([], []))
-    assert math.isnan(stats.auroc([0.2, 0.3], [True, True]))
-    assert math.isnan(stats.auroc([], []))
+def test_rank_correlation_of_constant_values_is_undefined():
     assert math.isnan(stats.rank_correlation([1.0], [1.0]))
     assert math.isnan(stats.rank_correlation([1.0, 1.0], [1.0, 2.0]))
-
-
-def test_auroc_is_the_share_of_ordered_pairs():
-    assert stats.auroc([0.1, 0.4, 0.35, 0.8], [False, False, True, True]) == pytest.approx(3 / 4)
 
 
 def test_rank_correlation_counts_pairs():

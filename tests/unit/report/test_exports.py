@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from bert_judge import tables
 from bert_judge.cli import app
-from bert_judge.evaluation.audit.table import build_corrected
+from bert_judge.evaluation.audit.corrected import build_corrected
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.report.exports import write_exports
 

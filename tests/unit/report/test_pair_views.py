@@ -14,8 +14,8 @@ from test_report import Page
 from test_report import run as run_report
 
 from bert_judge import tables
-from bert_judge.evaluation.pairs.build import build_ranks
-from bert_judge.evaluation.pairs.rows import PEOPLE
+from bert_judge.evaluation.pairs.pair_tables import PEOPLE
+from bert_judge.evaluation.pairs.ranks import build_ranks
 from bert_judge.report import pair_views
 from bert_judge.report.rank_exports import write_rank_exports
 from bert_judge.runtime.errors import InputError

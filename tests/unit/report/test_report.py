@@ -14,13 +14,13 @@ import pytest
 from score_files import VERDICT, write_scores
 
 from bert_judge import tables
-from bert_judge.evaluation.matrix import MODEL, TASK
+from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
-from bert_judge.evaluation.statistics import Interval
 from bert_judge.report import charts, format, leaderboard, rows, sections
 from bert_judge.report.build import build_report
 from bert_judge.report.plot import save_standings_plot
 from bert_judge.report.truncate import room
+from bert_judge.runtime.bootstrap import Interval
 from bert_judge.runtime.errors import InputError
 
 ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=alert(1)></div></main>"

@@ -171,7 +171,7 @@ def test_an_audit_is_marked_and_the_workflow_reads_it(browser: Browser, served: 
     expect(progress).to_have_value(f"Answer 3 of 3; 2 marked; marks are kept in {served.labels}")
     page.click("#previous")
     expect(box(page, "mark")).to_have_value("cannot tell")
-    found = labels.read(served.labels)
+    found = labels.read_labels(served.labels)
     assert list(found) == [f"{0:016x}", f"{1:016x}"]
     assert found[f"{0:016x}"] == 0.0 and found[f"{1:016x}"] != found[f"{1:016x}"]
     check_unharmed(page, faults)

@@ -39,7 +39,7 @@ def test_marks_are_what_the_workflow_reads(sheet: Sheet) -> None:
         sheet.mark(identity, word)
     sheet.mark("c" * 16, "")
     assert sheet.marks() == {"a" * 16: "cannot tell", "b" * 16: "incorrect"}
-    found = labels.read(sheet.labels)
+    found = labels.read_labels(sheet.labels)
     assert found["b" * 16] == 0.0 and set(found) == {"a" * 16, "b" * 16}
 
 

@@ -11,9 +11,9 @@ from score_files import write_scores
 
 from bert_judge import plan, tables
 from bert_judge.config.default_run import DEFAULT_RUN
-from bert_judge.evaluation.audit import draw, labels
-from bert_judge.evaluation.audit.table import build_corrected
-from bert_judge.evaluation.matrix import MODEL
+from bert_judge.evaluation.audit import labels, sampling
+from bert_judge.evaluation.audit.corrected import build_corrected
+from bert_judge.evaluation.score_tables import MODEL
 from bert_judge.evaluation.standings import build_standings, load_verdicts
 from bert_judge.report import audit_sheet
 from bert_judge.report.build import build_report
@@ -41,17 +41,19 @@ def filled(path: Path, rows: list[audit_sheet.Asked], said: list[str]) -> Path:
 
 def test_a_draw_is_the_same_every_time_and_fair_to_models_and_scores(scores):
     verdicts = load_verdicts(scores, ["bert"])
-    first = draw.drawn(verdicts, "bert", 20, 3)
-    again = draw.drawn(load_verdicts(scores[::-1], ["bert"]).sample(frac=1, random_state=1), "bert", 20, 3)
-    assert list(draw.keys(first)) == list(draw.keys(again))
+    first = sampling.draw_sample(verdicts, "bert", 20, 3)
+    again = sampling.draw_sample(load_verdicts(scores[::-1], ["bert"]).sample(frac=1, random_state=1), "bert", 20, 3)
+    assert list(sampling.answer_keys(first)) == list(sampling.answer_keys(again))
     assert first.groupby(MODEL)["bert_verdict"].value_counts().unstack().to_numpy().tolist() == [[15, 0, 5], [10, 10, 0]]
-    assert list(draw.keys(first)) != list(draw.keys(draw.drawn(verdicts, "bert", 20, 4)))
-    assert len(draw.drawn(verdicts, "bert", 1000, 3)) == 80
+    assert list(sampling.answer_keys(first)) != list(sampling.answer_keys(sampling.draw_sample(verdicts, "bert", 20, 4)))
+    assert len(sampling.draw_sample(verdicts, "bert", 1000, 3)) == 80
 
 
 def test_a_new_model_changes_no_draw(scores, tmp_path):
     more = [*scores, write_scores(tmp_path, "zoe", "sums", {"bert": "ci" * 20})]
-    before, after = (set(draw.keys(draw.drawn(load_verdicts(files, ["bert"]), "bert", 12, 0))) for files in (scores, more))
+    before, after = (
+        set(sampling.answer_keys(sampling.draw_sample(load_verdicts(files, ["bert"]), "bert", 12, 0))) for files in (scores, more)
+    )
     assert before < after
     assert len(after) == 36
 
@@ -60,7 +62,7 @@ def test_every_answer_has_the_same_chance():
     counts = np.zeros(37)
     starts = 2000
     for number in range(starts):
-        counts[draw.places(37, 10, (number + 0.5) / starts)] += 1
+        counts[sampling.systematic_sample(37, 10, (number + 0.5) / starts)] += 1
     assert counts / starts == pytest.approx(np.full(37, 10 / 37), abs=0.002)
 
 
@@ -85,8 +87,8 @@ def test_the_sheet_is_blind_safe_and_whole(scores, tmp_path):
 def test_labels_come_back_and_correct(scores, tmp_path):
     rows = audit_sheet.asked({**DRAW, "size": 40}, scores)
     gold = load_verdicts(scores, ["gold"])
-    truth = dict(zip(draw.keys(gold), gold["gold_verdict"].astype(str), strict=True))
-    texts = {draw.identity(*key, text): truth[key] for key, text in _texts(scores).items()}
+    truth = dict(zip(sampling.answer_keys(gold), gold["gold_verdict"].astype(str), strict=True))
+    texts = {sampling.answer_id(*key, text): truth[key] for key, text in _texts(scores).items()}
     said = ["cannot tell" if number == 0 else texts[row.id].title() for number, row in enumerate(rows)]
     build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, said), tmp_path / "people.parquet")
     found = tables.read(tmp_path / "people.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])
@@ -160,7 +162,7 @@ GOOD = "id,verdict\nAAAA,correct\nBBBB,Cannot  tell\nCCCC,\n"
 def test_words_of_a_sheet(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
-    found = labels.read(path)
+    found = labels.read_labels(path)
     assert found["AAAA"] == 1
     assert math.isnan(found["BBBB"])
     assert "CCCC" not in found
@@ -173,8 +175,8 @@ def test_words_of_a_sheet(tmp_path):
         ("id,verdict\n", "the file has no rows"),
         ("id;verdict\na;correct\n", "no column 'id'; there are 'id;verdict'"),
         ("id,label\na,correct\n", "no column 'verdict'; there are 'id', 'label'"),
-        ("id,verdict\na,correct\na,incorrect\n", "the id 'a' stands at row 1 and again at row 2"),
-        ("id,verdict\na,maybe\n", "row 1: the verdict is 'maybe'; write correct, incorrect, cannot tell"),
+        ("id,verdict\na,correct\na,incorrect\n", "the id 'a' occurs at row 1 and again at row 2"),
+        ("id,verdict\na,maybe\n", "row 1: the verdict is 'maybe'; use correct, incorrect, cannot tell"),
         ("id,verdict\n,correct\n", "row 1 has no id"),
         ("id,verdict\na,\n", "no row has a verdict"),
         ("id,verdict\na,correct,x\n", "line 2 has 3 cells"),
@@ -185,7 +187,7 @@ def test_faults_of_a_sheet_are_one_line(tmp_path, text, fault):
     path = tmp_path / "labels.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as error:
-        labels.read(path)
+        labels.read_labels(path)
     assert fault in str(error.value)
     assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)

@@ -14,14 +14,14 @@ from sklearn import metrics
 
 from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.pairs import agreement, bootstrap, confusion, panel, rows
-from bert_judge.evaluation.pairs.rows import PEOPLE
+from bert_judge.evaluation.pairs import agreement
+from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, load_pairs
 from bert_judge.runtime.errors import InputError
 
 
 def measured(folder: Path, pairs: pd.DataFrame, **said: pd.DataFrame) -> pd.DataFrame:
     paths, judged = write_set(folder, pairs, said)
-    found = pd.DataFrame(agreement.measures(rows.load(paths, judged), list(said)))
+    found = pd.DataFrame(agreement.measure_agreement(load_pairs(paths, judged), list(said)))
     return found.set_index(["level", "task", "judge", "measure"]).sort_index()
 
 
@@ -72,12 +72,12 @@ def test_place_preference_counts_half_moves() -> None:
     """A tie in one order and a winner in the other move the verdict too, as JudgeLM counts it."""
     pairs = pair_rows("." * 5)
     said = preference_rows(pairs, "AAtBt", "BtBAt").rename(columns=lambda name: name if name.endswith("_id") else f"j_{name}")
-    frame = pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**{rows.LENGTH_A: 1, rows.LENGTH_B: 1})
-    found = {row["measure"]: row["value"] for row in agreement.measures(frame, ["j"])}
+    frame = pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**{LENGTH_A: 1, LENGTH_B: 1})
+    found = {row["measure"]: row["value"] for row in agreement.measure_agreement(frame, ["j"])}
     assert (found["prefers_first"], found["prefers_second"], found["consistency"]) == (0.6, 0.2, 0.2)
 
 
-def test_as_another_program_counts(tmp_path: Path) -> None:
+def test_metrics_equal_those_of_scikit_learn(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     labels, said = ("".join(random.choice(list("ABt"), p=share, size=400)) for share in ([0.5, 0.3, 0.2], [0.4, 0.4, 0.2]))
     pairs = pair_rows(labels)
@@ -90,12 +90,12 @@ def test_as_another_program_counts(tmp_path: Path) -> None:
     assert of(found, "agreement")[0] == pytest.approx(metrics.accuracy_score(truth, verdicts), abs=1e-4)
 
 
-def test_a_class_without_labels_is_no_class() -> None:
-    """LLMBar has no ties: a judge that says tie misses, and is not marked down a second time."""
-    said, label = confusion.categories(pd.Series(["A", "tie", "B", "B"])), pd.Categorical(list("AABB"), categories=tables.PREFERRED)
-    found = confusion.measured(said, label, bootstrap.over(range(4)))
-    assert found["macro_recall"].value == pytest.approx((0.5 + 1) / 2)
-    assert found["macro_precision"].value == 1.0
+def test_classes_without_labels_are_left_out_of_averages(tmp_path: Path) -> None:
+    """LLMBar has no ties: a judge that calls a tie misses the class of the label, and is not penalised a second time."""
+    pairs = pair_rows("AABB")
+    found = measured(tmp_path, pairs, j=preference_rows(pairs, "AtBB"))
+    assert of(found, "macro_recall")[0] == (0.5 + 1) / 2
+    assert of(found, "macro_precision")[0] == 1.0
 
 
 def test_questions_are_the_units(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ def test_no_pair_at_all(tmp_path: Path) -> None:
     assert found["value"].isna().all()
 
 
-# --- the panel of people ---
+# --- agreement with annotators ---
 
-PANELS = [
-    # (verdict, votes, judge's agreement, people's agreement), averaged over each person left out
+ANNOTATOR_CASES = [
+    # (verdict, votes, judge's agreement, annotators' agreement), averaged over each person left out
     ("A", ["A", "A", "A"], 1.0, 1.0),
     ("B", ["A", "A", "A"], 0.0, 1.0),
     # Left out the one who says B: A, A agree. Left out an A: A against B, half each; that person says A.
@@ -146,26 +146,25 @@ PANELS = [
 ]
 
 
-@pytest.mark.parametrize(("verdict", "votes", "judge", "people"), PANELS)
-def test_leave_one_person_out_by_hand(verdict: str, votes: list[str], judge: float, people: float) -> None:
-    found = panel.measured(pd.Series([verdict]), pd.Series([votes]), bootstrap.over(["q"]))
-    assert found.judge.value == pytest.approx(judge)
-    assert found.people.value == pytest.approx(people)
-    assert found.excess.value == pytest.approx(judge - people)
+@pytest.mark.parametrize(("verdict", "votes", "judge", "people"), ANNOTATOR_CASES)
+def test_leave_one_annotator_out_by_hand(verdict: str, votes: list[str], judge: float, people: float) -> None:
+    rows = pd.DataFrame({"sample_id": "q", "verdict": verdict, "votes": [votes]})
+    intervals = agreement.leave_one_annotator_out(rows)
+    assert [interval.value for interval in intervals] == pytest.approx([judge, judge - people, people])
 
 
-def test_a_single_vote_says_nothing_of_people() -> None:
+def test_single_votes_are_left_out() -> None:
     votes = pd.Series([["A"], None, ["A", "B"], []])
-    assert panel.enough(votes).tolist() == [False, False, True, False]
+    assert agreement.has_several_votes(votes).tolist() == [False, False, True, False]
 
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.sampled_from(tables.PREFERRED), min_size=2, max_size=5), min_size=1, max_size=8))
-def test_nobody_beats_the_others_majority(votes: list[list[str]]) -> None:
-    """A judge that answers each panel's commonest vote agrees at least as far as the people do."""
-    best = pd.Series([max(sorted(given), key=given.count) for given in votes])
-    found = panel.measured(best, pd.Series(votes), bootstrap.over(range(len(votes)), resamples=5))
-    assert found.judge.value >= found.people.value - 1e-9
+def test_the_majority_vote_agrees_at_least_as_much_as_annotators(votes: list[list[str]]) -> None:
+    majority = [max(sorted(pair_votes), key=pair_votes.count) for pair_votes in votes]
+    rows = pd.DataFrame({"sample_id": range(len(votes)), "verdict": majority, "votes": votes})
+    judge, _, annotators = agreement.leave_one_annotator_out(rows)
+    assert judge.value >= annotators.value - 1e-9
 
 
 @settings(max_examples=40)
@@ -177,12 +176,10 @@ def test_swapping_the_answers_changes_nothing_but_the_place(told: list[tuple[str
     for label, one, two in ((labels, there, back), (labels.translate(other), back.translate(other), there.translate(other))):
         pairs = pair_rows(label)
         said = preference_rows(pairs, one, two).rename(columns=lambda name: name if name.endswith("_id") else f"j_{name}")
-        lengths = (
-            {rows.LENGTH_A: 10, rows.LENGTH_B: 5} if label == labels and one == there else {rows.LENGTH_A: 5, rows.LENGTH_B: 10}
-        )
+        lengths = {LENGTH_A: 10, LENGTH_B: 5} if label == labels and one == there else {LENGTH_A: 5, LENGTH_B: 10}
         tables_of.append(pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**lengths))
     one_way, other_way = (
-        {(row["judge"], row["measure"]): row["value"] for row in agreement.measures(frame, ["j"])} for frame in tables_of
+        {(row["judge"], row["measure"]): row["value"] for row in agreement.measure_agreement(frame, ["j"])} for frame in tables_of
     )
     # Which order counts as the first one is a matter of the pair's letters.
     for key in one_way.keys() - {("j", "agreement_one_order")}:
@@ -192,22 +189,22 @@ def test_swapping_the_answers_changes_nothing_but_the_place(told: list[tuple[str
 # --- files ---
 
 
-def test_a_judge_that_says_nothing_of_a_pair_is_refused(tmp_path: Path) -> None:
+def test_missing_verdicts_are_an_error(tmp_path: Path) -> None:
     pairs = pair_rows("AB")
     paths, judged = write_set(tmp_path, pairs, {"j": preference_rows(pairs, "AB").head(1)})
     with pytest.raises(InputError, match=r"j\.parquet: 1 of the 2 pairs have no verdict"):
-        rows.load(paths, judged)
+        load_pairs(paths, judged)
 
 
-def test_a_pair_in_two_parts_is_refused(tmp_path: Path) -> None:
+def test_repeated_pairs_are_an_error(tmp_path: Path) -> None:
     pairs = pair_rows("AB")
     paths, judged = write_set(tmp_path, [pairs, pairs.head(1)], {})
     with pytest.raises(InputError, match="the pair 0000000000000000 is in two files"):
-        rows.load(paths, judged)
+        load_pairs(paths, judged)
 
 
 def test_texts_in_any_script_have_their_lengths(tmp_path: Path) -> None:
     pairs = pair_rows("AB", answer_a=["שלום", "x" * 100_000], answer_b=["", "é"])
-    frame = rows.load(*write_set(tmp_path, pairs, {}))
-    assert frame[rows.LENGTH_A].tolist() == [4, 100_000]
-    assert frame[rows.LENGTH_B].tolist() == [0, 1]
+    frame = load_pairs(*write_set(tmp_path, pairs, {}))
+    assert frame[LENGTH_A].tolist() == [4, 100_000]
+    assert frame[LENGTH_B].tolist() == [0, 1]

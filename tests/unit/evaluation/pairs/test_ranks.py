@@ -12,8 +12,8 @@ from pair_files import pair_rows, preference_rows, write_set
 from score_files import write_scores
 
 from bert_judge import tables
-from bert_judge.evaluation.pairs.build import MADE, build_ranks
-from bert_judge.evaluation.pairs.rows import PEOPLE
+from bert_judge.evaluation.pairs.pair_tables import PEOPLE
+from bert_judge.evaluation.pairs.ranks import SCHEMAS, build_ranks
 from bert_judge.runtime.errors import InputError
 
 MODELS = ("ann", "bob", "cyd")
@@ -37,7 +37,7 @@ def run(
 ) -> dict[str, pd.DataFrame]:
     paths, judged = write_set(folder, pairs, said)
     build_ranks({"sets": {"s": list(said)}, "judges": judges or []}, {"s": paths}, {"s": judged}, scores or [], folder / "made")
-    return {name: tables.read(folder / "made" / f"{name}.parquet", schema) for name, schema in MADE.items()}
+    return {name: tables.read(folder / "made" / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
 
 
 def test_the_best_model_comes_first_with_its_doubt(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_the_order_of_files_and_rows_does_not_matter(tmp_path: Path) -> None:
     shuffled, turned = pairs.sample(frac=1, random_state=1), said.sample(frac=1, random_state=2)
     paths, judged = write_set(tmp_path / "two", [shuffled.tail(40), shuffled.head(50)], {"j": turned})
     build_ranks({"sets": {"s": ["j"]}, "judges": []}, {"s": paths}, {"s": judged}, [], tmp_path / "two" / "made")
-    for name, schema in MADE.items():
+    for name, schema in SCHEMAS.items():
         pd.testing.assert_frame_equal(one[name], tables.read(tmp_path / "two" / "made" / f"{name}.parquet", schema))
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.evaluation.scores import build_scores, origin, read_verdicts
+from bert_judge.evaluation.score_tables import build_scores, identify_table, read_verdicts
 from bert_judge.runtime.errors import InputError
 
 SPEC = {"model": "ada", "task": "capitals", "judges": ["strict", "bert"]}
@@ -73,7 +73,7 @@ def test_rows_are_joined_by_id_not_by_position(build):
     assert scores["bert_verdict"].tolist() == ["incorrect", "correct", "correct"]
     assert scores["strict"].fillna(-1).tolist() == [0.9, 0.2, -1]
     assert scores["references"].tolist() == [["a", "那里"], ["b", "那里"], ["c", "那里"]]
-    assert origin(path) == ("ada", "capitals")
+    assert identify_table(path) == ("ada", "capitals")
     assert tables.provenance(path)["revisions"] == {"ada": "rev1", "strict": "rev2", "bert": "rev2"}
     assert read_verdicts(path, ["bert"]).columns.tolist() == ["sample_id", "attempt", "bert", "bert_verdict"]
 
@@ -99,8 +99,8 @@ FULL = {"a": "correct", "b": "correct"}
     [
         (labels("strict", {"a": "correct"}), "no label for sample_id b, attempt 0"),
         (labels("strict", {**FULL, "z": "correct"}), "sample_id z, attempt 0 is not in"),
-        (labels("strict", FULL, model="bob"), "column 'model' holds 'bob' where 'ada' is expected"),
-        (labels("lenient", FULL), "column 'judge' holds 'lenient' where 'strict' is expected"),
+        (labels("strict", FULL, model="bob"), "column 'model' contains 'bob', expected 'ada'"),
+        (labels("lenient", FULL), "column 'judge' contains 'lenient', expected 'strict'"),
     ],
 )
 def test_labels_that_do_not_fit_are_named(build, strict, fault, tmp_path):
@@ -126,5 +126,5 @@ def test_a_judge_without_label_table_is_named(build):
 
 def test_a_table_of_another_kind_is_no_score_table(tmp_path):
     tables.write(candidates(["a"]), tmp_path / "c.parquet", tables.CANDIDATES, {"task": "capitals"})
-    with pytest.raises(InputError, match="no score table"):
-        origin(tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="not a score table"):
+        identify_table(tmp_path / "c.parquet")

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bert_judge.evaluation import ppi
-from bert_judge.evaluation.audit import draw
+from bert_judge.evaluation.audit import ppi, sampling
 
 NAN = math.nan
 ONE = np.zeros(8)
@@ -41,8 +40,8 @@ def test_the_estimate_is_that_of_ppi_plus_plus():
 @pytest.mark.parametrize("right", [0, 7, 25, 50])
 def test_labels_alone_give_nearly_the_interval_of_agresti_and_coull(right):
     y = np.r_[np.arange(50) < right, np.full(9950, NAN)]
-    found = ppi.prediction_powered(np.zeros(10_000), y, np.arange(10_000), np.zeros(10_000), power=0.0)
-    extra = ppi.EXTRA_ALONE
+    found = ppi.prediction_powered(np.zeros(10_000), y, np.arange(10_000), np.zeros(10_000), weight=0.0)
+    extra = ppi.PSEUDO_LABELS_ALONE
     share = (right + extra / 2) / (50 + extra)
     half = stats.t.ppf(0.975, 49) * (share * (1 - share) / (50 + extra)) ** 0.5
     assert found.value == right / 50
@@ -52,7 +51,7 @@ def test_labels_alone_give_nearly_the_interval_of_agresti_and_coull(right):
 def test_where_all_are_labelled_the_judge_does_not_matter():
     f, _, right = sample(300, 0)
     other, _, _ = sample(300, 0, seed=1)
-    first, second = (ppi.prediction_powered(p, right, np.arange(300), np.zeros(300), power=1.0) for p in (f, other))
+    first, second = (ppi.prediction_powered(p, right, np.arange(300), np.zeros(300), weight=1.0) for p in (f, other))
     assert first.value == second.value == pytest.approx(right.mean())
     assert first.high - first.low == pytest.approx(2 * 1.97 * (right.var() / 300) ** 0.5, rel=0.1)
 
@@ -86,7 +85,7 @@ def test_an_invalid_verdict_is_neither_wrong_nor_left_out():
     invalid = np.tile([True, False, False, False], 250)
     scores = np.where(invalid, NAN, right)
     y = np.where(np.arange(1000) < 200, right, NAN)
-    f = ppi.predictions(scores, np.zeros(1000))
+    f = ppi.impute_scores(scores, np.zeros(1000))
     assert f[0] == pytest.approx(2 / 3)
     assert ppi.prediction_powered(f, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
     called = np.where(invalid, 0, right)
@@ -94,7 +93,7 @@ def test_an_invalid_verdict_is_neither_wrong_nor_left_out():
 
 
 def test_predictions_without_a_valid_verdict():
-    assert ppi.predictions([NAN, NAN, 0.2, NAN], ["a", "a", "b", "b"]).tolist() == [0.5, 0.5, 0.2, 0.2]
+    assert ppi.impute_scores([NAN, NAN, 0.2, NAN], ["a", "a", "b", "b"]).tolist() == [0.5, 0.5, 0.2, 0.2]
 
 
 def test_repeated_answers_to_a_question_are_no_news():
@@ -125,7 +124,7 @@ def test_the_interval_holds_in_most_runs(on_right, on_wrong):
         right = random.random(600) < 0.6
         called = np.where(random.random(600) < np.where(right, on_right, on_wrong), right, ~right).astype(float)
         y = np.where(np.arange(600) < 80, right, NAN)
-        powered, alone = (ppi.prediction_powered(called, y, np.arange(600), np.zeros(600), power=power) for power in (None, 0.0))
+        powered, alone = (ppi.prediction_powered(called, y, np.arange(600), np.zeros(600), weight=power) for power in (None, 0.0))
         held += powered.low <= 0.6 <= powered.high
         narrower += powered.high - powered.low < alone.high - alone.low
     # 3.3 standard deviations below 95%.
@@ -135,7 +134,7 @@ def test_the_interval_holds_in_most_runs(on_right, on_wrong):
 
 @given(st.integers(1, 300), st.integers(1, 60), st.floats(0, 1, exclude_max=True))
 def test_drawn_places_are_distinct_and_as_many_as_wanted(count, wanted, start):
-    places = draw.places(count, wanted, start)
+    places = sampling.systematic_sample(count, wanted, start)
     assert len(set(places)) == len(places) == min(count, wanted)
     assert min(places) >= 0
     assert max(places) < count
@@ -154,11 +153,11 @@ def test_drawn_places_are_distinct_and_as_many_as_wanted(count, wanted, start):
 def test_ranges_of_scores_are_joined_until_they_hold_labels_enough(labels, groups):
     scores = np.repeat([NAN, 0.05, 0.3, 0.7, 0.95], 40)
     labelled = np.concatenate([np.arange(40) < count for count in labels])
-    strata = draw.strata(["m"] * 200, scores, labelled)
+    strata = sampling.assign_strata(["m"] * 200, scores, labelled)
     found = strata.reshape(5, 40)
     assert (found == found[:, :1]).all()
     assert [np.flatnonzero(found[:, 0] == number).tolist() for number in np.unique(strata)] == groups
 
 
 def test_strata_part_models():
-    assert len(np.unique(draw.strata(["m", "n"] * 50, np.full(100, 0.5), np.zeros(100, bool)))) == 2
+    assert len(np.unique(sampling.assign_strata(["m", "n"] * 50, np.full(100, 0.5), np.zeros(100, bool)))) == 2

@@ -1,0 +1,156 @@
+"""Candidates and the labels of all judges, joined into one score table per model and task."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bert_judge import tables
+from bert_judge.candidates.stage import endings
+from bert_judge.runtime.errors import InputError
+
+KEY = list(tables.CANDIDATES.key)
+# Columns of a frame of verdicts; the parentheses keep them apart from judges' names.
+MODEL, TASK = "(model)", "(task)"
+STATUS = "(status)"
+# Characters of the answer; of question, references and answer together.
+ANSWER_LENGTH, TOTAL_LENGTH = "(characters)", "(all characters)"
+# Answers can be long; small batches bound the memory.
+BATCH_ROWS = 256
+log = logging.getLogger(__name__)
+
+
+def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str, Path], output: Path) -> None:
+    """Write the score table of one model and task: one row per candidate, in the candidates' order.
+
+    Args:
+        spec: `model`, `task` and `judges`, as `Plan.scores_spec` makes it.
+        candidates: a candidates table.
+        labels: judge → its label table of these candidates.
+        output: where the score table goes.
+
+    Raises:
+        InputError: a candidate without label, a label without candidate, or a table of another model or judge.
+    """
+    if missing := [judge for judge in spec["judges"] if judge not in labels]:
+        raise InputError(f"{output}: no label table is given for the judge {missing[0]!r}; add it to the job's inputs")
+    unused = {"reasoning", "prompt_tokens", "completion_tokens"}
+    # pandas 3 cannot merge two empty arrow-backed text columns, so keys are objects.
+    frame = _read_columns(candidates, tables.CANDIDATES, {*tables.CANDIDATES.names} - unused).astype({"sample_id": object})
+    _check_constant(frame, "model", spec["model"], candidates)
+    revisions = dict(tables.provenance(candidates).get("revisions", {}))
+    for judge in spec["judges"]:
+        # A left join keeps the candidates' order.
+        frame = frame.merge(_read_labels(labels[judge], spec["model"], judge, frame, candidates), on=KEY, how="left")
+        revisions |= tables.provenance(labels[judge]).get("revisions", {})
+    tables.write(frame, output, tables.scores_schema(spec["judges"]), spec, revisions)
+    log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], endings(frame))
+
+
+def read_verdicts(path: Path, judges: Sequence[str]) -> pd.DataFrame:
+    """Read a score table without its texts: `sample_id`, `attempt`, and score and verdict of each judge."""
+    return _read_columns(path, tables.scores_schema(judges), {*KEY, *_judge_columns(judges)})
+
+
+def load_verdicts(scores: Sequence[Path], judges: Sequence[str], answer_features: bool = False) -> pd.DataFrame:
+    """Read several score tables: `MODEL`, `TASK`, `sample_id`, `attempt`, then score and verdict of each judge.
+
+    Rows are sorted by task, model, sample_id and attempt, so that the order of the files does not matter.
+
+    Args:
+        answer_features: add `STATUS`, `ANSWER_LENGTH` and `TOTAL_LENGTH`.
+    """
+    frames = []
+    for path in scores:
+        model, task = identify_table(path)
+        frame = read_verdicts(path, judges)
+        for judge in judges:
+            frame[f"{judge}_verdict"] = pd.Categorical(frame[f"{judge}_verdict"], categories=tables.VERDICTS)
+        if answer_features:
+            frame = frame.assign(**read_answer_features(path))
+        frames.append(frame.assign(**{MODEL: model, TASK: task}))
+    if not frames:
+        features = [STATUS, ANSWER_LENGTH, TOTAL_LENGTH] if answer_features else []
+        return pd.DataFrame(columns=[MODEL, TASK, *KEY, *_judge_columns(judges), *features])
+    return pd.concat(frames, ignore_index=True).sort_values([TASK, MODEL, *KEY], ignore_index=True)
+
+
+def read_answer_features(path: Path) -> dict[str, NDArray[Any]]:
+    """Compute `STATUS`, `ANSWER_LENGTH` and `TOTAL_LENGTH` of each answer of a score table, reading texts in batches."""
+    columns: dict[str, list[NDArray[Any]]] = {STATUS: [np.array([], dtype=object)], ANSWER_LENGTH: [], TOTAL_LENGTH: []}
+    for batch in tables.read_batches(path, tables.scores_schema([]), BATCH_ROWS):
+        columns[STATUS].append(batch["status"].to_numpy(dtype=object))
+        columns[ANSWER_LENGTH].append(batch["candidate"].str.len().to_numpy(dtype=np.int64))
+        references = batch["references"].map(lambda texts: sum(map(len, texts))).to_numpy(dtype=np.int64)
+        columns[TOTAL_LENGTH].append(columns[ANSWER_LENGTH][-1] + batch["question"].str.len().to_numpy(dtype=np.int64) + references)
+    empty = [np.array([], dtype=np.int64)]
+    return {name: np.concatenate(arrays or empty) for name, arrays in columns.items()}
+
+
+def read_texts(path: Path, keys: Collection[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
+    """Yield (sample_id, attempt) and the row without verdicts for the given answers, reading texts in batches."""
+    for batch in tables.read_batches(path, tables.scores_schema([]), BATCH_ROWS):
+        for row in batch.to_dict("records"):
+            if (key := (row["sample_id"], row["attempt"])) in keys:
+                yield key, {str(name): value for name, value in row.items()}
+
+
+def identify_table(path: Path) -> tuple[str, str]:
+    """Return (model, task) of a score table, from its metadata.
+
+    Raises:
+        InputError: the file was not written as a score table.
+    """
+    spec = json.loads(tables.provenance(path).get("spec", "{}"))
+    if not {"model", "task"} <= set(spec):
+        raise InputError(f"{path}: not a score table (no model and task in its metadata); create it with the scores stage")
+    return spec["model"], spec["task"]
+
+
+def merge_revisions(paths: Sequence[Path]) -> dict[str, str]:
+    """Merge the model revisions (model → revision) of several tables."""
+    return {model: revision for path in paths for model, revision in tables.provenance(path).get("revisions", {}).items()}
+
+
+def _judge_columns(judges: Sequence[str]) -> list[str]:
+    return [name for judge in judges for name in (judge, f"{judge}_verdict")]
+
+
+def _read_labels(path: Path, model: str, judge: str, candidates: pd.DataFrame, candidates_path: Path) -> pd.DataFrame:
+    """Read score and verdict of one judge for every candidate, with their key."""
+    labels = _read_columns(path, tables.LABELS, {*KEY, "model", "judge", "score", "verdict"}).astype({"sample_id": object})
+    _check_constant(labels, "model", model, path)
+    _check_constant(labels, "judge", judge, path)
+    remedy = "delete the file and label again"
+    if (repeated := labels.duplicated(KEY)).any():
+        raise InputError(f"{path}: {_describe_row(labels[repeated])} is labelled twice; {remedy}")
+    joined = candidates[KEY].merge(labels, on=KEY, how="outer", indicator=True)
+    if len(unlabelled := joined[joined["_merge"] == "left_only"]):
+        row = _describe_row(unlabelled)
+        raise InputError(f"{path}: no label for {row} of {candidates_path} ({len(unlabelled)} such rows); {remedy}")
+    if len(unknown := joined[joined["_merge"] == "right_only"]):
+        raise InputError(f"{path}: {_describe_row(unknown)} is not in {candidates_path} ({len(unknown)} such rows); {remedy}")
+    return labels[[*KEY, "score", "verdict"]].rename(columns={"score": judge, "verdict": f"{judge}_verdict"})
+
+
+def _check_constant(frame: pd.DataFrame, column: str, expected: str, path: Path) -> None:
+    if not (unexpected := frame.loc[frame[column] != expected, column]).empty:
+        raise InputError(
+            f"{path}: column {column!r} contains {unexpected.iloc[0]!r}, expected {expected!r}; check that it is the right file"
+        )
+
+
+def _describe_row(frame: pd.DataFrame) -> str:
+    return f"sample_id {frame['sample_id'].iloc[0]}, attempt {frame['attempt'].iloc[0]}"
+
+
+def _read_columns(path: Path, schema: tables.Schema, names: Collection[str]) -> pd.DataFrame:
+    return tables.read(path, replace(schema, columns=tuple(column for column in schema.columns if column.name in names)))
