@@ -60,7 +60,14 @@ def _evaluate(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Map
     agrees = {judge: _agrees(rows, judge, spec["gold"]) for judge in {cascade, *judges} & {*spec["judges"]}}
     agreement = statistics.proportion(agrees[cascade], questions)
     rate = float(rows[ESCALATED].mean()) if len(rows) else math.nan
-    row = {"last": last, "n": len(rows), "escalation_rate": rate, "agreement": agreement.value, "low": agreement.low, "high": agreement.high}
+    row = {
+        "last": last,
+        "n": len(rows),
+        "escalation_rate": rate,
+        "agreement": agreement.value,
+        "low": agreement.low,
+        "high": agreement.high,
+    }
     means = {judge: float(agrees[judge].mean()) for judge in judges if judge in agrees and len(rows)}
     best_cheap = max((judge for judge in judges[:-1] if judge in means), key=means.__getitem__, default=None)
     row |= {"best_cheap_judge": best_cheap, "best_cheap_agreement": means.get(best_cheap or ""), "last_agreement": means.get(last)}

@@ -263,5 +263,13 @@ def _llm_judge_on_all_answers(
         judge, price = "an LLM judge", None
         prompt_tokens = INSTRUCTION_TOKENS * answers + characters / CHARACTERS_PER_TOKEN
         tokens = {"prompt_tokens": prompt_tokens, "completion_tokens": float(REPLY_TOKENS * answers)}
-    row = {"stage": "llm_on_all", "component": judge, "split": "test", "rows": answers, **tokens, "timed_rows": 0, "price_assumed": price is None}
+    row = {
+        "stage": "llm_on_all",
+        "component": judge,
+        "split": "test",
+        "rows": answers,
+        **tokens,
+        "timed_rows": 0,
+        "price_assumed": price is None,
+    }
     return {**row, "cost": _price_tokens(tokens, price or spec["assumed_price"])}

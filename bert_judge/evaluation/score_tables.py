@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.candidates.stage import endings
+from bert_judge.candidates.stage import summarize_statuses
 from bert_judge.runtime.errors import InputError
 
 KEY = list(tables.CANDIDATES.key)
@@ -52,7 +52,7 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
         frame = frame.merge(_read_labels(labels[judge], spec["model"], judge, frame, candidates), on=KEY, how="left")
         revisions |= tables.provenance(labels[judge]).get("revisions", {})
     tables.write(frame, output, tables.scores_schema(spec["judges"]), spec, revisions)
-    log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], endings(frame))
+    log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], summarize_statuses(frame))
 
 
 def read_verdicts(path: Path, judges: Sequence[str]) -> pd.DataFrame:
