@@ -94,7 +94,7 @@ def view(agreement: Path, ranks: Path, correlations: Path) -> tuple[list[PairSet
     """One view per set, and the charts by their names.
 
     Args:
-        agreement, ranks, correlations: what `evaluation.pairs.build.build_ranks` wrote.
+        agreement, ranks, correlations: what `evaluation.pairs.ranks.build_ranks` wrote.
 
     Raises:
         InputError: a file is missing or not what it should be.
