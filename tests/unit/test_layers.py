@@ -188,7 +188,7 @@ def test_torch_stays_out_of_a_lexical_job() -> None:
 @pytest.mark.parametrize(
     "modules",
     [
-        "evaluation.scores",
+        "evaluation.score_tables",
         "candidates.stage, bert_judge.candidates.generators.simulated",
         "labels.stage, bert_judge.judges.simulated.judge",
     ],
