@@ -13,13 +13,13 @@ from pathlib import Path
 
 from import_size import jsonl, measured, question
 
-from bert_judge.cli.export_files import FORMS
+from bert_judge.cli.export_files import FORMATS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--forms", nargs="+", choices=FORMS, default=FORMS)
+    parser.add_argument("--forms", nargs="+", choices=FORMATS, default=FORMATS)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         many, few = scored(Path(name) / "many.jsonl", chosen.rows), scored(Path(name) / "few.jsonl", 10)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bert_judge.report.rank_exports import write_rank_exports
+from bert_judge.report.exports import write_rank_exports
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

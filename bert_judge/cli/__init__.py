@@ -99,9 +99,9 @@ def standings(
 
         save_standings_plot(file, plot)
     elif form is not None:
-        from bert_judge.report.exports import exported
+        from bert_judge.report.exports import export_standings
 
-        typer.echo(exported(file, form, task), nl=False)
+        typer.echo(export_standings(file, form, task), nl=False)
     else:
         from bert_judge.cli.show_standings import show as print_it
 

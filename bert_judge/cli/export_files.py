@@ -1,4 +1,4 @@
-"""`bert-judge export`: accuracies and verdicts in the forms of other programs."""
+"""Implement `bert-judge export`: accuracies and verdicts in the formats of other programs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import typer
 
 from bert_judge import tables
 from bert_judge.cli.import_files import answers_of
-from bert_judge.report.exporters import every_eval_ever, inspect_scores, label_requests, lm_eval, model_cards, results, text_tables
-from bert_judge.report.exporters.results import Result
+from bert_judge.report import table_writer
+from bert_judge.report.exporters import every_eval_ever, inspect_scores, label_requests, lm_eval, model_cards, results
+from bert_judge.report.exporters.results import AccuracyResult
 from bert_judge.runtime.errors import InputError
 
-# Forms that are one file: of all accuracies, or of all rows. The others are a file per model in a folder.
-LINES = ("inspect", "openai_batch", "every_eval_ever_instances")
-PER_MODEL = ("lm_eval", "every_eval_ever", "model_index", "eval_results")
-FORMS = (*text_tables.FORMS, *PER_MODEL, *LINES)
+# Table and line formats are a single file, the others a file per model in a folder.
+LINE_FORMATS = ("inspect", "openai_batch", "every_eval_ever_instances")
+MODEL_FORMATS = ("lm_eval", "every_eval_ever", "model_index", "eval_results")
+FORMATS = (*table_writer.FORMATS, *MODEL_FORMATS, *LINE_FORMATS)
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the command line asked for; see `exchange.export`."""
+class ExportOptions:
+    """Options of the command line."""
 
     file: Path
     form: str
@@ -34,45 +35,44 @@ class Request:
     force: bool = False
 
 
-def export(request: Request) -> None:
-    """Write the export and say where.
+def export(options: ExportOptions) -> None:
+    """Write the export and print its files.
 
     Raises:
-        InputError: the source or the form makes no sense, or an output is there already; then nothing is written.
+        InputError: the source or the format is invalid, or an output exists; nothing is written then.
     """
-    if request.form not in FORMS:
-        raise InputError(f"--to {request.form}: unknown; there are {', '.join(FORMS)}")
-    if request.form in LINES:
-        _refuse(request, request.output)
-        count = _write_lines(request.output, _lines(request))
-        typer.echo(f"{request.output}: {count:,} lines")
+    if options.form not in FORMATS:
+        raise InputError(f"--to {options.form}: unknown; choose one of {', '.join(FORMATS)}")
+    if options.form in LINE_FORMATS:
+        _check_output(options, options.output)
+        count = _write_lines(options.output, _lines(options))
+        typer.echo(f"{options.output}: {count:,} lines")
         return
-    found = results.load(request.file, request.judge)
-    files = _documents(request, found)
+    files = _documents(options, results.load_results(options.file, options.judge))
     for path in files:
-        _refuse(request, path)
+        _check_output(options, path)
     for path, content in files.items():
         with tables.atomic(path) as temporary:
             temporary.write_text(content, encoding="utf-8")
         typer.echo(str(path))
 
 
-def _refuse(request: Request, path: Path) -> None:
-    if path.resolve() == request.file.resolve():
-        raise InputError(f"{path}: is the file that is read; name another with -o")
-    if path.exists() and not request.force:
-        raise InputError(f"{path}: is there already; add --force to write over it, or name another with -o")
+def _check_output(options: ExportOptions, path: Path) -> None:
+    if path.resolve() == options.file.resolve():
+        raise InputError(f"{path}: is the input file; choose another output with -o")
+    if path.exists() and not options.force:
+        raise InputError(f"{path}: already exists; add --force to overwrite it, or choose another output with -o")
 
 
-def _lines(request: Request) -> Iterator[str]:
-    if request.form == "openai_batch":
-        if request.teacher is None:
-            raise InputError("--teacher: none is named; say what the server calls the model that is to judge")
-        return label_requests.lines(answers_of(request.file), request.teacher)
-    rows = results.scored_rows(request.file, request.judge)
-    if request.form == "inspect":
-        return inspect_scores.lines(rows, str(request.file))
-    return every_eval_ever.lines(rows, request.judge or "judge", every_eval_ever.moment_of(request.file))
+def _lines(options: ExportOptions) -> Iterator[str]:
+    if options.form == "openai_batch":
+        if options.teacher is None:
+            raise InputError("--teacher: required for --to openai_batch; set it to the teacher's name on the server")
+        return label_requests.lines(answers_of(options.file), options.teacher)
+    rows = results.scored_rows(options.file, options.judge)
+    if options.form == "inspect":
+        return inspect_scores.lines(rows, str(options.file))
+    return every_eval_ever.lines(rows, options.judge or "judge", every_eval_ever.file_timestamp(options.file))
 
 
 def _write_lines(output: Path, lines: Iterable[str]) -> int:
@@ -82,54 +82,59 @@ def _write_lines(output: Path, lines: Iterable[str]) -> int:
             file.write(line + "\n")
             count += 1
         if not count:
-            raise InputError(f"{output}: there is nothing to export")
+            raise InputError(f"{output}: nothing to export; the input has no row with a verdict")
     return count
 
 
-def _documents(request: Request, found: Sequence[Result]) -> dict[Path, str]:
-    """File → content."""
-    if request.form in text_tables.FORMS:
-        return {request.output: text_tables.text(found, request.form)}
-    datasets = _datasets(request.datasets, found)
-    by_model: dict[str, list[Result]] = {}
-    for result in found:
+def _documents(options: ExportOptions, accuracies: Sequence[AccuracyResult]) -> dict[Path, str]:
+    """Return file → content."""
+    if options.form in table_writer.FORMATS:
+        return {options.output: results.accuracy_table(accuracies, options.form)}
+    datasets = _datasets(options.datasets, accuracies)
+    by_model: dict[str, list[AccuracyResult]] = {}
+    for result in accuracies:
         by_model.setdefault(result.model, []).append(result)
-    moment = every_eval_ever.moment_of(request.file)
-    return {request.output / path: text for path, text in _per_model(request.form, by_model, datasets, moment)}
+    timestamp = every_eval_ever.file_timestamp(options.file)
+    files = {}
+    for model, model_results in by_model.items():
+        name, content = _model_document(options.form, model_results, datasets, timestamp)
+        files[options.output / model.replace("/", "__") / name] = content
+    return files
 
 
-def _per_model(
-    form: str, by_model: Mapping[str, Sequence[Result]], datasets: Mapping[str, str], moment: str
-) -> Iterator[tuple[Path, str]]:
-    for model, part in by_model.items():
-        folder = Path(model.replace("/", "__"))
-        match form:
-            case "lm_eval":
-                yield folder / f"results_{moment}.json", _json(lm_eval.document(part))
-            case "every_eval_ever":
-                yield folder / f"{moment}.json", _json(every_eval_ever.document(part, datasets, moment))
-            case "model_index":
-                yield folder / "model-index.yaml", model_cards.model_index(part, datasets)
-            case _:
-                if not any(result.task in datasets for result in part):
-                    tasks = ", ".join(result.task for result in part)
-                    raise InputError(f"{model}: no data set of the hub is known for {tasks}; say --dataset TASK=OWNER/NAME")
-                yield folder / ".eval_results" / "bert_judge.yaml", model_cards.eval_results(part, datasets)
+def _model_document(
+    form: str, model_results: Sequence[AccuracyResult], datasets: Mapping[str, str], timestamp: str
+) -> tuple[str, str]:
+    """Return the file name and the content of one model's document."""
+    match form:
+        case "lm_eval":
+            return f"results_{timestamp}.json", _to_json(lm_eval.document(model_results))
+        case "every_eval_ever":
+            return f"{timestamp}.json", _to_json(every_eval_ever.document(model_results, datasets, timestamp))
+        case "model_index":
+            return "model-index.yaml", model_cards.model_index(model_results, datasets)
+        case _:
+            if not any(result.task in datasets for result in model_results):
+                tasks = ", ".join(result.task for result in model_results)
+                raise InputError(f"{model_results[0].model}: no hub dataset known for {tasks}; add --dataset TASK=OWNER/NAME")
+            return ".eval_results/bert_judge.yaml", model_cards.eval_results(model_results, datasets)
 
 
-def _json(document: Mapping[str, object]) -> str:
+def _to_json(document: Mapping[str, object]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _datasets(told: Sequence[str], found: Sequence[Result]) -> dict[str, str]:
-    """Task → data set of the hub: of published tasks, and as the user says."""
+def _datasets(options: Sequence[str], accuracies: Sequence[AccuracyResult]) -> dict[str, str]:
+    """Return task → dataset on the hub, for built-in tasks and `TASK=OWNER/NAME` options."""
     from bert_judge.tasks.sources import published
 
-    known = {task: source.repository for task, source in published().items() if source.repository}
-    named: dict[str, str] = {task: name for task, name in known.items() if any(result.task == task for result in found)}
-    for pair in told:
-        task, sign, name = pair.partition("=")
-        if not sign or name.count("/") != 1:
-            raise InputError(f"--dataset {pair}: give TASK=OWNER/NAME")
-        named[task] = name
-    return named
+    tasks = {result.task for result in accuracies}
+    datasets: dict[str, str] = {
+        task: source.repository for task, source in published().items() if source.repository and task in tasks
+    }
+    for option in options:
+        task, separator, name = option.partition("=")
+        if not separator or name.count("/") != 1:
+            raise InputError(f"--dataset {option}: expected TASK=OWNER/NAME")
+        datasets[task] = name
+    return datasets

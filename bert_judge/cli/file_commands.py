@@ -123,10 +123,10 @@ def export(
     force: Force = False,
 ) -> None:
     """Accuracies and verdicts in the forms of other programs."""
-    from bert_judge.cli.export_files import Request
+    from bert_judge.cli.export_files import ExportOptions
     from bert_judge.cli.export_files import export as export_it
 
-    export_it(Request(file, to, output, judge, dataset or [], teacher, force))
+    export_it(ExportOptions(file, to, output, judge, dataset or [], teacher, force))
 
 
 def push(

@@ -1,4 +1,4 @@
-"""`bert-judge push`: a trained judge as a folder that a hub takes, and on the hub when that is asked for."""
+"""Implement `bert-judge push`: export a trained judge as a hub folder and optionally upload it."""
 
 from __future__ import annotations
 
@@ -16,39 +16,38 @@ def push(judge: str, output: Path | None = None, to: str | None = None, private:
 
     Args:
         judge: a folder, or the name of a trained judge of this run.
-        output: the folder to write; `results/hub/NAME` when left out.
+        output: folder to write; default `results/hub/NAME`.
         to: repository on the hub, `owner/name`; nothing is uploaded without one.
-        private: of a repository that is made.
-        attacks: how often the judge is fooled, a table of `snakemake attacks` or `bert-judge attack`; when left out that of this
-            run, if it is there and younger than the judge.
+        private: create the repository as private.
+        attacks: attack rates of the judge, a table of `snakemake attacks` or `bert-judge attack`; default: those of this run, if
+            newer than the judge.
 
     Raises:
-        InputError: no such judge, a folder that is there already, or the hub refuses.
+        InputError: the judge does not exist, the folder does, or the upload failed.
     """
     if to is not None and to.count("/") != 1:
-        raise InputError(f"--to {to}: give OWNER/NAME")
+        raise InputError(f"--to {to}: expected OWNER/NAME")
     source = JUDGES / judge if (JUDGES / judge).is_dir() else Path(judge).expanduser()
     folder = output or Path("results/hub") / source.resolve().name
     disable_progress_bars()
-    # Only now: it loads torch.
-    from bert_judge.report.exporters import attack_table, hub_folder
+    from bert_judge.report.exporters import hub_folder
 
-    name, table = source.resolve().name, attacks or _rates_of_run(source)
-    rates = None if table is None else attack_table.of_judge(table, name)
+    name, table = source.resolve().name, attacks or _run_attack_rates(source)
+    rates = None if table is None else hub_folder.read_attack_rates(table, name)
     if attacks is not None and rates is not None and rates.empty:
-        raise InputError(f"{attacks}: no rates of {name}; try it with bert-judge attack, or leave out --attacks")
+        raise InputError(f"{attacks}: no attack rates of {name}; run bert-judge attack, or omit --attacks")
     difference = hub_folder.write(source, folder, to, None if rates is None or rates.empty else rates)
     typer.echo(f"{folder}: {sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 1e6:.1f} MB")
-    typer.echo(f"transformers alone gives the judge's raw scores (largest difference {difference:.1e})")
+    typer.echo(f"verified: transformers alone gives the judge's raw scores (largest difference {difference:.1e})")
     if to is not None:
         typer.echo(_upload(folder, to, private))
 
 
-def _rates_of_run(source: Path) -> Path | None:
-    """The attack rates of the run that trained a judge, if they are of this training."""
+def _run_attack_rates(source: Path) -> Path | None:
+    """Return the attack rates of the run that trained a judge, if they are newer than the judge."""
     rates, card = source.parent.parent / "attacks" / "rates.parquet", source / "judge.json"
-    fresh = rates.is_file() and card.is_file() and rates.stat().st_mtime >= card.stat().st_mtime
-    return rates if fresh else None
+    is_current = rates.is_file() and card.is_file() and rates.stat().st_mtime >= card.stat().st_mtime
+    return rates if is_current else None
 
 
 def _upload(folder: Path, to: str, private: bool) -> str:
@@ -60,6 +59,6 @@ def _upload(folder: Path, to: str, private: bool) -> str:
     api = huggingface_hub.HfApi()
     try:
         api.create_repo(to, private=private, exist_ok=True)
-        return str(api.upload_folder(repo_id=to, folder_path=folder, commit_message="A judge of answers, by bert-judge"))
+        return str(api.upload_folder(repo_id=to, folder_path=folder, commit_message="Upload judge trained with bert-judge"))
     except (OSError, errors.HTTPError, errors.HFValidationError) as error:
-        raise InputError(f"{hub.fault(error, to, None)}; {folder} is whole and can be uploaded by hand") from error
+        raise InputError(f"{hub.fault(error, to, None)}; {folder} is complete and can be uploaded manually") from error

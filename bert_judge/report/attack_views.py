@@ -1,4 +1,4 @@
-"""What the report shows of the attacks on judges, as plain values for its template."""
+"""Prepare the results of attacks on judges as plain values for the report's template."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.attacks import FAMILIES
-from bert_judge.report.format import percent, span
-from bert_judge.report.sections import records
-from bert_judge.report.truncate import shown
+from bert_judge.report.format import interval, percent, records
+from bert_judge.report.truncate import display_text
 
-EXAMPLES = 40
+MAX_EXAMPLES = 40
 TITLES = {"attack": "Attacks", "benign_perturbation": "Benign perturbations"}
+FINDINGS = {"attack": "attacks judged correct", "benign_perturbation": "correct answers in unusual formats judged incorrect"}
 
 
 @dataclass(frozen=True)
-class Line:
-    """The rates of all judges for a family, a theme or all families; `cells` has a row of the table, or None, per judge."""
+class RateRow:
+    """Rates of a family, a theme or all families; `cells` has a row of the table, or None, per judge."""
 
     name: str
-    says: str
+    description: str
     source: str
     cells: list[dict[str, Any] | None]
 
 
 @dataclass(frozen=True)
 class KindView:
-    """Attacks or benign perturbations: all families together and the themes; and (theme, its families)."""
+    """Attacks or benign perturbations: `summary` has the total and each theme; `families` holds (theme, its families)."""
 
     kind: str
     title: str
-    summary: list[Line]
-    families: list[tuple[str, list[Line]]]
+    summary: list[RateRow]
+    families: list[tuple[str, list[RateRow]]]
 
 
 @dataclass(frozen=True)
 class AttacksView:
-    """`judges` are the columns; `examples` holds answers that fooled a judge, those of the worst families first."""
+    """Results of all attacks; `judges` are the columns, `examples` answers that fooled a judge, worst families first."""
 
     judges: list[str]
     findings: list[str]
@@ -49,14 +49,15 @@ class AttacksView:
     examples: list[dict[str, Any]]
 
 
-def view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> AttacksView:
-    """What `attacks.rates.build_rates` wrote, for the template.
+def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> AttacksView:
+    """Return the view of the tables that `build_rates` wrote.
 
     Args:
-        spec: as `Plan.attack_rates_spec` makes it.
+        rates, examples: the tables.
+        spec: see `Plan.attack_rates_spec`.
 
     Raises:
-        InputError: a file is missing or not what it should be.
+        InputError: a file is missing or has the wrong schema.
     """
     table = tables.read(rates, tables.ATTACK_RATES)
     judges = [judge for judge in spec["judges"] if (table["judge"] == judge).any()]
@@ -66,57 +67,54 @@ def view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> AttacksView:
 
 
 def finding(rates: pd.DataFrame, judge: str) -> str:
-    """One sentence: how often a judge is fooled, and by which family most."""
-    said = []
-    for kind, what in (
-        ("attack", "attacks called correct"),
-        ("benign_perturbation", "right answers in unusual dress called incorrect"),
-    ):
-        part = rates[rates["kind"] == kind]
-        families = records(part[part["level"] == "family"])
-        for row in records(part[part["level"] == "kind"]):
-            # By the lower end of the interval: one of one is no finding.
+    """Describe how often a judge is fooled, and by which family most."""
+    sentences = []
+    for kind, description in FINDINGS.items():
+        kind_rates = rates[rates["kind"] == kind]
+        families = records(kind_rates[kind_rates["level"] == "family"])
+        for row in records(kind_rates[kind_rates["level"] == "kind"]):
+            # By the lower end of the interval: one of one is no evidence.
             worst = max(families, key=lambda family: family["low"])
-            most = f", most of {_words(worst['group'])}: {percent(worst['error_rate'])}" if worst["error_rate"] > 0 else ""
-            said.append(f"{percent(row['error_rate'])} ({span(row['low'], row['high'])}) of the {what}{most}")
-    return f"{judge}: {'; '.join(said)}."
+            most = f", most often {_spaced(worst['group'])}: {percent(worst['error_rate'])}" if worst["error_rate"] > 0 else ""
+            sentences.append(f"{percent(row['error_rate'])} ({interval(row['low'], row['high'])}) of the {description}{most}")
+    return f"{judge}: {'; '.join(sentences)}."
 
 
 def _kind_view(table: pd.DataFrame, kind: str, judges: Sequence[str]) -> KindView:
-    summary = [_line(part, str(group), judges) for group, part in table[table["level"] == "kind"].groupby("group", sort=False)]
-    summary += [_line(part, str(group), judges) for group, part in table[table["level"] == "theme"].groupby("group", sort=False)]
-    families = [
-        (_words(theme), [_line(lines, str(group), judges) for group, lines in part.groupby("group", sort=False)])
-        for theme, part in table[table["level"] == "family"].groupby("theme", sort=False)
-    ]
-    return KindView(kind, TITLES[kind], summary, families)
+    def rate_rows(rows: pd.DataFrame) -> list[RateRow]:
+        return [_rate_row(group_rows, str(group), judges) for group, group_rows in rows.groupby("group", sort=False)]
+
+    summary = rate_rows(table[table["level"] == "kind"]) + rate_rows(table[table["level"] == "theme"])
+    themes = table[table["level"] == "family"].groupby("theme", sort=False)
+    return KindView(kind, TITLES[kind], summary, [(_spaced(theme), rate_rows(rows)) for theme, rows in themes])
 
 
-def _line(part: pd.DataFrame, group: str, judges: Sequence[str]) -> Line:
-    rows = {row["judge"]: row for row in records(part)}
+def _rate_row(rows: pd.DataFrame, group: str, judges: Sequence[str]) -> RateRow:
+    by_judge = {row["judge"]: row for row in records(rows)}
     family = FAMILIES.get(group)
-    name = "all" if group in TITLES else _words(group)
-    return Line(name, family.says if family else "", family.source if family else "", [rows.get(judge) for judge in judges])
+    name = "all" if group in TITLES else _spaced(group)
+    cells = [by_judge.get(judge) for judge in judges]
+    return RateRow(name, family.says if family else "", family.source if family else "", cells)
 
 
 def _examples(examples: pd.DataFrame, rates: pd.DataFrame) -> list[dict[str, Any]]:
-    """One answer of each judge and family before the second of any, the families that fool most first."""
+    """Return one answer per judge and family before the second of any, the families that fool most first."""
     fooled = rates[rates["level"] == "family"].set_index(["judge", "group"])["error_rate"]
     keys = list(zip(examples["judge"], examples["family"], strict=True))
-    ranked = examples.assign(
-        turn=examples.groupby(["judge", "family"]).cumcount(), fooled=[fooled.get(key, 0.0) for key in keys]
-    ).sort_values(["turn", "fooled"], ascending=[True, False], kind="stable")
+    ordered = examples.assign(
+        repeat=examples.groupby(["judge", "family"]).cumcount(), fooled=[fooled.get(key, 0.0) for key in keys]
+    ).sort_values(["repeat", "fooled"], ascending=[True, False], kind="stable")
     return [
         {
             **row,
-            "family": _words(row["family"]),
-            "question": shown(row["question"]),
-            "references": [shown(text) for text in row["references"]],
-            "candidate": shown(row["candidate"]),
+            "family": _spaced(row["family"]),
+            "question": display_text(row["question"]),
+            "references": [display_text(text) for text in row["references"]],
+            "candidate": display_text(row["candidate"]),
         }
-        for row in records(ranked.head(EXAMPLES))
+        for row in records(ordered.head(MAX_EXAMPLES))
     ]
 
 
-def _words(name: Any) -> str:
+def _spaced(name: Any) -> str:
     return str(name).replace("_", " ")

@@ -1,7 +1,6 @@
-"""The report: one HTML file that needs nothing else, readable on a phone, in the dark and by keyboard.
+"""Build the report: one self-contained HTML file.
 
-What models and judges wrote is text, never markup: the template escapes everything, and the page's own policy forbids every
-script but the one it carries, and every load from elsewhere.
+Texts of models and judges are escaped, and the page's content security policy allows only its own scripts and no external requests.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from markupsafe import Markup
 
 from bert_judge import tables
 from bert_judge.evaluation import score_tables
-from bert_judge.evaluation.score_tables import load_verdicts
 from bert_judge.evaluation.standings import SCHEMAS
 from bert_judge.report import (
     attack_views,
@@ -33,12 +31,27 @@ from bert_judge.report import (
     student_views,
     templates,
 )
-from bert_judge.report.rows import ordered, pack
+from bert_judge.report.packed_answers import order_answers, pack
 from bert_judge.runtime.errors import InputError
 
-# In the order in which they run: libraries first.
-LIBRARIES = ("vendor/plotly-basic.min.js", "vendor/tabulator.min.js")
-SCRIPTS = (*LIBRARIES, "report.js", "charts.js", "rows.js")
+# In execution order: libraries first.
+SCRIPTS = ("vendor/plotly-basic.min.js", "vendor/tabulator.min.js", "report.js", "charts.js", "answers.js")
+TEMPLATE_FUNCTIONS = (
+    format.percent,
+    format.percent_number,
+    format.interval,
+    format.points,
+    format.points_interval,
+    format.decimal,
+    format.p_value,
+    format.rank_shift_interval,
+    format.count,
+    format.error_sentence,
+    format.css_position,
+    format.is_known,
+    leaderboard.compare_models,
+    leaderboard.is_significant,
+)
 log = logging.getLogger(__name__)
 
 
@@ -58,90 +71,111 @@ def build_report(
     """Write the report.
 
     Args:
-        spec: as `Plan.report_spec` makes it.
-        folder: where `build_standings` wrote.
-        scores: the score tables, in any order.
+        spec: see `Plan.report_spec`.
+        folder: output folder of `build_standings`.
+        scores: score tables, in any order.
         judges: trained judge → its folder, which holds metrics.json.
         output: the HTML file.
-        corrected: what `build_corrected` wrote, where people have labelled a sample.
-        attacks: rates and examples, as `build_rates` wrote them, where judges were tried.
-        cascades: what `build_cascades` wrote, and cascade → its cascade.json, where there are any.
-        pairs: agreement, ranks and correlations, as `build_ranks` wrote them, where pairs were compared.
+        corrected: output of `build_corrected`, if a sample was labelled.
+        attacks: rates and examples from `build_rates`, if judges were attacked.
+        cascades: output of `build_cascades`, and cascade → its cascade.json.
+        pairs: agreement, ranks and correlations from `build_ranks`.
         probes: probe → its metrics.json.
-        students: what `build_students` wrote, where there are any.
+        students: output of `build_students`.
 
     Raises:
-        InputError: a file is missing or not what it should be.
+        InputError: a file is missing or has the wrong schema.
     """
-    names = [view.name for view in sections.judge_views(spec)]
-    verdicts = load_verdicts(scores, names, answer_features=True)
-    files = {score_tables.identify_table(path): Path(path) for path in scores}
-    rows = pack(ordered(verdicts, names, spec["gold"], sections.shown_trained(spec)), names, files)
-    pair_sets, pair_charts = pair_views.view(*pairs) if pairs else ([], {})
-    shown = spec["gold"] or sections.lead_judge(sections.judge_views(spec))
-    schooled = student_views.view(students, shown) if students else []
-    page = (
-        _environment()
-        .get_template("report.html.jinja")
-        .render(
-            **_told(spec, folder, verdicts, {**pair_charts, **{view.chart: view.drawn for view in schooled}}),
-            pair_sets=pair_sets,
-            students=schooled,
-            audit=spec.get("audit"),
-            corrected=sections.corrected(tables.read(corrected, tables.CORRECTED_ACCURACY), spec["audit"]) if corrected else [],
-            attacks=attack_views.view(*attacks, spec["attacks"]) if attacks else None,
-            cascades=cascade_views.view(*cascades) if cascades else [],
-            probes=probe_views.view(probes or {}),
-            validation=sections.validation(judges),
-            rows=rows,
-            provenance=_provenance(folder / "standings.parquet"),
-            **_dress(),
-        )
-    )
+    views = sections.judge_views(spec)
+    names = [view.name for view in views]
+    verdicts = score_tables.load_verdicts(scores, names, answer_features=True)
+    score_files = {score_tables.identify_table(path): Path(path) for path in scores}
+    answers = pack(order_answers(verdicts, names, spec["gold"], sections.trained_judges(spec)), names, score_files)
+    pair_sets, figures = pair_views.build_views(*pairs) if pairs else ([], {})
+    student_sections = student_views.build_views(students, spec["gold"] or sections.lead_judge(views)) if students else []
+    figures |= {view.chart_name: view.chart for view in student_sections}
+    context = {
+        **_standings_context(spec, folder, verdicts, views, figures),
+        "pair_sets": pair_sets,
+        "students": student_sections,
+        "audit": spec.get("audit"),
+        "corrected": _corrected_views(corrected, spec) if corrected else [],
+        "attacks": attack_views.build_view(*attacks, spec["attacks"]) if attacks else None,
+        "cascades": cascade_views.build_views(*cascades) if cascades else [],
+        "probes": probe_views.build_views(probes or {}),
+        "validation": sections.validation_metrics(judges),
+        "answers": answers,
+        "provenance": _provenance(folder / "standings.parquet"),
+        **_assets(),
+    }
+    page = page_environment().get_template("report.html.jinja").render(**context)
     with tables.atomic(output) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    log.info("%s: %d score tables, %d of %d answers, %.1f MB", output, len(scores), rows.shown, rows.total, len(page) / 1e6)
+    log.info(
+        "%s: %d score tables, %d of %d answers, %.1f MB", output, len(scores), answers.included, answers.total, len(page) / 1e6
+    )
 
 
-def _told(spec: Mapping[str, Any], folder: Path, verdicts: pd.DataFrame, more_charts: Mapping[str, charts.Chart]) -> dict[str, Any]:
-    """What the tables of the standings stage say, by the names that the template knows; the charts of other sections too."""
-    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
-    ranked, agreed, moves = found["standings"], found["agreement"], found["rank_shifts"]
-    views = sections.judge_views(spec)
+def _standings_context(
+    spec: Mapping[str, Any],
+    folder: Path,
+    verdicts: pd.DataFrame,
+    views: Sequence[sections.JudgeView],
+    figures: Mapping[str, charts.Chart],
+) -> dict[str, Any]:
+    """Return the template variables of the standings stage, and the charts of all sections."""
+    results = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
+    standings, agreement, shifts = results["standings"], results["agreement"], results["rank_shifts"]
     lead, names = sections.lead_judge(views), [view.name for view in views]
-    best = ranked[(ranked["level"] == "all") & (ranked["judge"] == lead) & ranked["accuracy"].notna()]
-    errors = sections.errors(agreed)
-    reference = next(iter(moves["reference"]), None)
-    moved_judges, moved = leaderboard.moves(moves, names)
-    drawn = _charts(found, views) | dict(more_charts)
-    if reference is not None and moved:
-        drawn["places"] = charts.places(moved_judges, moved, reference)
+    ranking = standings[(standings["level"] == "all") & (standings["judge"] == lead) & standings["accuracy"].notna()]
+    errors = sections.judge_errors(agreement)
+    reference = next(iter(shifts["reference"]), None)
+    shifted_judges, rank_shifts = leaderboard.rank_shifts(shifts, names)
+    figures = {**_score_charts(results, views), **figures}
+    if reference is not None and rank_shifts:
+        figures["ranks"] = charts.rank_shifts(shifted_judges, rank_shifts, reference)
     return {
         "simulated": spec["simulated"],
         "gold": spec["gold"],
         "judges": views,
         "lead": lead,
-        "trained": sections.shown_trained(spec),
+        "trained": sections.trained_judges(spec),
         "headline": [
-            *format.headline(best, lead, sections.duel(verdicts, lead, best)),
-            *format.trust(errors, lead, spec["gold"]),
+            *format.headline_sentences(ranking, lead, sections.compare_top_two(verdicts, lead, ranking)),
+            *format.judge_error_sentences(errors, lead, spec["gold"]),
         ],
-        "answers": leaderboard.answers(ranked, found["model_pairs"], lead),
-        "panels": sections.panels(ranked, views, lead),
+        "rankings": leaderboard.rankings(standings, results["model_pairs"], lead),
+        "panels": sections.accuracy_panels(standings, views, lead),
         "errors": errors,
         "reference": reference,
-        "moved_judges": moved_judges,
-        "moved": moved,
-        "agreement": sections.agreement_views(agreed, found["comparisons"], spec),
-        "breakdown": sections.breakdown(agreed, names),
-        "cost": cost_views.view(found["cost"], lead, spec.get("cost", {}).get("assumed_price")),
-        "charts": drawn,
-        "charts_json": charts.embedded(drawn),
+        "shifted_judges": shifted_judges,
+        "rank_shifts": rank_shifts,
+        "agreement": sections.agreement_views(agreement, results["comparisons"], spec),
+        "breakdown": sections.breakdown_views(agreement, names),
+        "cost": cost_views.build_view(results["cost"], lead, spec.get("cost", {}).get("assumed_price")),
+        "charts": figures,
+        "charts_json": charts.embed(figures),
     }
 
 
-def _dress() -> dict[str, Any]:
-    """The page's own style and scripts, and by what its policy knows them."""
+def _corrected_views(path: Path, spec: Mapping[str, Any]) -> list[sections.CorrectedView]:
+    return sections.corrected_views(tables.read(path, tables.CORRECTED_ACCURACY), spec["audit"])
+
+
+def _score_charts(results: Mapping[str, pd.DataFrame], views: Sequence[sections.JudgeView]) -> dict[str, charts.Chart]:
+    """Return the charts of judges whose scores take more than two values."""
+    num_bins = results["reliability"].groupby("judge").size()
+    judges = list(num_bins[num_bins > 2].index)
+    if not judges:
+        return {}
+    return {
+        "reliability": charts.reliability(results["reliability"], views, judges),
+        "thresholds": charts.thresholds(results["thresholds"], views, judges),
+    }
+
+
+def _assets() -> dict[str, Any]:
+    """Return the page's styles and scripts, with the hashes for its content security policy."""
     scripts = [templates.resource(name) for name in SCRIPTS]
     return {
         "table_style": Markup(templates.resource("vendor/tabulator_simple.min.css")),
@@ -151,33 +185,17 @@ def _dress() -> dict[str, Any]:
     }
 
 
-def _charts(found: Mapping[str, pd.DataFrame], views: Sequence[sections.JudgeView]) -> dict[str, charts.Chart]:
-    """Of the scores, where a judge has more than yes and no."""
-    scored = found["reliability"].groupby("judge").size()
-    shown = list(scored[scored > 2].index)
-    if not shown:
-        return {}
-    return {
-        "reliability": charts.reliability(found["reliability"], views, shown),
-        "thresholds": charts.thresholds(found["thresholds"], views, shown),
-    }
-
-
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Return the template environment with the formatting functions."""
     environment = templates.environment()
-    tools = (
-        format.percent, format.bare_percent, format.span, format.points, format.points_span, format.decimal, format.p_value,
-        format.places_span, format.count, format.error_sentence, format.axis, format.known,
-        leaderboard.difference, leaderboard.sure,
-    )  # fmt: skip
-    environment.globals |= {tool.__name__: tool for tool in tools}
+    environment.globals |= {function.__name__: function for function in TEMPLATE_FUNCTIONS}
     return environment
 
 
 def _provenance(path: Path) -> dict[str, Any]:
-    """Where the numbers come from; the time is the tables', so that the same tables give the same page."""
-    found = tables.provenance(path)
-    if not found:
-        raise InputError(f"{path}: its metadata say nothing of its origin; make it with the standings stage")
-    spec = json.dumps(json.loads(found["spec"]), indent=2, sort_keys=True, ensure_ascii=False)
-    return {"program": found["program"], "time": found["time"], "spec": spec, "revisions": found["revisions"]}
+    """Return the provenance of the standings; the time is that of the tables, so that equal tables give equal pages."""
+    provenance = tables.provenance(path)
+    if not provenance:
+        raise InputError(f"{path}: no provenance metadata; create this table with the standings stage")
+    spec = json.dumps(json.loads(provenance["spec"]), indent=2, sort_keys=True, ensure_ascii=False)
+    return {**{key: provenance[key] for key in ("program", "time", "revisions")}, "spec": spec}

@@ -1,4 +1,4 @@
-"""What the report shows of cascades, as plain values for its template."""
+"""Prepare the results of cascades as plain values for the report's template."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.judges.cascade.judge import fitted_judges
-from bert_judge.report.format import percent, points, points_span
-from bert_judge.report.sections import LEVEL_TITLES, records
+from bert_judge.report.format import comparison_phrase, difference_with_interval, group_title, percent, records
 from bert_judge.runtime.errors import InputError
 
-# The picture's size in its own units.
+# Size of the plot in SVG units.
 WIDTH, HEIGHT = 400.0, 160.0
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Agreement over the share of rows that the last judge sees, on the rows that the cascade was fitted on.
+class TradeOffCurve:
+    """Agreement against the share of rows escalated to the last judge, on the rows that the cascade was fitted on.
 
     Attributes:
-        line: points of all choices, "x,y x,y …" in a picture of WIDTH × HEIGHT, y downwards.
-        chosen: x, y of the choice.
-        plain, last: y of the judge that is best without the last one, and of the last one alone.
+        line: operating points, as "x,y x,y …" on a plot of WIDTH × HEIGHT with y downwards.
+        chosen: x, y of the chosen operating point.
+        cheap, last: y of the best judge other than the last, and of the last one alone.
         lowest, highest: agreement at the lower and the upper edge, in [0, 1].
-        rows: how many there are.
+        rows: number of rows.
     """
 
     line: str
     chosen: tuple[float, float]
-    plain: float
+    cheap: float
     last: float
     lowest: float
     highest: float
@@ -43,68 +42,65 @@ class Curve:
 
 @dataclass(frozen=True)
 class CascadeView:
-    """A cascade: its judges, a finding in words, its curve, and a row of the table per group."""
+    """A cascade: its judges, a finding, its trade-off curve, and a row of the table per group."""
 
     name: str
     judges: list[str]
     finding: str
-    curve: Curve
+    curve: TradeOffCurve
     rows: list[dict[str, Any]]
 
 
-def view(table: Path, fitted: Mapping[str, Path]) -> list[CascadeView]:
-    """One view per cascade.
+def build_views(table: Path, cascades: Mapping[str, Path]) -> list[CascadeView]:
+    """Return one view per cascade.
 
     Args:
-        table: what `evaluation.cascades.build_cascades` wrote.
-        fitted: cascade → its cascade.json.
+        table: output of `build_cascades`.
+        cascades: cascade → its cascade.json.
 
     Raises:
-        InputError: a file is missing or not what it should be.
+        InputError: a file is missing or has the wrong format.
     """
-    measured = tables.read(table, tables.CASCADES)
-    return [_view(name, measured[measured["cascade"] == name], path) for name, path in fitted.items()]
+    results = tables.read(table, tables.CASCADES)
+    return [_build_view(name, results[results["cascade"] == name], path) for name, path in cascades.items()]
 
 
-def _view(name: str, rows: pd.DataFrame, fitted: Path) -> CascadeView:
-    judges = fitted_judges(fitted)
-    found = records(rows)
-    for row in found:
-        row["title"] = LEVEL_TITLES[row["level"]] + ("" if row["level"] == "all" else f": {row['group']}")
-    # A single task is all tasks.
-    shown = found[:1] if len(found) <= 3 else found
-    return CascadeView(name, judges, _finding(found[0]), _curve(fitted, judges), shown)
+def _build_view(name: str, table: pd.DataFrame, path: Path) -> CascadeView:
+    judges = fitted_judges(path)
+    rows = [{**row, "title": group_title(row["level"], row["group"])} for row in records(table)]
+    # With a single task, the other rows repeat the aggregate.
+    return CascadeView(name, judges, _finding(rows[0]), _trade_off_curve(path, judges), rows[:1] if len(rows) <= 3 else rows)
 
 
 def _finding(row: Mapping[str, Any]) -> str:
-    """What the cascade gives over all answers, and whether it beats chance at the same cost."""
-    said = f"agrees in {percent(row['agreement'])}; {row['last']} looks at {percent(row['escalation_rate'])} of the answers"
+    """Describe the agreement over all answers, compared with random routing at the same cost."""
+    escalated = f"{percent(row['escalation_rate'])} of the answers to {row['last']}"
+    sentence = f"agrees with gold on {percent(row['agreement'])}; it escalates {escalated}."
     if row["best_cheap_judge"] is None or pd.isna(row["difference"]):
-        return f"{said}."
-    clear = "about as much"
-    if row["difference_low"] > 0 or row["difference_high"] < 0:
-        clear = "clearly more" if row["difference"] > 0 else "clearly less"
-    lead = f"{points(row['difference'])} points, {points_span(row['difference_low'], row['difference_high'])}"
-    alike = f"As many answers drawn at random, with {row['best_cheap_judge']} for the rest, give {percent(row['random_routing'])}"
-    return f"{said}. {alike}: the cascade gives {clear} ({lead})."
+        return sentence
+    baseline = f"Random routing of as many answers, with {row['best_cheap_judge']} for the rest, agrees on"
+    comparison = f"the cascade is {comparison_phrase(row)} that ({difference_with_interval(row)})"
+    return f"{sentence} {baseline} {percent(row['random_routing'])}: {comparison}."
 
 
-def _curve(fitted: Path, judges: Sequence[str]) -> Curve:
+def _trade_off_curve(path: Path, judges: Sequence[str]) -> TradeOffCurve:
     try:
-        found = json.loads(fitted.read_text("utf-8"))
-        points_of = [(point["row_shares"][judges[-1]], point["agreement"]) for point in found["trade_off"]]
-        chosen = (found["operating_point"]["row_shares"][judges[-1]], found["operating_point"]["agreement"])
-        alone = {judge: float(found["single_judges"][judge]) for judge in judges}
-        rows = int(found["fitted_on"]["rows"])
+        content = json.loads(path.read_text("utf-8"))
+        operating_points = [(point["row_shares"][judges[-1]], point["agreement"]) for point in content["trade_off"]]
+        chosen = (content["operating_point"]["row_shares"][judges[-1]], content["operating_point"]["agreement"])
+        single_judge = {judge: float(content["single_judges"][judge]) for judge in judges}
+        num_rows = int(content["fitted_on"]["rows"])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{fitted}: not the file of a fitted cascade; delete it and run again") from error
-    plain = max(alone[judge] for judge in judges[:-1])
-    values = [agreement for _, agreement in points_of] + list(alone.values())
+        raise InputError(f"{path}: not a fitted cascade; delete it and run again") from error
+    values = [agreement for _, agreement in operating_points] + list(single_judge.values())
     margin = max(max(values) - min(values), 0.01) / 10
     lowest, highest = max(min(values) - margin, 0.0), min(max(values) + margin, 1.0)
 
-    def place(seen: float, agreement: float) -> tuple[float, float]:
-        return round(WIDTH * seen, 1), round(HEIGHT * (highest - agreement) / (highest - lowest), 1)
+    def to_svg(share: float, agreement: float) -> tuple[float, float]:
+        return round(WIDTH * share, 1), round(HEIGHT * (highest - agreement) / (highest - lowest), 1)
 
-    line = " ".join("{},{}".format(*place(*point)) for point in sorted(points_of))
-    return Curve(line, place(*chosen), place(0, plain)[1], place(1, alone[judges[-1]])[1], lowest, highest, rows)
+    line = " ".join("{},{}".format(*to_svg(*point)) for point in sorted(operating_points))
+    cheap = max(single_judge[judge] for judge in judges[:-1])
+    return TradeOffCurve(
+        line, to_svg(*chosen), to_svg(0, cheap)[1], to_svg(1, single_judge[judges[-1]])[1], lowest, highest, num_rows
+    )

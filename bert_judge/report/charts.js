@@ -1,23 +1,23 @@
 "use strict";
 
-// Charts come as traces and layouts without colours; a trace's slot names one of the page's, which differ by day and night.
+// Draw the charts. A trace's slot names one of the page's colours, which differ between light and dark mode.
 {
   const figures = JSON.parse(document.getElementById("charts").textContent);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-  const painted = (trace) => {
+  const withColour = (trace) => {
     const ink = colour(trace.slot);
-    const made = { ...trace, line: { ...trace.line, color: ink }, marker: { ...trace.marker, color: ink } };
-    for (const bars of ["error_x", "error_y"]) if (trace[bars]) made[bars] = { ...trace[bars], color: ink };
-    return made;
+    const coloured = { ...trace, line: { ...trace.line, color: ink }, marker: { ...trace.marker, color: ink } };
+    for (const bars of ["error_x", "error_y"]) if (trace[bars]) coloured[bars] = { ...trace[bars], color: ink };
+    return coloured;
   };
 
-  const axis = (given) => ({ automargin: true, gridcolor: colour("line"), linecolor: colour("line"), zeroline: false, fixedrange: true, ...given });
+  const axis = (settings) => ({ automargin: true, gridcolor: colour("line"), linecolor: colour("line"), zeroline: false, fixedrange: true, ...settings });
 
   const draw = () => {
     for (const [name, figure] of Object.entries(figures)) {
-      const place = document.getElementById(`chart-${name}`);
-      const narrow = place.clientWidth < 480;
+      const element = document.getElementById(`chart-${name}`);
+      const narrow = element.clientWidth < 480;
       const layout = {
         height: 360,
         margin: { l: 10, r: 10, t: 10, b: 10 },
@@ -25,14 +25,14 @@
         plot_bgcolor: "transparent",
         font: { color: colour("ink"), family: getComputedStyle(document.body).fontFamily, size: narrow ? 11 : 13 },
         hoverlabel: { bgcolor: colour("raised"), font: { color: colour("ink") } },
-        // A long legend would leave no room on a phone; the table beside the chart has the names.
+        // A long legend would fill the screen of a phone; the table below the chart has the names.
         showlegend: !(narrow && figure.data.length > 8),
         legend: figure.data.length > 8 ? {} : { orientation: "h", y: -0.35 },
         ...figure.layout,
         xaxis: axis(figure.layout.xaxis),
         yaxis: axis(figure.layout.yaxis),
       };
-      Plotly.react(place, figure.data.map(painted), layout, { displayModeBar: false, responsive: true });
+      Plotly.react(element, figure.data.map(withColour), layout, { displayModeBar: false, responsive: true });
     }
   };
 

@@ -1,6 +1,6 @@
-"""Charts as Plotly draws them in the browser: each a list of traces and a layout, plain JSON without colours.
+"""Build charts for Plotly in the browser: each is a list of traces and a layout, as plain JSON without colours.
 
-A trace says with `slot` which of the page's colours it has; so one chart serves light and dark pages.
+A trace names in `slot` one of the page's colours, so that one chart serves light and dark pages.
 """
 
 from __future__ import annotations
@@ -13,46 +13,45 @@ import pandas as pd
 from markupsafe import Markup
 
 from bert_judge.report.format import percent
-from bert_judge.report.sections import JudgeView
+from bert_judge.report.sections import COLOURS, JudgeView
 
 Chart = dict[str, Any]
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot")
 
 
-def embedded(charts: Mapping[str, Chart]) -> Markup:
-    """JSON that can stand within a script element: no text in it can close the element."""
+def embed(charts: Mapping[str, Chart]) -> Markup:
+    """Return charts as JSON that is safe inside a script element: no text in it can close the element."""
     return Markup(json.dumps(charts, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c"))
 
 
-def reliability(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> Chart:
-    """Share of right answers over the mean score of each tenth of the scale."""
-    traces: list[Chart] = [
+def reliability(table: pd.DataFrame, views: Sequence[JudgeView], judges: Sequence[str]) -> Chart:
+    """Plot the share of correct answers against the mean score in each tenth of the scale."""
+    diagonal: Chart = {
+        "x": [0, 1],
+        "y": [0, 1],
+        "mode": "lines",
+        "slot": "line",
+        "line": {"dash": "dot"},
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+    traces = [
         {
-            "x": [0, 1],
-            "y": [0, 1],
-            "mode": "lines",
-            "slot": "line",
-            "line": {"dash": "dot"},
-            "showlegend": False,
-            "hoverinfo": "skip",
+            "x": rows["score"].round(4).tolist(),
+            "y": rows["fraction_correct"].round(4).tolist(),
+            "error_y": error_bars(rows["fraction_correct"], rows["low"], rows["high"]),
+            "text": [f"{n:,} answers" for n in rows["n"]],
+            "hovertemplate": "score %{x:.2f}: %{y:.1%} correct<br>%{text}",
+            **_line(view, dash, "lines+markers"),
         }
+        for view, dash, rows in _judge_lines(table, views, judges)
     ]
-    for view, dash, rows in _each(table, views, shown):
-        traces.append(
-            {
-                "x": rows["score"].round(4).tolist(),
-                "y": rows["fraction_correct"].round(4).tolist(),
-                "error_y": bars(rows["fraction_correct"], rows["low"], rows["high"]),
-                "text": [f"{n:,} answers" for n in rows["n"]],
-                "hovertemplate": "score %{x:.2f}: %{y:.1%} right<br>%{text}",
-                **_line(view, dash, "lines+markers"),
-            }
-        )
-    return {"data": traces, "layout": {"xaxis": _axis("mean score"), "yaxis": _axis("share that is right", percent_=True)}}
+    y_axis = {**_unit_axis("share correct"), "tickformat": ".0%"}
+    return {"data": [diagonal, *traces], "layout": {"xaxis": _unit_axis("score"), "yaxis": y_axis}}
 
 
-def bars(values: pd.Series, low: pd.Series, high: pd.Series) -> Chart:
-    """Bars from the lower to the upper end of an interval."""
+def error_bars(values: pd.Series, low: pd.Series, high: pd.Series) -> Chart:
+    """Return error bars that span an interval."""
     return {
         "type": "data",
         "symmetric": False,
@@ -63,55 +62,58 @@ def bars(values: pd.Series, low: pd.Series, high: pd.Series) -> Chart:
     }
 
 
-def thresholds(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> Chart:
-    """Agreement with gold over the threshold."""
+def thresholds(table: pd.DataFrame, views: Sequence[JudgeView], judges: Sequence[str]) -> Chart:
+    """Plot agreement with gold against the decision threshold."""
     traces = [
         {
             "x": rows["threshold"].tolist(),
             "y": rows["agreement"].round(4).tolist(),
-            "text": [percent(called) for called in rows["predicted_positive_rate"]],
-            "hovertemplate": "threshold %{x}: %{y:.1%} agree<br>%{text} called correct",
+            "text": [percent(share) for share in rows["predicted_positive_rate"]],
+            "hovertemplate": "threshold %{x}: agreement %{y:.1%}<br>%{text} judged correct",
             **_line(view, dash, "lines"),
         }
-        for view, dash, rows in _each(table, views, shown)
+        for view, dash, rows in _judge_lines(table, views, judges)
     ]
-    return {"data": traces, "layout": {"xaxis": _axis("threshold"), "yaxis": {"title": {"text": "agreement"}, "tickformat": ".0%"}}}
+    y_axis = {"title": {"text": "agreement"}, "tickformat": ".0%"}
+    return {"data": traces, "layout": {"xaxis": _unit_axis("threshold"), "yaxis": y_axis}}
 
 
-def places(judges: Sequence[str], rows: Sequence[Mapping[str, Any]], reference: str) -> Chart:
-    """Each model's place under the reference and under every judge: a line that falls or climbs."""
-    traces = []
-    for number, row in enumerate(rows):
-        y = [row["rank"], *(cell["rank"] if cell else None for cell in row["moves"])]
-        traces.append(
-            {
-                "x": [reference, *judges],
-                "y": y,
-                "mode": "lines+markers",
-                "name": row["model"],
-                "slot": f"c{number % 8}",
-                "line": {"width": 2, "dash": DASHES[number // 8 % len(DASHES)]},
-                "marker": {"size": 9},
-                "hovertemplate": "%{fullData.name}: place %{y} under %{x}<extra></extra>",
-            }
-        )
+def rank_shifts(judges: Sequence[str], rows: Sequence[Mapping[str, Any]], reference: str) -> Chart:
+    """Plot each model's rank under the reference and under every judge, as one line per model."""
+    traces = [
+        {
+            "x": [reference, *judges],
+            "y": [row["rank"], *(cell["rank"] if cell else None for cell in row["shifts"])],
+            "mode": "lines+markers",
+            "name": row["model"],
+            "slot": f"c{index % COLOURS}",
+            "line": {"width": 2, "dash": DASHES[index // COLOURS % len(DASHES)]},
+            "marker": {"size": 9},
+            "hovertemplate": "%{fullData.name}: rank %{y} under %{x}<extra></extra>",
+        }
+        for index, row in enumerate(rows)
+    ]
     last = max((row["rank"] for row in rows), default=1)
-    axis = {"title": {"text": "place"}, "range": [last + 0.5, 0.5], "dtick": 1 if last <= 20 else 5, "tick0": 1}
-    return {"data": traces, "layout": {"xaxis": {"type": "category"}, "yaxis": axis, "height": 260 + 18 * len(rows)}}
+    y_axis = {"title": {"text": "rank"}, "range": [last + 0.5, 0.5], "dtick": 1 if last <= 20 else 5, "tick0": 1}
+    return {"data": traces, "layout": {"xaxis": {"type": "category"}, "yaxis": y_axis, "height": 260 + 18 * len(rows)}}
 
 
-def _each(table: pd.DataFrame, views: Sequence[JudgeView], shown: Sequence[str]) -> list[tuple[JudgeView, str, pd.DataFrame]]:
-    """Judges with rows, out of those to show, each with a dash of its own among those of its colour."""
-    found = [(view, rows) for view in views if view.name in shown and len(rows := table[table["judge"] == view.name])]
-    colours = [view.colour for view, _ in found]
-    dashes = [DASHES[colours[:place].count(colour) % len(DASHES)] for place, colour in enumerate(colours)]
-    return [(view, dash, rows) for (view, rows), dash in zip(found, dashes, strict=True)]
+def _judge_lines(
+    table: pd.DataFrame, views: Sequence[JudgeView], judges: Sequence[str]
+) -> list[tuple[JudgeView, str, pd.DataFrame]]:
+    """Return (judge, dash, rows) of the judges that have rows; judges of the same colour get different dashes."""
+    lines: list[tuple[JudgeView, str, pd.DataFrame]] = []
+    for view in views:
+        rows = table[table["judge"] == view.name]
+        if view.name in judges and len(rows):
+            same_colour = sum(other.colour == view.colour for other, _, _ in lines)
+            lines.append((view, DASHES[same_colour % len(DASHES)], rows))
+    return lines
 
 
 def _line(view: JudgeView, dash: str, mode: str) -> Chart:
     return {"mode": mode, "name": view.name, "slot": f"c{view.colour}", "line": {"width": 2, "dash": dash}, "marker": {"size": 6}}
 
 
-def _axis(title: str, percent_: bool = False) -> Chart:
-    axis: Chart = {"title": {"text": title}, "range": [-0.02, 1.02]}
-    return {**axis, "tickformat": ".0%"} if percent_ else axis
+def _unit_axis(title: str) -> Chart:
+    return {"title": {"text": title}, "range": [-0.02, 1.02]}

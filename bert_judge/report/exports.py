@@ -1,4 +1,4 @@
-"""The standings for other programs: Markdown for a README, CSV for a spreadsheet, LaTeX for a paper."""
+"""Export standings and ranks: Markdown for a README, CSV for a spreadsheet, LaTeX for a paper."""
 
 from __future__ import annotations
 
@@ -9,72 +9,83 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.report.format import bare_percent, known, percent
+from bert_judge.report.format import is_known, percent
 from bert_judge.report.plot import save_standings_plot
+from bert_judge.report.table_writer import FORMATS, estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
 
-FORMATS = ("markdown", "csv", "latex")
 
-
-def exported(path: str | Path, form: str, task: str | None = None) -> str:
-    """The standings as text that ends with a line break.
+def export_standings(path: str | Path, form: str, task: str | None = None) -> str:
+    """Return the standings as text that ends with a line break.
 
     Args:
         path: `standings.parquet` of a run.
-        form: out of FORMATS. CSV has a row per task, model and judge with every number; the others a row per model and a column per
-            judge, gold first, with accuracies in percent.
-        task: only this one; when left out, CSV has all, and the others all tasks together.
+        form: one of FORMATS. CSV has one row per task, model and judge with every number; the other formats have one row per model
+            and one column per judge, gold first, with accuracies in percent.
+        task: export this task only; by default CSV has all tasks, and the other formats the aggregate over all tasks.
 
     Raises:
-        InputError: no such file, not the standings of a run, no such task or format.
+        InputError: the file is missing or no standings table, or the task or format is unknown.
     """
     path = Path(path)
     if form not in FORMATS:
-        raise InputError(f"--format {form}: there are {', '.join(FORMATS)}")
+        raise InputError(f"--format {form}: unknown; choose one of {', '.join(FORMATS)}")
     standings = tables.read(path, tables.STANDINGS)
+    task_rows = standings["level"] == "task"
     if task is not None:
-        chosen = standings[(standings["level"] == "task") & (standings["task"] == task)]
-        if chosen.empty:
-            raise InputError(f"{path}: no task {task!r} in it; there are: {', '.join(_tasks(standings))}")
+        rows = standings[task_rows & (standings["task"] == task)]
+        if rows.empty:
+            available = ", ".join(sorted(standings["task"][task_rows].unique()))
+            raise InputError(f"{path}: no task {task!r}; available: {available}")
     else:
-        chosen = standings if form == "csv" else standings[standings["level"] == "all"]
-    if form == "csv":
-        return chosen.to_csv(index=False)
-    wide = _wide(chosen, json.loads(tables.provenance(path).get("spec", "{}")).get("gold"))
-    if form == "markdown":
-        return wide.to_markdown(index=False, disable_numparse=True) + "\n"
-    return wide.to_latex(index=False, escape=True)
+        rows = standings if form == "csv" else standings[standings["level"] == "all"]
+    if form != "csv":
+        rows = _models_by_judge(rows, json.loads(tables.provenance(path).get("spec", "{}")).get("gold"))
+    return format_table(rows, form)
 
 
-def write_exports(standings: Path, csv: Path, markdown: Path, latex: Path, picture: Path) -> None:
-    """All forms as files, and the picture; the picture of no standings is empty."""
+def write_exports(standings: Path, csv: Path, markdown: Path, latex: Path, plot: Path) -> None:
+    """Write the standings in every format, and their plot; the plot of empty standings is an empty image."""
     for form, path in (("csv", csv), ("markdown", markdown), ("latex", latex)):
-        with tables.atomic(path) as temporary:
-            temporary.write_text(exported(standings, form), encoding="utf-8")
+        _write_text(export_standings(standings, form), path)
     if tables.read(standings, tables.STANDINGS).empty:
-        with tables.atomic(picture) as temporary:
-            temporary.write_text('<svg xmlns="http://www.w3.org/2000/svg"/>\n', encoding="utf-8")
+        _write_text('<svg xmlns="http://www.w3.org/2000/svg"/>\n', plot)
     else:
-        save_standings_plot(standings, picture)
+        save_standings_plot(standings, plot)
 
 
-def _tasks(standings: pd.DataFrame) -> list[str]:
-    return sorted(standings["task"][standings["level"] == "task"].unique())
+def write_rank_exports(ranks: Path, csv: Path, markdown: Path) -> None:
+    """Write the ranks from pairwise comparisons: CSV with every number, Markdown with one table per set of pairs.
+
+    Raises:
+        InputError: the file is missing or no ranks table.
+    """
+    table = tables.read(ranks, tables.RANKS)
+    sections = [
+        f"{name}\n\n{format_table(_models_by_judge(rows, None, _rank_cell), 'markdown')}"
+        for name, rows in table[table["level"] == "all"].groupby("set", sort=False)
+    ]
+    _write_text(format_table(table, "csv"), csv)
+    _write_text("\n".join(sections), markdown)
 
 
-def _wide(rows: pd.DataFrame, gold: str | None) -> pd.DataFrame:
-    """A row per model, the best first under the first judge; texts."""
+def _write_text(text: str, path: Path) -> None:
+    with tables.atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _accuracy_cell(row: Any) -> str:
+    estimate = estimate_cell(row.accuracy, row.low, row.high)
+    return f"{estimate}, {percent(row.invalid)} invalid" if is_known(row.accuracy) and row.invalid else estimate
+
+
+def _rank_cell(row: Any) -> str:
+    estimate = estimate_cell(row.expected_win_rate, row.expected_win_rate_low, row.expected_win_rate_high)
+    return f"{row.rank}. {estimate}" if is_known(row.expected_win_rate) and is_known(row.rank) else estimate
+
+
+def _models_by_judge(rows: pd.DataFrame, gold: str | None, cell: Any = _accuracy_cell) -> pd.DataFrame:
+    """Arrange rows as one row per model, best first under the first judge, and one column per judge, gold first."""
     judges = sorted(dict.fromkeys(rows["judge"]), key=lambda judge: judge != gold)
-    cells = {(row.model, row.judge): row for row in rows.itertuples()}
-    first = rows[rows["judge"] == judges[0]] if judges else rows
-    made = {"model": list(first["model"])}
-    for judge in judges:
-        made[judge] = [_cell(cells[model, judge]) for model in first["model"]]
-    return pd.DataFrame(made)
-
-
-def _cell(row: Any) -> str:
-    if not known(row.accuracy):
-        return "–"
-    said = f"{bare_percent(row.accuracy)} [{bare_percent(row.low)}, {bare_percent(row.high)}]"
-    return f"{said}, {percent(row.invalid)} invalid" if row.invalid else said
+    ordered = rows.sort_values("judge", key=lambda column: column.map(judges.index), kind="stable")
+    return pivot_models(rows, list(dict.fromkeys(ordered["model"])), "judge", judges, cell)

@@ -1,4 +1,4 @@
-"""Numbers and findings as text for readers."""
+"""Format numbers and findings as text."""
 
 from __future__ import annotations
 
@@ -11,135 +11,157 @@ import pandas as pd
 
 from bert_judge.runtime.bootstrap import CONFIDENCE, Interval
 
-NOTHING = "–"
+MISSING = "–"
+LEVEL_TITLES = {"all": "All tasks", "family": "Family", "task": "Task"}
 
 
 @dataclass(frozen=True)
-class Duel:
-    """Two models on the same questions: the difference of their accuracies, and the p of McNemar's exact test."""
+class TopTwoComparison:
+    """Paired accuracy difference between the two best models, with the p-value of McNemar's exact test."""
 
     difference: Interval
-    p: float
+    p_value: float
 
     @property
-    def clear(self) -> bool:
-        """The bootstrap's interval is too narrow for few questions, so the exact test must agree."""
-        return self.difference.low > 0 and self.p < 1 - CONFIDENCE
+    def significant(self) -> bool:
+        """With few questions the bootstrap interval is too narrow, so the exact test must agree."""
+        return self.difference.low > 0 and self.p_value < 1 - CONFIDENCE
 
 
-def known(value: Any) -> bool:
-    """Whether there is a value: neither null nor NaN."""
-    return value is not None and not pd.isna(value)
+def is_known(value: Any) -> bool:
+    """Return whether the value is neither None nor NaN."""
+    return not pd.isna(value)
 
 
-def or_zero(value: Any) -> float:
-    """The value, or 0 where there is none."""
-    return float(value) if known(value) else 0.0
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as {column: value}."""
+    return [{str(column): value for column, value in row.items()} for row in table.to_dict("records")]
+
+
+def group_title(level: str, group: str) -> str:
+    """Return the heading of a group of answers, such as `All tasks` or `Task: gsm8k`."""
+    return LEVEL_TITLES[level] if level == "all" else f"{LEVEL_TITLES[level]}: {group}"
 
 
 def percent(value: Any) -> str:
-    """A share in [0, 1] as `81.2%`."""
-    return f"{100 * value:.1f}%" if known(value) else NOTHING
+    """Format a share in [0, 1] as `81.2%`."""
+    return f"{100 * value:.1f}%" if is_known(value) else MISSING
 
 
-def bare_percent(value: Any) -> str:
-    """A share in [0, 1] as `81.2`."""
-    return f"{100 * value:.1f}" if known(value) else NOTHING
+def percent_number(value: Any) -> str:
+    """Format a share in [0, 1] as `81.2`."""
+    return f"{100 * value:.1f}" if is_known(value) else MISSING
 
 
-def span(low: Any, high: Any) -> str:
-    """Two shares as `79.0–83.4`."""
-    return f"{100 * low:.1f}–{100 * high:.1f}" if known(low) and known(high) else NOTHING
+def interval(low: Any, high: Any) -> str:
+    """Format two shares as `79.0–83.4`."""
+    return f"{100 * low:.1f}–{100 * high:.1f}" if is_known(low) and is_known(high) else MISSING
 
 
 def points(value: Any) -> str:
-    """A difference of shares as `+3.1`, in percentage points."""
-    return f"{100 * value:+z.1f}".replace("-", "−") if known(value) else NOTHING
+    """Format a difference of shares in percentage points, as `+3.1`."""
+    return f"{100 * value:+z.1f}".replace("-", "−") if is_known(value) else MISSING
 
 
-def points_span(low: Any, high: Any) -> str:
-    """An interval of a difference as `+1.0 to +5.2`."""
-    return f"{points(low)} to {points(high)}" if known(low) and known(high) else NOTHING
+def points_interval(low: Any, high: Any) -> str:
+    """Format the interval of a difference as `+1.0 to +5.2`."""
+    return f"{points(low)} to {points(high)}" if is_known(low) and is_known(high) else MISSING
 
 
-def places_span(low: Any, high: Any) -> str:
-    """An interval of places moved as `−2 to +1`."""
-    return f"{int(low):+d} to {int(high):+d}".replace("-", "−").replace("+0", "0") if known(low) and known(high) else ""
+def rank_shift_interval(low: Any, high: Any) -> str:
+    """Format the interval of a rank shift as `−2 to +1`."""
+    if not (is_known(low) and is_known(high)):
+        return ""
+    return f"{int(low):+d} to {int(high):+d}".replace("-", "−").replace("+0", "0")
 
 
 def decimal(value: Any) -> str:
-    """A coefficient as `0.873`."""
-    return f"{value:.3f}".replace("-", "−") if known(value) else NOTHING
+    """Format a coefficient as `0.873`."""
+    return f"{value:.3f}".replace("-", "−") if is_known(value) else MISSING
 
 
 def p_value(value: Any) -> str:
-    if not known(value):
-        return NOTHING
+    if not is_known(value):
+        return MISSING
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def count(value: int, noun: str) -> str:
-    """`1 answer`, `2,000 answers`."""
+    """Format a count as `1 answer` or `2,000 answers`."""
     return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
-def headline(best: pd.DataFrame, judge: str, duel: Duel | None) -> list[str]:
-    """Who leads, and how sure that is: one sentence for each.
+def css_position(value: float) -> str:
+    """Return a share as a CSS length along an axis from 0 to 100%."""
+    return "0%" if math.isnan(value) else f"{100 * min(max(value, 0.0), 1.0):.2f}%"
+
+
+def comparison_phrase(row: Mapping[str, Any]) -> str:
+    """Describe `difference` with its interval: `significantly better than`, `significantly worse than` or neither."""
+    if row["difference_low"] <= 0 <= row["difference_high"]:
+        return "not significantly different from"
+    return f"significantly {'better' if row['difference'] > 0 else 'worse'} than"
+
+
+def difference_with_interval(row: Mapping[str, Any]) -> str:
+    """Format `difference` as `+3.1 points, 95% interval +1.0 to +5.2`."""
+    return f"{points(row['difference'])} points, 95% interval {points_interval(row['difference_low'], row['difference_high'])}"
+
+
+def headline_sentences(ranking: pd.DataFrame, judge: str, top_two: TopTwoComparison | None) -> list[str]:
+    """Describe which model leads and whether the lead is significant.
 
     Args:
-        best: standings of all answers under `judge`, best first, of the models with a valid verdict.
-        judge: whose verdicts count.
-        duel: the first against the second; None where they share no question.
+        ranking: standings over all answers under `judge`, best first, of the models with a valid verdict.
+        judge: judge that gave the verdicts.
+        top_two: comparison of the first two models; None if they share no question.
     """
-    if best.empty:
+    if ranking.empty:
         return ["No answer has a verdict yet, so there is nothing to rank."]
-    first = best.iloc[0]
-    said = [
-        f"{first['model']} answers best: {percent(first['accuracy'])} right (95% interval {span(first['low'], first['high'])}), "
-        f"judged by {judge} on {count(int(first['n']), 'answer')}."
+    first = ranking.iloc[0]
+    sentences = [
+        f"{first['model']} has the highest accuracy: {percent(first['accuracy'])} (95% interval "
+        f"{interval(first['low'], first['high'])}), judged by {judge} on {count(int(first['n']), 'answer')}."
     ]
-    if len(best) == 1:
-        return [*said, "It is the only model, so nothing is ranked."]
-    second = best.iloc[1]["model"]
-    if duel is None:
-        return [*said, f"{second} follows, but the two share no question with a verdict, so the lead is not tested."]
-    lead = duel.difference
-    sure = "The lead is clear" if duel.clear else "The lead may be chance"
-    ahead = f"{points(lead.value)} points against {second} on the questions of both"
-    return [*said, f"{sure}: {ahead} (95% interval {points_span(lead.low, lead.high)}, {p_value(duel.p)})."]
+    if len(ranking) == 1:
+        return [*sentences, "It is the only model, so there is no ranking."]
+    second = ranking.iloc[1]["model"]
+    if top_two is None:
+        return [*sentences, f"{second} is second; the two share no question with a verdict, so the lead was not tested."]
+    lead = top_two.difference
+    return [
+        *sentences,
+        f"The lead is {'' if top_two.significant else 'not '}significant: {points(lead.value)} points over {second} on shared "
+        f"questions (95% interval {points_interval(lead.low, lead.high)}, {p_value(top_two.p_value)}).",
+    ]
 
 
-def trust(errors: Sequence[Mapping[str, Any]], judge: str, gold: str | None) -> list[str]:
-    """How far the headline's judge can be trusted: its error beside that of the worst judge.
+def judge_error_sentences(errors: Sequence[Mapping[str, Any]], judge: str, gold: str | None) -> list[str]:
+    """Describe the error of the headline's judge, and that of the worst judge.
 
     Args:
         errors: rows of the agreement table over all answers, smallest error first.
         judge: the headline's judge.
+        gold: name of the gold judge; None if there is none.
     """
     if gold is None:
-        return ["No judge is configured as gold, so these verdicts are not checked against a truth."]
-    own = [row for row in errors if row["judge"] == judge and known(row["accuracy_error"])]
-    if not own:
+        return ["No gold judge is configured, so these verdicts are not validated."]
+    judge_row = next((row for row in errors if row["judge"] == judge and is_known(row["accuracy_error"])), None)
+    if judge_row is None:
         return []
+    sentence = f"Compared with {gold}: {error_sentence(judge_row)}"
     worst = errors[-1]
-    said = f"Measured against {gold}: {error_sentence(own[0])}"
-    return [said if worst["judge"] == judge else f"{said} The worst judge here: {error_sentence(worst)}"]
+    return [sentence if worst["judge"] == judge else f"{sentence} The least accurate judge: {error_sentence(worst)}"]
 
 
 def error_sentence(row: Mapping[str, Any]) -> str:
-    """What a judge does to the models' accuracies and to their order, from a row of the agreement table."""
-    if not known(row["accuracy_error"]):
+    """Describe how much a judge distorts accuracies and ranks, from a row of the agreement table."""
+    if not is_known(row["accuracy_error"]):
         return f"{row['judge']}: no answer has a gold verdict."
-    off = f"{row['judge']} is off by {100 * row['accuracy_error']:.1f} points per model"
-    if not known(row["most_shifted_model"]):
-        return f"{off}."
-    places = int(row["rank_shift"])
-    if places == 0:
-        return f"{off} and keeps every model in its place."
-    where = "high" if places > 0 else "low"
-    return f"{off} and puts {row['most_shifted_model']} {count(abs(places), 'place')} too {where}."
-
-
-def axis(value: float) -> str:
-    """A share as a CSS length along an axis from 0 to 100%."""
-    return f"{100 * min(max(value, 0.0), 1.0):.2f}%" if not math.isnan(value) else "0%"
+    error = f"{row['judge']} has a mean accuracy error of {100 * row['accuracy_error']:.1f} points per model"
+    if not is_known(row["most_shifted_model"]):
+        return f"{error}."
+    shift = int(row["rank_shift"])
+    if shift == 0:
+        return f"{error} and leaves every rank unchanged."
+    return f"{error} and ranks {row['most_shifted_model']} {count(abs(shift), 'place')} too {'high' if shift > 0 else 'low'}."

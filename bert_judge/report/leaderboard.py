@@ -1,4 +1,4 @@
-"""The answer: places with their doubt, and which model is better than which for sure."""
+"""Prepare the ranking of models, their pairwise comparisons and their rank shifts for the report's template."""
 
 from __future__ import annotations
 
@@ -8,109 +8,102 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.report.format import known
+from bert_judge.report.format import group_title, is_known, records
+from bert_judge.report.sections import distinct_levels
 from bert_judge.runtime.bootstrap import CONFIDENCE
 
-# A matrix of more models is no longer read; their table stays.
-MOST_IN_MATRIX = 40
-# Columns of whole numbers, which pandas makes fractions of where one is null.
-PLACES = {"rank", "rank_low", "rank_high", "rank_reference", "rank_shift"}
+# A matrix of more models is unreadable; only their table is shown.
+MAX_MATRIX_MODELS = 40
+# Integer columns, which pandas turns into floats if a value is missing.
+RANK_COLUMNS = {"rank", "rank_low", "rank_high", "rank_reference", "rank_shift"}
 
 
 @dataclass(frozen=True)
-class Place:
-    """One model: its row of the standings, and the models that are surely worse and surely better."""
+class RankedModel:
+    """A model, its row of the standings, and the models that it is significantly better than."""
 
     model: str
     row: dict[str, Any]
-    worse: list[str]
-    better: list[str]
+    better_than: list[str]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Places under one judge, best first; `cells` holds (model, other) → comparison, the better one first.
+class Ranking:
+    """Models under one judge, best first; `comparisons` maps (model, other) to their comparison, the better model first.
 
     Attributes:
-        detectable: median over the pairs of the smallest difference that would be found; None where unknown.
+        min_detectable: median minimum detectable difference over the pairs; None if unknown.
     """
 
     title: str
     judge: str
-    places: list[Place]
-    cells: Mapping[tuple[str, str], dict[str, Any]]
-    detectable: float | None
+    models: list[RankedModel]
+    comparisons: Mapping[tuple[str, str], dict[str, Any]]
+    min_detectable: float | None
 
     @property
-    def matrix(self) -> bool:
-        return 1 < len(self.places) <= MOST_IN_MATRIX
+    def has_matrix(self) -> bool:
+        return 1 < len(self.models) <= MAX_MATRIX_MODELS
 
 
-def answers(standings: pd.DataFrame, pairs: pd.DataFrame, judge: str) -> list[Answer]:
-    """All tasks together, then each; of a single task, that one."""
-    if standings["task"][standings["level"] == "task"].nunique() <= 1:
-        standings = standings[standings["level"] == "task"]
-    own, compared = standings[standings["judge"] == judge], pairs[pairs["judge"] == judge]
-    found = []
-    for (level, task), rows in own.groupby(["level", "task"], sort=False):
-        title = "All tasks" if level == "all" else f"Task: {task}"
-        found.append(_answer(title, judge, rows, compared[(compared["level"] == level) & (compared["task"] == task)]))
-    return found
-
-
-def _answer(title: str, judge: str, rows: pd.DataFrame, pairs: pd.DataFrame) -> Answer:
-    cells = {(row["model"], row["other"]): _plain(row) for row in pairs.to_dict("records")}
-    worse: dict[str, list[str]] = {}
-    better: dict[str, list[str]] = {}
-    for (model, other), cell in cells.items():
-        if sure(cell):
-            first, second = (model, other) if cell["difference"] > 0 else (other, model)
-            worse.setdefault(first, []).append(second)
-            better.setdefault(second, []).append(first)
-    places = [
-        Place(row["model"], _plain(row), worse.get(row["model"], []), better.get(row["model"], []))
-        for row in rows.to_dict("records")
+def rankings(standings: pd.DataFrame, pairs: pd.DataFrame, judge: str) -> list[Ranking]:
+    """Return the ranking over all tasks together, then one per task."""
+    ranked, pairs = distinct_levels(standings), pairs[pairs["judge"] == judge]
+    return [
+        _ranking(group_title(level, task), judge, rows, pairs[(pairs["level"] == level) & (pairs["task"] == task)])
+        for (level, task), rows in ranked[ranked["judge"] == judge].groupby(["level", "task"], sort=False)
     ]
+
+
+def _ranking(title: str, judge: str, rows: pd.DataFrame, pairs: pd.DataFrame) -> Ranking:
+    comparisons = {(row["model"], row["other"]): row for row in _rank_records(pairs)}
+    better_than: dict[str, list[str]] = {}
+    for (model, other), comparison in comparisons.items():
+        if is_significant(comparison):
+            better, worse = (model, other) if comparison["difference"] > 0 else (other, model)
+            better_than.setdefault(better, []).append(worse)
+    models = [RankedModel(row["model"], row, better_than.get(row["model"], [])) for row in _rank_records(rows)]
     detectable = pairs["min_detectable_effect"].dropna()
-    return Answer(title, judge, places, cells, float(detectable.median()) if len(detectable) else None)
+    return Ranking(title, judge, models, comparisons, float(detectable.median()) if len(detectable) else None)
 
 
-def sure(cell: Mapping[str, Any]) -> bool:
-    """Whether a difference holds after Holm's adjustment; the bootstrap must agree with the test."""
-    return known(cell["p_holm"]) and cell["p_holm"] < 1 - CONFIDENCE and not cell["low"] <= 0 <= cell["high"]
+def is_significant(comparison: Mapping[str, Any]) -> bool:
+    """Return whether a difference is significant after Holm's adjustment; the bootstrap interval must agree with the test."""
+    significant = is_known(comparison["p_holm"]) and comparison["p_holm"] < 1 - CONFIDENCE
+    return significant and not comparison["low"] <= 0 <= comparison["high"]
 
 
-def difference(cells: Mapping[tuple[str, str], dict[str, Any]], model: str, other: str) -> dict[str, Any] | None:
-    """The comparison of two models seen from the first; None where there is none."""
-    if (model, other) in cells:
-        return cells[model, other]
-    if (other, model) not in cells:
+def compare_models(comparisons: Mapping[tuple[str, str], dict[str, Any]], model: str, other: str) -> dict[str, Any] | None:
+    """Return the comparison of `model` minus `other`; None if there is none."""
+    if (model, other) in comparisons:
+        return comparisons[model, other]
+    if (other, model) not in comparisons:
         return None
-    cell = cells[other, model]
-    return {**cell, "difference": -cell["difference"], "low": -cell["high"], "high": -cell["low"]}
+    reverse = comparisons[other, model]
+    return {**reverse, "difference": -reverse["difference"], "low": -reverse["high"], "high": -reverse["low"]}
 
 
-def moves(table: pd.DataFrame, judges: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Over all answers: the judges, those that move the models least first, and a row per model in the reference's order.
+def rank_shifts(table: pd.DataFrame, judges: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the judges, smallest mean rank shift first, and one row per model in the reference's order, over all answers.
 
-    `moves` of a row holds the judge's move of it, or None.
+    `shifts` of a row holds the row of the table for each judge, or None.
     """
-    whole = table[table["level"] == "all"].dropna(subset=["rank_reference", "rank"])
-    cells = {(row["judge"], row["model"]): _plain(row) for row in whole.to_dict("records")}
-    shift = whole["rank_shift"].abs().groupby(whole["judge"]).mean()
-    named = sorted((judge for judge in judges if judge in shift.index), key=lambda judge: shift[judge])
-    truth = whole.drop_duplicates("model").sort_values(["rank_reference", "model"])
+    overall = table[table["level"] == "all"].dropna(subset=["rank_reference", "rank"])
+    cells = {(row["judge"], row["model"]): row for row in _rank_records(overall)}
+    mean_shift = overall["rank_shift"].abs().groupby(overall["judge"]).mean()
+    ordered = sorted((judge for judge in judges if judge in mean_shift.index), key=lambda judge: mean_shift[judge])
+    reference = overall.drop_duplicates("model").sort_values(["rank_reference", "model"])
     rows = [
-        {"model": row["model"], "rank": int(row["rank_reference"]), "moves": [cells.get((judge, row["model"])) for judge in named]}
-        for row in truth.to_dict("records")
+        {"model": row["model"], "rank": row["rank_reference"], "shifts": [cells.get((judge, row["model"])) for judge in ordered]}
+        for row in _rank_records(reference)
     ]
-    return named, rows
+    return ordered, rows
 
 
-def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Values as the template shows them: places are whole numbers, or None."""
-    return {str(name): _place(value) if name in PLACES else value for name, value in row.items()}
+def _rank_records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as dictionaries, with ranks as integers or None."""
+    return [{name: _to_int(value) if name in RANK_COLUMNS else value for name, value in row.items()} for row in records(rows)]
 
 
-def _place(value: Any) -> int | None:
-    return int(value) if known(value) else None
+def _to_int(value: Any) -> int | None:
+    return int(value) if is_known(value) else None

@@ -1,8 +1,8 @@
-"""What the report shows of pairs of answers, as plain values for its template."""
+"""Prepare the results of pairwise comparisons as plain values for the report's template."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,36 +13,36 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.pair_tables import PEOPLE
-from bert_judge.report.charts import Chart
-from bert_judge.report.format import known, percent, points, points_span, span
-from bert_judge.report.sections import COLOURS, LEVEL_TITLES, records
+from bert_judge.report.charts import Chart, error_bars
+from bert_judge.report.format import group_title, interval, is_known, percent, points, points_interval, records
+from bert_judge.report.sections import COLOURS
 
 # Measure → heading, in the order of the columns.
 COLUMNS = {
-    "agreement": "Agrees",
-    "agreement_one_order": "… in one order",
+    "agreement": "Agreement",
+    "agreement_one_order": "Agreement, one order",
     "macro_f1": "Macro-F1",
     "kappa": "κ",
-    "consistency": "Consistent",
-    "position_bias": "First − second place",
-    "prefers_longer": "Prefers the longer",
-    "length_bias": "… more than people",
-    "panel_agreement": "As the other people",
-    "inconsistent": "Contradicts itself",
+    "consistency": "Consistency",
+    "position_bias": "Position bias",
+    "prefers_longer": "Prefers longer",
+    "length_bias": "Length bias vs. people",
+    "panel_agreement": "Agreement with other people",
+    "inconsistent": "Inconsistent",
     "invalid": "Undecided",
 }
-DIFFERENCES = ("position_bias", "length_bias")
+RANK_COLUMNS = ("expected_win_rate", "expected_win_rate_low", "expected_win_rate_high", "rank", "rank_low", "rank_high")
 Measures = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class MeasuresView:
-    """How good the judges are in one group of pairs.
+    """Quality of the judges in one group of pairs.
 
     Attributes:
         title: the group.
-        columns: measure → heading, of those that are known of any judge.
-        rows: (judge, measure → row of the table), judges as configured, then people and the commonest label.
+        columns: measure → heading, for measures known for at least one judge.
+        rows: (judge, measure → row of the table), judges as configured, then people and the majority class.
     """
 
     title: str
@@ -52,7 +52,7 @@ class MeasuresView:
 
 @dataclass(frozen=True)
 class RanksView:
-    """The models' places by all pairs of a set.
+    """Ranks of the models over all pairs of a set.
 
     Attributes:
         judges: as configured, then people.
@@ -66,12 +66,12 @@ class RanksView:
 
 
 @dataclass(frozen=True)
-class OrdersView:
-    """Kendall's tau between orders of the models.
+class CorrelationsView:
+    """Kendall's tau between rankings of the models.
 
     Attributes:
-        others: (name, by) of the orders that are compared with: by `pairs` or by `answers`.
-        rows: (judge, per other order its row of the table or None).
+        others: (name, by) of the rankings compared with: by `pairs` or by `answers`.
+        rows: (judge, per other ranking its row of the table or None).
     """
 
     others: list[tuple[str, str]]
@@ -80,148 +80,155 @@ class OrdersView:
 
 @dataclass(frozen=True)
 class PairSetView:
-    """A set of pairs: findings in words, measures per group, ranks and what they agree with, the name of its chart."""
+    """A set of pairs: findings, measures per group, ranks, their correlations, and the name of its chart."""
 
     name: str
     findings: list[str]
     measures: list[MeasuresView]
     ranks: RanksView | None
-    orders: OrdersView | None
-    chart: str | None
+    correlations: CorrelationsView | None
+    chart_name: str | None
 
 
-def view(agreement: Path, ranks: Path, correlations: Path) -> tuple[list[PairSetView], dict[str, Chart]]:
-    """One view per set, and the charts by their names.
+def build_views(agreement: Path, ranks: Path, correlations: Path) -> tuple[list[PairSetView], dict[str, Chart]]:
+    """Return one view per set of pairs, and the charts by name.
 
     Args:
-        agreement, ranks, correlations: what `evaluation.pairs.ranks.build_ranks` wrote.
+        agreement, ranks, correlations: output of `evaluation.pairs.ranks.build_ranks`.
 
     Raises:
-        InputError: a file is missing or not what it should be.
+        InputError: a file is missing or has the wrong schema.
     """
-    measured, ranked, correlated = (
-        tables.read(path, schema)
-        for path, schema in ((agreement, tables.PAIR_AGREEMENT), (ranks, tables.RANKS), (correlations, tables.RANK_CORRELATIONS))
-    )
+    agreement_table = tables.read(agreement, tables.PAIR_AGREEMENT)
+    rank_table = tables.read(ranks, tables.RANKS)
+    correlation_table = tables.read(correlations, tables.RANK_CORRELATIONS)
     views, charts = [], {}
-    for number, name in enumerate(dict.fromkeys(measured["set"])):
-        own, places, beside = (frame[frame["set"] == name] for frame in (measured, ranked, correlated))
-        models = _ranks(places[places["level"] == "all"])
-        chart = f"ranks-{number}" if models and any(known(row["rank"]) for _, rows in models.rows for row in rows if row) else None
-        if models and chart:
-            charts[chart] = _chart(models)
-        groups = [_measures(part, str(level), str(task)) for (level, task), part in own.groupby(["level", "task"], sort=False)]
-        orders = _orders(beside[beside["level"] == "all"])
-        views.append(PairSetView(str(name), _findings(groups[0], models), groups, models, orders, chart))
+    for number, name in enumerate(dict.fromkeys(agreement_table["set"])):
+        set_agreement, set_ranks, set_correlations = (
+            table[table["set"] == name] for table in (agreement_table, rank_table, correlation_table)
+        )
+        rank_view = _ranks_view(set_ranks[set_ranks["level"] == "all"])
+        chart_name = None
+        if rank_view and any(is_known(row["rank"]) for _, rows in rank_view.rows for row in rows if row):
+            chart_name = f"pair-ranks-{number}"
+            charts[chart_name] = _chart(rank_view)
+        groups = [
+            _measures_view(rows, str(level), str(task))
+            for (level, task), rows in set_agreement.groupby(["level", "task"], sort=False)
+        ]
+        correlation_view = _correlations_view(set_correlations[set_correlations["level"] == "all"])
+        findings = _findings(groups[0], rank_view)
+        views.append(PairSetView(str(name), findings, groups, rank_view, correlation_view, chart_name))
     return views, charts
 
 
-def _measures(rows: pd.DataFrame, level: str, task: str) -> MeasuresView:
-    told: dict[str, Measures] = {}
+def _nest(rows: pd.DataFrame, inner: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return judge → value of `inner` → row."""
+    nested: dict[str, dict[str, dict[str, Any]]] = {}
     for row in records(rows):
-        told.setdefault(row["judge"], {})[row["measure"]] = row
-    seen = {measure for measures in told.values() for measure, row in measures.items() if known(row["value"])}
-    columns = {measure: heading for measure, heading in COLUMNS.items() if measure in seen}
-    title = LEVEL_TITLES[level] if level == "all" else f"{LEVEL_TITLES[level]}: {task}"
-    return MeasuresView(title, columns, list(told.items()))
+        nested.setdefault(row["judge"], {})[row[inner]] = row
+    return nested
 
 
-def _findings(whole: MeasuresView, ranks: RanksView | None) -> list[str]:
-    """Which judge agrees best and whether it is above chance; who contradicts itself most; which model is ahead."""
-    judges = {judge: measures for judge, measures in whole.rows if judge not in (PEOPLE, MAJORITY)}
-    found = []
-    agreeing = {judge: row for judge, measures in judges.items() if known((row := measures.get("agreement", {})).get("value"))}
-    if agreeing:
-        best = max(agreeing, key=lambda judge: agreeing[judge]["value"])
-        row = agreeing[best]
-        said = f"{best} agrees with the labels in {percent(row['value'])} of {row['n']:,} pairs ({span(row['low'], row['high'])})"
-        floor = dict(whole.rows).get(MAJORITY, {}).get("agreement")
-        found.append(f"{said}; the commonest label alone would in {percent(floor['value'])}." if floor else f"{said}.")
-    shaky = {judge: row for judge, measures in judges.items() if known((row := measures.get("consistency", {})).get("value"))}
-    if shaky:
-        worst = min(shaky, key=lambda judge: shaky[judge]["value"])
-        row, bias = shaky[worst], judges[worst]["position_bias"]
-        if row["value"] < 1:
-            where = f"{points(bias['value'])} points towards the first place ({points_span(bias['low'], bias['high'])})"
-            found.append(
-                f"{worst} says the same in both orders in {percent(row['value'])} of the pairs, the least of all: {where}."
+def _measures_view(rows: pd.DataFrame, level: str, task: str) -> MeasuresView:
+    known = set(rows["measure"][rows["value"].notna()])
+    columns = {measure: heading for measure, heading in COLUMNS.items() if measure in known}
+    return MeasuresView(group_title(level, task), columns, list(_nest(rows, "measure").items()))
+
+
+def _findings(overall: MeasuresView, ranks: RanksView | None) -> list[str]:
+    """Describe which judge agrees best and the majority baseline, which is least consistent, and which model leads."""
+    by_judge = dict(overall.rows)
+    judges = {judge: measures for judge, measures in by_judge.items() if judge not in (PEOPLE, MAJORITY)}
+
+    def rows_of(measure: str) -> dict[str, dict[str, Any]]:
+        rows = {judge: measures.get(measure, {}) for judge, measures in judges.items()}
+        return {judge: row for judge, row in rows.items() if is_known(row.get("value"))}
+
+    sentences = []
+    if agreement := rows_of("agreement"):
+        best = max(agreement, key=lambda judge: agreement[judge]["value"])
+        row = agreement[best]
+        estimate = f"{percent(row['value'])} of {row['n']:,} pairs ({interval(row['low'], row['high'])})"
+        baseline = by_judge.get(MAJORITY, {}).get("agreement")
+        majority = f"; the majority class alone reaches {percent(baseline['value'])}" if baseline else ""
+        sentences.append(f"{best} has the highest agreement with the labels: {estimate}{majority}.")
+    if consistency := rows_of("consistency"):
+        worst = min(consistency, key=lambda judge: consistency[judge]["value"])
+        bias = judges[worst]["position_bias"]
+        if consistency[worst]["value"] < 1:
+            estimate = f"{points(bias['value'])} points ({points_interval(bias['low'], bias['high'])})"
+            share = percent(consistency[worst]["value"])
+            sentences.append(
+                f"{worst} is the least consistent: the same verdict in both orders on {share} of the pairs, "
+                f"position bias {estimate}."
             )
         else:
-            found.append("Every judge says the same in both orders.")
-    return found + (_leader(ranks) if ranks else [])
+            sentences.append("Every judge gives the same verdict in both orders.")
+    return sentences + (_leader(ranks) if ranks else [])
 
 
 def _leader(ranks: RanksView) -> list[str]:
     model, cells = ranks.rows[0]
     row = cells[0]
-    if row is None or not known(row["rank"]):
+    if row is None or not is_known(row["rank"]):
         return []
-    share = (
-        f"{percent(row['expected_win_rate'])} of its pairs ({span(row['expected_win_rate_low'], row['expected_win_rate_high'])})"
-    )
-    return [f"Under {ranks.judges[0]}, {model} comes first: against every other model equally often it would win {share}."]
+    share = f"{percent(row['expected_win_rate'])} ({interval(row['expected_win_rate_low'], row['expected_win_rate_high'])})"
+    return [f"Under {ranks.judges[0]}, {model} ranks first, with an expected win rate of {share} against all other models."]
 
 
-def _ranks(rows: pd.DataFrame) -> RanksView | None:
+def _ranks_view(rows: pd.DataFrame) -> RanksView | None:
     if rows.empty:
         return None
-    told: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in records(rows):
-        told.setdefault(row["judge"], {})[row["model"]] = row
-    judges = list(told)
-    models = list(dict.fromkeys(model for judged in told.values() for model in judged))
-    reason = {judge: next(iter(judged.values()))["reason"] for judge, judged in told.items()}
-    shown = [(model, [told[judge].get(model) for judge in judges]) for model in models]
-    return RanksView(judges, shown, {judge: why for judge, why in reason.items() if known(why)})
+    by_judge = _nest(rows, "model")
+    models = dict.fromkeys(model for judged in by_judge.values() for model in judged)
+    reasons = {judge: next(iter(judged.values()))["reason"] for judge, judged in by_judge.items()}
+    cells = [(model, [judged.get(model) for judged in by_judge.values()]) for model in models]
+    return RanksView(list(by_judge), cells, {judge: reason for judge, reason in reasons.items() if is_known(reason)})
 
 
-def _orders(rows: pd.DataFrame) -> OrdersView | None:
+def _correlations_view(rows: pd.DataFrame) -> CorrelationsView | None:
     if rows.empty:
         return None
-    cells = {(row["judge"], row["other"]): row for row in records(rows)}
-    others = list(dict.fromkeys((row["other"], row["by"]) for row in cells.values()))
-    judges = dict.fromkeys(judge for judge, _ in cells)
-    return OrdersView(others, [(judge, [cells.get((judge, other)) for other, _ in others]) for judge in judges])
+    by_judge = _nest(rows, "other")
+    others = list(dict.fromkeys((row["other"], row["by"]) for row in records(rows)))
+    return CorrelationsView(others, [(judge, [cells.get(other) for other, _ in others]) for judge, cells in by_judge.items()])
 
 
 def _chart(ranks: RanksView) -> Chart:
-    """Each model's expected share of pairs won, with its interval: a line of marks per judge."""
-    drawn = [(at, judge) for at, judge in enumerate(ranks.judges) if judge not in ranks.reason]
-    # The library reads a few tags in its texts; names have none.
+    """Plot each model's expected win rate with its interval, with one marker per judge."""
+    judges = [(index, judge) for index, judge in enumerate(ranks.judges) if judge not in ranks.reason]
+    # Plotly interprets some HTML tags in its texts.
     names = [escape(model, quote=False) for model, _ in ranks.rows]
     traces = []
-    for number, (at, judge) in enumerate(drawn):
-        told = [(place, cells[at]) for place, (_, cells) in enumerate(ranks.rows)]
-        rows = [(place, row) for place, row in told if row is not None and known(row["expected_win_rate"])]
-        # Judges stand a little above each other, so that their intervals can be told apart.
-        shift = (number - (len(drawn) - 1) / 2) * min(0.16, 0.7 / len(drawn))
-        traces.append(
-            {
-                "x": [round(row["expected_win_rate"], 4) for _, row in rows],
-                "y": [place + shift for place, _ in rows],
-                "error_x": _whiskers([row for _, row in rows]),
-                "text": [f"{names[place]}, place {row['rank']} ({row['rank_low']}–{row['rank_high']})" for place, row in rows],
-                "hovertemplate": "%{text}<br>%{x:.1%} of its pairs",
-                "mode": "markers",
-                "name": judge,
-                "slot": f"c{at % COLOURS}",
-                "marker": {"size": 8, "symbol": "diamond" if judge == PEOPLE else "circle"},
-            }
-        )
+    for number, (index, judge) in enumerate(judges):
+        cells = [(position, row[index]) for position, (_, row) in enumerate(ranks.rows)]
+        # Markers of different judges are offset vertically, so that their intervals do not overlap.
+        offset = (number - (len(judges) - 1) / 2) * min(0.16, 0.7 / len(judges))
+        traces.append(_judge_trace(names, cells, offset, judge, f"c{index % COLOURS}"))
     layout = {
-        "xaxis": {"title": {"text": "share of pairs won"}, "tickformat": ".0%"},
+        "xaxis": {"title": {"text": "expected win rate"}, "tickformat": ".0%"},
         "yaxis": {"tickvals": list(range(len(names))), "ticktext": names, "range": [len(names) - 0.4, -0.6]},
-        "height": 150 + max(34, 16 * len(drawn)) * len(names),
+        "height": 150 + max(34, 16 * len(judges)) * len(names),
     }
     return {"data": traces, "layout": layout}
 
 
-def _whiskers(rows: Sequence[Mapping[str, Any]]) -> Chart:
+def _judge_trace(
+    names: list[str], cells: list[tuple[int, Mapping[str, Any] | None]], offset: float, judge: str, colour: str
+) -> Chart:
+    rows = pd.DataFrame(
+        [{**row, "position": position} for position, row in cells if row is not None and is_known(row["expected_win_rate"])],
+        columns=["position", *RANK_COLUMNS],
+    )
     return {
-        "type": "data",
-        "symmetric": False,
-        "array": [round(row["expected_win_rate_high"] - row["expected_win_rate"], 4) for row in rows],
-        "arrayminus": [round(row["expected_win_rate"] - row["expected_win_rate_low"], 4) for row in rows],
-        "thickness": 1.5,
-        "width": 4,
+        "x": rows["expected_win_rate"].round(4).tolist(),
+        "y": (rows["position"] + offset).tolist(),
+        "error_x": error_bars(rows["expected_win_rate"], rows["expected_win_rate_low"], rows["expected_win_rate_high"]),
+        "text": [f"{names[row.position]}, rank {row.rank} ({row.rank_low}–{row.rank_high})" for row in rows.itertuples()],
+        "hovertemplate": "%{text}<br>expected win rate %{x:.1%}",
+        "mode": "markers",
+        "name": judge,
+        "slot": colour,
+        "marker": {"size": 8, "symbol": "diamond" if judge == PEOPLE else "circle"},
     }

@@ -1,4 +1,4 @@
-"""What the report shows of probes: how well each aspect is told, beside the probe's baselines."""
+"""Prepare the metrics of probes, per aspect and next to their baselines, for the report's template."""
 
 from __future__ import annotations
 
@@ -10,82 +10,87 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 
-WHO = {
-    "probe": "the probe",
-    "majority": "the commonest class",
-    "length": "the answer's length",
-    "fine_tuned": "the backbone, fine-tuned",
-    "lora": "the backbone, tuned by LoRA",
-    "prompted": "the backbone, asked directly",
+PREDICTORS = {
+    "probe": "probe",
+    "majority": "majority class",
+    "length": "answer length",
+    "fine_tuned": "backbone, fine-tuned",
+    "lora": "backbone, fine-tuned with LoRA",
+    "prompted": "backbone, prompted",
 }
 
 
 @dataclass(frozen=True)
 class AspectView:
-    """An aspect of a probe: how it is told, and a row of figures per teller, on the test part or, without one, across folds."""
+    """An aspect of a probe: its features, and a row of metrics per predictor, on the test split or else from cross-validation."""
 
     name: str
     head: str
-    told_from: str
+    features: str
     classifier: str
-    part: str
+    evaluated_on: str
     rows: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class ProbeView:
-    """A probe, what its figures say in words, and its aspects."""
+    """A probe, its findings, and its aspects."""
 
     name: str
     findings: list[str]
     aspects: list[AspectView]
 
 
-def view(metrics: Mapping[str, Path]) -> list[ProbeView]:
-    """One view per probe.
+def build_views(paths: Mapping[str, Path]) -> list[ProbeView]:
+    """Return one view per probe.
 
     Args:
-        metrics: probe → its metrics.json.
+        paths: probe → its metrics.json.
 
     Raises:
-        InputError: a file is not what the training of a probe wrote.
+        InputError: a file is missing or does not hold the metrics of a probe.
     """
-    found = []
-    for name, path in metrics.items():
+    views = []
+    for name, path in paths.items():
         try:
-            told = json.loads(path.read_text("utf-8"))
-            aspects = [_aspect(aspect, figures) for aspect, figures in told["aspects"].items()]
-            found.append(ProbeView(name, _findings(told), aspects))
+            metrics = json.loads(path.read_text("utf-8"))
+            aspects = [_aspect_view(aspect, content) for aspect, content in metrics["aspects"].items()]
+            views.append(ProbeView(name, _findings(metrics), aspects))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}: no figures of a probe; train {name} anew") from error
-    return found
+            raise InputError(f"{path}: no metrics of a probe; train {name} again") from error
+    return views
 
 
 def _findings(metrics: Mapping[str, Any]) -> list[str]:
-    """What the probe beats and what beats it, and the baselines that are absent."""
-    sides: dict[str, list[str]] = {"is better than": [], "is worse than": []}
-    for aspect, figures in metrics["aspects"].items():
-        for teller, difference in figures["differences"].items():
+    """List the baselines that differ significantly from the probe, and the missing ones."""
+    groups: dict[str, list[str]] = {"better": [], "worse": []}
+    for aspect, content in metrics["aspects"].items():
+        for predictor, difference in content["differences"].items():
             _, low, high = difference["macro_f1"]
             if low > 0 or high < 0:
-                sides["is better than" if low > 0 else "is worse than"].append(f"{WHO[teller]} in {aspect}")
-    said = [f"By macro F1 on the test part the probe {side}: {', '.join(others)}." for side, others in sides.items() if others]
-    absent = {name: note["absent"] for name, note in metrics["baselines"].items() if note.get("absent")}
-    return [*said, *(f"Without {WHO[name]}: {reason}." for name, reason in absent.items())]
+                groups["better" if low > 0 else "worse"].append(f"{PREDICTORS[predictor]} ({aspect})")
+    sentences = [
+        f"On the test split, the probe has a significantly {side} macro F1 than: {', '.join(baselines)}."
+        for side, baselines in groups.items()
+        if baselines
+    ]
+    missing = {name: note["absent"] for name, note in metrics["baselines"].items() if note.get("absent")}
+    return [*sentences, *(f"Not available: {PREDICTORS[name]}; {reason}." for name, reason in missing.items())]
 
 
-def _aspect(name: str, figures: Mapping[str, Any]) -> AspectView:
-    low, high = figures["head"]["range"]
-    part = "test" if figures["test"] else "cross_validation"
+def _aspect_view(name: str, content: Mapping[str, Any]) -> AspectView:
+    low, high = content["head"]["range"]
+    split = "test" if content["test"] else "cross_validation"
+    differences = content["differences"] if content["test"] else {}
     return AspectView(
         name,
-        f"{figures['head']['head']}, {low} to {high}",
-        ", ".join(f"{layer} {pooling}" for layer, pooling in figures["places"]),
-        figures["classifier"],
-        "the test part" if part == "test" else "cross-validation by question",
+        f"{content['head']['head']}, {low} to {high}",
+        ", ".join(f"layer {layer} {pooling}" for layer, pooling in content["places"]),
+        content["classifier"],
+        "test split" if content["test"] else "cross-validation grouped by question",
         [
-            {"who": told, **figures[part][who], "difference": figures["differences"].get(who) if part == "test" else None}
-            for who, told in WHO.items()
-            if who in figures[part]
+            {"predictor": title, **content[split][predictor], "difference": differences.get(predictor)}
+            for predictor, title in PREDICTORS.items()
+            if predictor in content[split]
         ],
     )

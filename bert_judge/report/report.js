@@ -1,6 +1,6 @@
 "use strict";
 
-// Headings of sortable tables become buttons: numbers by their data-value, largest first; texts by alphabet; what has no value last.
+// Turn the headings of sortable tables into buttons. Numbers sort by data-value, largest first; texts alphabetically; missing values last.
 for (const table of document.querySelectorAll("table.sortable")) {
   table.querySelectorAll("thead th").forEach((heading, column) => {
     const button = document.createElement("button");
@@ -13,8 +13,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
 
 function sort(table, heading, column) {
   const numeric = heading.classList.contains("number");
-  const before = heading.getAttribute("aria-sort");
-  const descending = before ? before === "ascending" : numeric;
+  const previous = heading.getAttribute("aria-sort");
+  const descending = previous ? previous === "ascending" : numeric;
   for (const other of table.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
   heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
   const value = (row) => (numeric ? row.cells[column].dataset.value : row.cells[column].textContent);
@@ -27,7 +27,7 @@ function sort(table, heading, column) {
   body.append(...rows);
 }
 
-// One task at a time; without this script all rows are shown.
+// Show one task at a time; without this script all rows are visible.
 for (const select of document.querySelectorAll("select[data-filter]")) {
   const rows = document.getElementById(select.dataset.filter).tBodies[0].rows;
   const filter = () => {

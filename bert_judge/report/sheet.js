@@ -1,64 +1,64 @@
 "use strict";
 
 const cards = [...document.querySelectorAll(".card")];
-const store = `audit ${document.body.dataset.sheet}`;
+const storageKey = `audit ${document.body.dataset.storageKey}`;
 const byId = (id) => document.getElementById(id);
 let current = 0;
 let unsaved = false;
 
-const marked = (card) => card.querySelector("input:checked")?.value ?? "";
-const marks = () => Object.fromEntries(cards.map((card) => [card.dataset.id, marked(card)]).filter(([, verdict]) => verdict));
+const labelOf = (card) => card.querySelector("input:checked")?.value ?? "";
+const labels = () => Object.fromEntries(cards.map((card) => [card.dataset.id, labelOf(card)]).filter(([, verdict]) => verdict));
 
-// What was marked before is here again; a browser may forbid pages from files to keep anything.
+// Restore earlier labels; a browser may forbid storage for pages opened from files.
 try {
-  const kept = JSON.parse(localStorage.getItem(store) ?? "{}");
-  for (const card of cards) for (const input of card.querySelectorAll("input")) input.checked = kept[card.dataset.id] === input.value;
+  const stored = JSON.parse(localStorage.getItem(storageKey) ?? "{}");
+  for (const card of cards) for (const input of card.querySelectorAll("input")) input.checked = stored[card.dataset.id] === input.value;
 } catch {
-  byId("forgetful").hidden = false;
+  byId("no-storage").hidden = false;
 }
 
-function count() {
-  const done = cards.filter(marked).length;
-  byId("done").textContent = done;
-  byId("progress").value = done;
+function updateProgress() {
+  const labelled = cards.filter(labelOf).length;
+  byId("done").textContent = labelled;
+  byId("progress").value = labelled;
 }
 
-function keep() {
+function store() {
   unsaved = true;
   byId("saved").textContent = "";
   try {
-    localStorage.setItem(store, JSON.stringify(marks()));
+    localStorage.setItem(storageKey, JSON.stringify(labels()));
   } catch {
-    byId("forgetful").hidden = false;
+    byId("no-storage").hidden = false;
   }
-  count();
+  updateProgress();
 }
 
-function go(place, moves = true) {
-  if (place < 0 || place >= cards.length) return;
+function select(index, scroll = true) {
+  if (index < 0 || index >= cards.length) return;
   cards[current].classList.remove("current");
-  current = place;
+  current = index;
   cards[current].classList.add("current");
-  if (moves) {
+  if (scroll) {
     cards[current].scrollIntoView({ block: "start" });
     cards[current].focus({ preventScroll: true });
   }
 }
 
-// The next one after this place without a mark, or the first one.
-function unmarked(after = current) {
-  const open = cards.map((card, place) => (marked(card) ? -1 : place)).filter((place) => place >= 0);
-  return open.find((place) => place > after) ?? open[0] ?? current;
+// Index of the next card without a label, or of the first one.
+function nextUnlabelled(after = current) {
+  const open = cards.map((card, index) => (labelOf(card) ? -1 : index)).filter((index) => index >= 0);
+  return open.find((index) => index > after) ?? open[0] ?? current;
 }
 
-function mark(choice) {
-  cards[current].querySelectorAll("input").forEach((input, place) => { input.checked = place === choice; });
-  keep();
-  if (choice >= 0) go(unmarked());
+function label(choice) {
+  cards[current].querySelectorAll("input").forEach((input, index) => { input.checked = index === choice; });
+  store();
+  if (choice >= 0) select(nextUnlabelled());
 }
 
 function save() {
-  const lines = ["id,verdict", ...Object.entries(marks()).map((pair) => pair.join(","))];
+  const lines = ["id,verdict", ...Object.entries(labels()).map((pair) => pair.join(","))];
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));
   link.download = "labels.csv";
@@ -69,8 +69,8 @@ function save() {
 }
 
 const actions = {
-  1: () => mark(0), 2: () => mark(1), 3: () => mark(2), 0: () => mark(-1),
-  j: () => go(current + 1), k: () => go(current - 1), n: () => go(unmarked()), s: save,
+  1: () => label(0), 2: () => label(1), 3: () => label(2), 0: () => label(-1),
+  j: () => select(current + 1), k: () => select(current - 1), n: () => select(nextUnlabelled()), s: save,
 };
 
 document.addEventListener("keydown", (event) => {
@@ -79,13 +79,13 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   action();
 });
-cards.forEach((card, place) => {
-  card.addEventListener("change", keep);
-  card.addEventListener("focusin", () => go(place, false));
-  card.addEventListener("click", () => go(place, false));
+cards.forEach((card, index) => {
+  card.addEventListener("change", store);
+  card.addEventListener("focusin", () => select(index, false));
+  card.addEventListener("click", () => select(index, false));
 });
-byId("next").addEventListener("click", () => go(unmarked()));
+byId("next").addEventListener("click", () => select(nextUnlabelled()));
 byId("save").addEventListener("click", save);
 addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
-count();
-if (cards.length) go(unmarked(-1), false);
+updateProgress();
+if (cards.length) select(nextUnlabelled(-1), false);

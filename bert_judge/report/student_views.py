@@ -1,4 +1,4 @@
-"""What the report shows of students, as plain values for its template."""
+"""Prepare the results of students as plain values for the report's template."""
 
 from __future__ import annotations
 
@@ -10,91 +10,87 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.report import charts
-from bert_judge.report.format import count, percent, points, points_span
-from bert_judge.report.sections import COLOURS, records
+from bert_judge.report.format import comparison_phrase, count, difference_with_interval, percent, records
+from bert_judge.report.sections import COLOURS
 
 
 @dataclass(frozen=True)
 class StudentView:
-    """The students of one key: what is found in words, a chart's name and the chart, and a row of the table per student."""
+    """Students of one recipe: findings, a chart with its name, and a row of the table per student."""
 
     recipe: str
     judge: str
     findings: list[str]
-    chart: str
-    drawn: charts.Chart
+    chart_name: str
+    chart: charts.Chart
     rows: list[dict[str, Any]]
 
 
-def view(path: Path, judge: str) -> list[StudentView]:
-    """One view per key that has students.
+def build_views(path: Path, judge: str) -> list[StudentView]:
+    """Return one view per recipe that has students.
 
     Args:
-        path: what `evaluation.students.build_students` wrote.
-        judge: whose verdicts are shown.
+        path: output of `build_students`.
+        judge: judge whose verdicts are used.
 
     Raises:
-        InputError: the file is missing or not what it should be.
+        InputError: the file is missing or has the wrong schema.
     """
     table = tables.read(path, tables.STUDENTS)
-    # A single task is all tasks.
+    # With a single task there is no aggregate.
     level = "all" if (table["level"] == "all").any() else "task"
     table = table[(table["level"] == level) & (table["judge"] == judge)]
-    found = []
+    views = []
     for number, (recipe, rows) in enumerate(table.groupby("recipe", sort=False)):
         rows = rows.sort_values(["filter", "keep"], na_position="first", kind="stable")
-        drawn = _chart(rows, judge)
-        found.append(StudentView(str(recipe), judge, _findings(rows), f"students-{number}", drawn, records(rows)))
-    return found
+        views.append(StudentView(str(recipe), judge, _findings(rows), f"students-{number}", _chart(rows, judge), records(rows)))
+    return views
 
 
 def _findings(rows: pd.DataFrame) -> list[str]:
-    """The best student, and each choice of a judge against as many answers drawn at random."""
+    """Describe the best student, and compare each selection by a judge with a random selection of the same size."""
     students = rows[rows["filter"].notna() & rows["accuracy"].notna()]
     if students.empty:
         return []
     best = max(records(students), key=lambda row: row["accuracy"])
-    learnt = f"{count(int(best['answers']), 'answer')}, {_choice(best['chooser'], best['keep'])}"
-    said = [f"{best['model']} is best with {percent(best['accuracy'])} right; it learnt from {learnt}."]
-    for row in records(students[students["difference"].notna()]):
-        clear = "is not clearly better or worse than"
-        if row["difference_low"] > 0 or row["difference_high"] < 0:
-            clear = "is better than" if row["difference"] > 0 else "is worse than"
-        difference = f"{points(row['difference'])} points, {points_span(row['difference_low'], row['difference_high'])}"
-        said.append(f"{row['model']} {clear} {row['control']} ({difference}).")
-    return said
+    data = f"{count(int(best['answers']), 'answer')} ({_selection(best['chooser'], best['keep'])})"
+    return [
+        f"{best['model']} has the highest accuracy, {percent(best['accuracy'])}; it was fine-tuned on {data}.",
+        *(
+            f"{row['model']} is {comparison_phrase(row)} {row['control']} ({difference_with_interval(row)})."
+            for row in records(students[students["difference"].notna()])
+        ),
+    ]
 
 
-def _choice(chooser: str, keep: float) -> str:
+def _selection(chooser: str, keep: float) -> str:
     if chooser == "all":
-        return "all that there were"
-    share = f"{keep:g}%"
-    return f"{share} drawn at random" if chooser == "random" else f"the {share} that {chooser} scores best"
+        return "all available"
+    return f"{keep:g}% drawn at random" if chooser == "random" else f"top {keep:g}% by {chooser}"
 
 
 def _chart(rows: pd.DataFrame, judge: str) -> charts.Chart:
-    """Accuracy over the percentage, a line per filter; the base model is a level line."""
-    traces: list[charts.Chart] = []
-    for row in records(rows[rows["filter"].isna() & rows["accuracy"].notna()]):
+    """Plot accuracy against the percentage kept, with one line per filter and a horizontal line for the base model."""
+    rows = rows[rows["accuracy"].notna()]
+    traces: list[charts.Chart] = [
+        {
+            "x": [0, 100],
+            "y": [round(row["accuracy"], 4)] * 2,
+            "mode": "lines",
+            "name": f"{row['model']} (base)",
+            "slot": "soft",
+            "line": {"dash": "dot"},
+            "hovertemplate": "%{y:.1%}<extra>%{fullData.name}</extra>",
+        }
+        for row in records(rows[rows["filter"].isna()])
+    ]
+    for number, (name, students) in enumerate(rows[rows["filter"].notna()].groupby("filter", sort=False)):
         traces.append(
             {
-                "x": [0, 100],
-                "y": [round(row["accuracy"], 4)] * 2,
-                "mode": "lines",
-                "name": f"{row['model']} (base)",
-                "slot": "soft",
-                "line": {"dash": "dot"},
-                "hovertemplate": "%{y:.1%}<extra>%{fullData.name}</extra>",
-            }
-        )
-    decided = rows[rows["filter"].notna() & rows["accuracy"].notna()]
-    for number, (name, part) in enumerate(decided.groupby("filter", sort=False)):
-        traces.append(
-            {
-                "x": part["keep"].tolist(),
-                "y": part["accuracy"].round(4).tolist(),
-                "error_y": charts.bars(part["accuracy"], part["low"], part["high"]),
-                "text": [count(int(answers), "answer") for answers in part["answers"]],
+                "x": students["keep"].tolist(),
+                "y": students["accuracy"].round(4).tolist(),
+                "error_y": charts.error_bars(students["accuracy"], students["low"], students["high"]),
+                "text": [count(int(answers), "answer") for answers in students["answers"]],
                 "hovertemplate": "%{x}%, %{text}: %{y:.1%}<extra>%{fullData.name}</extra>",
                 "mode": "lines+markers",
                 "name": str(name),
@@ -103,8 +99,6 @@ def _chart(rows: pd.DataFrame, judge: str) -> charts.Chart:
                 "marker": {"size": 8, "symbol": number % len(charts.DASHES)},
             }
         )
-    axis = {"title": {"text": "percent of the answers kept"}, "range": [-2, 104], "ticksuffix": "%"}
-    return {
-        "data": traces,
-        "layout": {"xaxis": axis, "yaxis": {"title": {"text": f"accuracy, as {judge} judges"}, "tickformat": ".0%"}},
-    }
+    x_axis = {"title": {"text": "answers kept"}, "range": [-2, 104], "ticksuffix": "%"}
+    y_axis = {"title": {"text": f"accuracy, judged by {judge}"}, "tickformat": ".0%"}
+    return {"data": traces, "layout": {"xaxis": x_axis, "yaxis": y_axis}}

@@ -1,4 +1,4 @@
-"""What the pages of this folder have in common: how templates are read, and what a page may run."""
+"""Load templates and resources of HTML pages, and hash their scripts for the content security policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def environment() -> Environment:
-    """Of the templates: whatever they are given is text, and what they are not given is a fault."""
+    """Return a template environment that escapes every value and fails on undefined ones."""
     return Environment(
         loader=PackageLoader("bert_judge", "report"),
         autoescape=True,
@@ -21,10 +21,10 @@ def environment() -> Environment:
 
 
 def resource(name: str) -> str:
-    """A file of this folder, such as a style sheet."""
+    """Return the text of a file of this package, such as a style sheet."""
     return resources.files("bert_judge.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def script_hash(script: str) -> str:
-    """The script's name in the page's content security policy."""
+    """Return the source expression that allows a script in the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -25,7 +25,7 @@ def test_a_cross_encoder_gives_the_raw_scores(tmp_path: Path, architecture: str)
     judge.calibrate(*rows, [1.0, 0.0, 0.0])
     judge.save(tmp_path / "judge")
     hub_folder.write(tmp_path / "judge", tmp_path / "published", "judge")
-    pairs = [hub_folder.texts(judge, *row) for row in zip(*ROWS, strict=True)]
+    pairs = [hub_folder.tokenizer_inputs(judge, *row) for row in zip(*ROWS, strict=True)]
     encoder = importlib.import_module("sentence_transformers").CrossEncoder(str(tmp_path / "published"), device="cpu")
     found = encoder.predict(pairs, apply_softmax=True, show_progress_bar=False)[:, 1]
     expected = BERTJudge(tmp_path / "judge", precision="float32").explain(*rows).raw

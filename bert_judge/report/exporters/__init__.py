@@ -1,1 +1,1 @@
-"""Exporters: accuracies and verdicts in the forms that other programs and pages take."""
+"""Exporters: accuracies and verdicts in the formats of other programs and of model hubs."""

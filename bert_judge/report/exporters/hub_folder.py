@@ -1,4 +1,4 @@
-"""A trained judge as a folder for a model hub, which others load without this program and get the encoder's own scores."""
+"""Export a trained judge as a model-hub folder that transformers can load without this package, with identical encoder scores."""
 
 from __future__ import annotations
 
@@ -20,28 +20,31 @@ from bert_judge.assets import model_files
 from bert_judge.judges.bert.encoding import TAGS
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
-from bert_judge.report.exporters import attack_table
+from bert_judge.report.format import interval, percent
+from bert_judge.report.table_writer import format_table
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-# Files of a judge other than weights, tokenizer and model configuration.
-OWN = (JUDGE_FILE, "features.txt", "metrics.json", "README.md", "calibration.png")
+ATTACKS_FILE = "attacks.parquet"
+# Files to copy in addition to weights, tokenizer and configuration.
+COPIED_FILES = (JUDGE_FILE, "features.txt", "metrics.json", "README.md", "calibration.png")
 LABELS = {"0": "incorrect", "1": "correct"}
-# What the check looks at: short and long, another script, a special token's own letters.
-ROWS = (
+# Rows of the score check: short and long texts, another script, the text of a special token.
+CHECK_ROWS = (
     ("What is the capital of France?", "Paris", "It is Paris, I believe."),
     ("What is the capital of France?", "Paris", "Lyon"),
     ("Größe?", "東京", "naïve " * 40),
     ("", "42", "x"),
 )
 TOLERANCE = 1e-4
+ATTACK_HEADINGS = {"attack": "Attacks judged correct", "benign_perturbation": "Benign perturbations judged incorrect"}
 
-_ELSEWHERE = """\
+_USAGE = """\
 
-## How to load it elsewhere
+## Use without bert-judge
 
-These give the encoder's own score, which this program calls raw
+The code below returns the encoder's raw score
 {%- if stack %}; the judge's score adds the trees in `features.txt`, by the formula above{% elif temperature != 1 %}; the judge's
 score is calibrated, by the formula above{% endif %}. For a reference `r`, a candidate `c`
 {{- " and a question `q`" if question }}:
@@ -61,43 +64,43 @@ from sentence_transformers import CrossEncoder
 CrossEncoder("{{ name }}").predict([({{ call }})], apply_softmax=True)[:, 1]
 ```
 {% endif %}
-They cut rows of more than {{ max_length }} tokens in another place than the judge does, which keeps the reference.
+Inputs longer than {{ max_length }} tokens are truncated differently: the judge always keeps the reference.
 """
 
 
 def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataFrame | None = None) -> float:
-    """Write the folder, and make sure that it gives the judge's scores.
+    """Write the folder, and verify that it reproduces the judge's scores.
 
     Args:
         source: folder of a trained judge.
-        folder: must not be there yet.
-        name: under which the folder's card tells people to load it; the folder's own name when left out.
-        attacks: how often the judge is fooled (`tables.ATTACK_RATES`), for the folder and its card.
+        folder: output folder; must not exist yet.
+        name: model id in the card's code; by default the name of the output folder.
+        attacks: rates at which the judge is fooled (`tables.ATTACK_RATES`), for the folder and its card.
 
     Returns:
-        The largest difference between its scores and the judge's raw ones on a few rows.
+        The largest absolute difference from the judge's raw scores on a few rows.
 
     Raises:
-        InputError: the source is no trained judge, the folder is there already, or its scores differ.
+        InputError: the source is no trained judge, the output exists, or the scores differ.
     """
     if not (source / JUDGE_FILE).is_file():
-        raise InputError(f"{source}: no {JUDGE_FILE} in it; name the folder of a judge that was trained here")
+        raise InputError(f"{source}: no {JUDGE_FILE} in it; name the folder of a judge trained by bert-judge")
     if folder.exists():
-        raise InputError(f"{folder}: is there already; remove it, or name another with -o")
+        raise InputError(f"{folder}: already exists; remove it, or choose another folder with -o")
     judge = BERTJudge(source, backend="torch", precision="float32", early_exit=False)
     temporary = folder.parent / f".{folder.name}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        _copy(source, temporary)
-        _name_labels(temporary / "config.json")
-        _add_to_card(temporary / "README.md", judge, name or folder.name, attacks)
+        _copy_files(source, temporary)
+        _set_label_names(temporary / "config.json")
+        _extend_card(temporary / "README.md", judge, name or folder.name, attacks)
         if attacks is not None:
-            tables.write(attacks, temporary / attack_table.FILE, tables.ATTACK_RATES, {"judge": source.resolve().name})
-        difference = _difference(judge, temporary)
+            tables.write(attacks, temporary / ATTACKS_FILE, tables.ATTACK_RATES, {"judge": source.resolve().name})
+        difference = _max_score_difference(judge, temporary)
         if difference > TOLERANCE:
             raise InputError(
-                f"{source}: transformers alone gives other scores (by {difference:.2g}); this judge cannot be published"
+                f"{source}: transformers alone gives different scores (by {difference:.2g}); this judge cannot be published"
             )
         temporary.rename(folder)
     finally:
@@ -105,13 +108,50 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
     return difference
 
 
-def texts(judge: BERTJudge, question: str, reference: str, candidate: str) -> tuple[str, ...]:
-    """What a plain tokenizer is given for a row: one text, or a pair."""
+def read_attack_rates(rates: Path, judge: str) -> pd.DataFrame:
+    """Return the rates of one judge from the table of `snakemake attacks` or `bert-judge attack`; empty if it was not attacked.
+
+    Raises:
+        InputError: the table does not exist.
+    """
+    table = tables.read(rates, tables.ATTACK_RATES)
+    return table[table["judge"] == judge].reset_index(drop=True)
+
+
+def attack_section(rates: pd.DataFrame) -> str:
+    """Return a Markdown section with a table of attacks and one of benign perturbations: all families together, then each theme."""
+    sections = [
+        "\n## Robustness\n\nRates on synthetic answers: incorrect ones that claim to be correct, and correct ones in unusual "
+        f"formats. In brackets the 95% interval, clustered by question; `{ATTACKS_FILE}` has the rate of every family.\n"
+    ]
+    for kind, heading in ATTACK_HEADINGS.items():
+        rows = rates[(rates["kind"] == kind) & (rates["level"] != "family")].sort_values("level", kind="stable")
+        if not rows.empty:
+            table = {
+                heading: rows["group"].where(rows["level"] != "kind", "all"),
+                "answers": rows["n"],
+                "fooled": [f"{percent(row.error_rate)} [{interval(row.low, row.high)}]" for row in rows.itertuples()],
+            }
+            sections.append("\n" + format_table(pd.DataFrame(table), "markdown"))
+    return "".join(sections)
+
+
+def tokenizer_inputs(judge: BERTJudge, question: str, reference: str, candidate: str) -> tuple[str, ...]:
+    """Return the arguments of a plain tokenizer for a row: one text, or a pair."""
     settings = judge.checkpoint.metadata.input
     if settings.format == "tags":
-        shown = f"{TAGS['question']}{question}" if settings.question else ""
-        return (f"{shown}{TAGS['candidate']}{candidate}{TAGS['reference']}{reference}",)
+        prefix = f"{TAGS['question']}{question}" if settings.question else ""
+        return (f"{prefix}{TAGS['candidate']}{candidate}{TAGS['reference']}{reference}",)
     return reference, f"{candidate}{_separator(judge)}{question}" if settings.question else candidate
+
+
+def plain_scores(folder: Path, inputs: Sequence[tuple[str, ...]]) -> np.ndarray:
+    """Return the scores of transformers alone, shape (n,)."""
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+    with torch.inference_mode():
+        logits = [model(**tokenizer(*texts, truncation=True, return_tensors="pt")).logits[0] for texts in inputs]
+    return np.array([float(torch.softmax(row, -1)[1]) for row in logits])
 
 
 def _separator(judge: BERTJudge) -> str:
@@ -119,30 +159,30 @@ def _separator(judge: BERTJudge) -> str:
     return str(tokenizer.sep_token if tokenizer.sep_token_id is not None else tokenizer.eos_token)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_files(source: Path, target: Path) -> None:
     names = model_files.complete(source, False, str(source))
-    for name in dict.fromkeys([*names, *(name for name in OWN if (source / name).is_file())]):
+    for name in dict.fromkeys([*names, *(name for name in COPIED_FILES if (source / name).is_file())]):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, target / name)
 
 
-def _name_labels(config: Path) -> None:
-    """What a text-classification pipeline calls the two logits."""
+def _set_label_names(config: Path) -> None:
+    """Name the two classes for text-classification pipelines."""
     content = json.loads(config.read_text("utf-8"))
-    content |= {"id2label": LABELS, "label2id": {label: int(number) for number, label in LABELS.items()}}
+    content |= {"id2label": LABELS, "label2id": {label: int(index) for index, label in LABELS.items()}}
     config.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
-def _add_to_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame | None) -> None:
+def _extend_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame | None) -> None:
     card = judge.checkpoint.metadata
     pair = card.input.format == "pair"
     if pair:
         call = f'r, c + "{_separator(judge)}" + q' if card.input.question else "r, c"
     else:
-        shown = f'"{TAGS["question"]}" + q + ' if card.input.question else ""
-        call = f'{shown}"{TAGS["candidate"]}" + c + "{TAGS["reference"]}" + r'
-    template = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True).from_string(_ELSEWHERE)
-    told = template.render(
+        prefix = f'"{TAGS["question"]}" + q + ' if card.input.question else ""
+        call = f'{prefix}"{TAGS["candidate"]}" + c + "{TAGS["reference"]}" + r'
+    template = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True).from_string(_USAGE)
+    usage = template.render(
         name=name,
         call=call,
         pair=pair,
@@ -151,22 +191,13 @@ def _add_to_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame 
         temperature=card.temperature,
         max_length=judge.checkpoint.encoder.max_length,
     )
-    fooled = "" if attacks is None else attack_table.section(attacks)
-    before = path.read_text("utf-8") if path.is_file() else f"# {name}\n\nA judge of language models' answers.\n"
-    path.write_text(before.replace("path/to/this/folder", name).rstrip() + "\n" + fooled + told, "utf-8")
+    robustness = "" if attacks is None else attack_section(attacks)
+    content = path.read_text("utf-8") if path.is_file() else f"# {name}\n\nA judge of language models' answers.\n"
+    path.write_text(content.replace("path/to/this/folder", name).rstrip() + "\n" + robustness + usage, "utf-8")
 
 
-def _difference(judge: BERTJudge, folder: Path) -> float:
-    rows = [row for row in ROWS if not judge.explain([row[0]], [row[1]], [row[2]]).truncated[0]]
+def _max_score_difference(judge: BERTJudge, folder: Path) -> float:
+    rows = [row for row in CHECK_ROWS if not judge.explain([row[0]], [row[1]], [row[2]]).truncated[0]]
     expected = [judge.explain([question], [reference], [candidate]).raw[0] for question, reference, candidate in rows]
-    found = plain_scores(folder, [texts(judge, *row) for row in rows])
-    return float(np.max(np.abs(np.array(expected) - found), initial=0.0))
-
-
-def plain_scores(folder: Path, shown: Sequence[tuple[str, ...]]) -> np.ndarray:
-    """Scores by transformers alone, shape (n,)."""
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
-    with torch.inference_mode():
-        logits = [model(**tokenizer(*parts, truncation=True, return_tensors="pt")).logits[0] for parts in shown]
-    return np.array([float(torch.softmax(one, -1)[1]) for one in logits])
+    scores = plain_scores(folder, [tokenizer_inputs(judge, *row) for row in rows])
+    return float(np.max(np.abs(np.array(expected) - scores), initial=0.0))

@@ -1,4 +1,4 @@
-"""Verdicts for inspect_ai's scorer `precomputed_scores`: a line per sample and epoch.
+"""Export verdicts for inspect_ai's scorer `precomputed_scores`: one line per sample and epoch.
 
 inspect score logs/x.eval --scorer inspect_ai/precomputed_scores -S scores=scores.jsonl
 """
@@ -13,21 +13,24 @@ from bert_judge.runtime.errors import InputError
 
 
 def lines(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[str]:
-    """A line of JSON per answer with a valid verdict; a sample without one is unscored there, not wrong.
+    """Yield a line of JSON per answer with a valid verdict; the other samples stay unscored in inspect_ai.
 
     Args:
-        rows: as `results.scored_rows` gives them.
+        rows: from `results.scored_rows`.
         source: the file, for messages.
 
     Raises:
-        InputError: a row has no id of its sample.
+        InputError: a row has no sample id.
     """
     for row in rows:
         if not row["id"]:
-            raise InputError(f"{source}: no column 'id' with the samples' ids; score the log itself: bert-judge score LOG.eval")
-        if row["verdict"] == "invalid":
-            continue
-        value = "C" if row["verdict"] == "correct" else "I"
-        more = {"score": row["score"]}
-        record = {"id": row["id"], "epoch": row["attempt"] + 1, "value": value, "explanation": row["reason"], "metadata": more}
-        yield json.dumps(record, ensure_ascii=False)
+            raise InputError(f"{source}: no column 'id' with sample ids; score the log itself: bert-judge score LOG.eval")
+        if row["verdict"] != "invalid":
+            record = {
+                "id": row["id"],
+                "epoch": row["attempt"] + 1,
+                "value": "C" if row["verdict"] == "correct" else "I",
+                "explanation": row["reason"],
+                "metadata": {"score": row["score"]},
+            }
+            yield json.dumps(record, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Answers as requests for a teacher's verdicts, one per line, as OpenAI's batch interface and others take them."""
+"""Export answers as labelling requests for a teacher, one per line, in the format of the OpenAI batch API."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from bert_judge.judges.protocol import Row
 from bert_judge.tables import sample_id
 
 ENDPOINT = "/v1/chat/completions"
-LONGEST = 20_000
+MAX_CANDIDATE_CHARACTERS = 20_000
 
 
 def lines(answers: Iterable[Answer], model: str, seed: int = 0) -> Iterator[str]:
-    """A request per answer that asks for one word; `custom_id` is `{sample_id}-{number of the answer}`.
+    """Yield one request per answer for a one-word verdict; `custom_id` is `{sample_id}-{index of the answer}`.
 
     Args:
-        model: the teacher's name on the server.
-        seed: of the fences round the answers, see `judges.prompting`.
+        model: name of the teacher on the server.
+        seed: seed of the delimiters around the answers, see `judges.llm.prompting`.
     """
-    for number, answer in enumerate(answers):
+    for index, answer in enumerate(answers):
         identity = sample_id(answer.task, answer.question, answer.references)
         row = Row(identity, answer.attempt, answer.model, answer.question, answer.references, answer.candidate)
-        text = prompting.prompt(row, prompting.shown(row, seed, LONGEST), prompting.VERDICT_ONLY)
+        text = prompting.prompt(row, prompting.shown(row, seed, MAX_CANDIDATE_CHARACTERS), prompting.VERDICT_ONLY)
         body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": 16, "temperature": 0}
-        call = {"custom_id": f"{identity}-{number}", "method": "POST", "url": ENDPOINT, "body": body}
-        yield json.dumps(call, ensure_ascii=False)
+        request = {"custom_id": f"{identity}-{index}", "method": "POST", "url": ENDPOINT, "body": body}
+        yield json.dumps(request, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Results as lm-evaluation-harness writes them: one JSON document per model, the metric with its standard error per task."""
+"""Export results in the format of lm-evaluation-harness: one JSON document per model, with metric and standard error per task."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bert_judge import __version__
-from bert_judge.report.exporters.results import Result
+from bert_judge.report.exporters.results import AccuracyResult
 
-# Half of a 95% interval in standard errors.
-NORMAL_95 = 1.959963984540054
+# Half the width of a 95% interval, in standard errors.
+Z_95 = 1.959963984540054
 
 
-def document(results: Sequence[Result]) -> dict[str, Any]:
-    """The document of one model.
+def document(results: Sequence[AccuracyResult]) -> dict[str, Any]:
+    """Return the document of one model.
 
-    The metric is called `acc,{judge}`, in the place where the harness names its filter. Its standard error is that of the interval,
-    which respects clusters. A task without a valid verdict has no metric.
+    The metric is named `acc,{judge}`, with the judge in place of the harness's filter. Its standard error is derived from the
+    interval, which respects clusters. A task without a valid verdict has no metric.
     """
     return {
         "results": {result.task: _scores(result) for result in results},
@@ -35,9 +35,9 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def _scores(result: Result) -> dict[str, Any]:
+def _scores(result: AccuracyResult) -> dict[str, Any]:
     scores: dict[str, Any] = {"name": result.task, "alias": result.task, "sample_len": result.n}
-    if result.accuracy == result.accuracy:
+    if result.has_accuracy:
         scores[f"acc,{result.judge}"] = result.accuracy
-        scores[f"acc_stderr,{result.judge}"] = (result.high - result.low) / (2 * NORMAL_95)
+        scores[f"acc_stderr,{result.judge}"] = (result.high - result.low) / (2 * Z_95)
     return scores | {f"invalid,{result.judge}": result.invalid}

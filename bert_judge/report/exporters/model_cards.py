@@ -1,4 +1,4 @@
-"""Results for a model's page on the hub: the `model-index` of its card, or a file for its folder `.eval_results`."""
+"""Export results for a model's page on the hub: the `model-index` of its card, or a file for its `.eval_results` folder."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import yaml
 from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
-from bert_judge.report.exporters.results import Result
+from bert_judge.report.exporters.results import AccuracyResult
 
 
-def model_index(results: Sequence[Result], datasets: Mapping[str, str]) -> str:
-    """The front matter of a model's card with its accuracies, in percent.
+def model_index(results: Sequence[AccuracyResult], datasets: Mapping[str, str]) -> str:
+    """Return the front matter of a model card with accuracies in percent.
 
     Args:
-        results: of one model.
-        datasets: task → data set on the hub; a task without one goes by its own name.
+        results: results of one model.
+        datasets: task → dataset on the hub; a task without one is listed by its own name.
     """
     entries = [
         EvalResult(
@@ -29,17 +29,17 @@ def model_index(results: Sequence[Result], datasets: Mapping[str, str]) -> str:
             metric_value=round(100 * result.accuracy, 2),
         )
         for result in results
-        if result.accuracy == result.accuracy
+        if result.has_accuracy
     ]
     index = eval_results_to_model_index(results[0].model, entries)
     return yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True)
 
 
-def eval_results(results: Sequence[Result], datasets: Mapping[str, str]) -> str:
-    """The content of a file of `.eval_results`: accuracies in percent, on tasks that are data sets of the hub.
+def eval_results(results: Sequence[AccuracyResult], datasets: Mapping[str, str]) -> str:
+    """Return the content of an `.eval_results` file: accuracies in percent on tasks that are datasets on the hub.
 
     Args:
-        datasets: task → data set on the hub; a task without one is left out, because the format needs it.
+        datasets: task → dataset on the hub; tasks without one are left out, because the format requires it.
     """
     today = datetime.now(UTC).date().isoformat()
     entries = [
@@ -52,6 +52,6 @@ def eval_results(results: Sequence[Result], datasets: Mapping[str, str]) -> str:
             f"{100 * result.invalid:.1f}% of the verdicts invalid",
         )
         for result in results
-        if result.task in datasets and result.accuracy == result.accuracy
+        if result.task in datasets and result.has_accuracy
     ]
     return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)

@@ -1,4 +1,4 @@
-"""What there is to export: accuracies of models on tasks, from a run's standings or from a file that was scored."""
+"""Load accuracies of models on tasks, from the standings of a run or from a scored file."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ import json
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bert_judge import tables
 from bert_judge.candidates.importers import column_names
 from bert_judge.evaluation.statistics import proportion
 from bert_judge.labels.score_file.tally import hashed
+from bert_judge.report.table_writer import estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.streams import open_rows
 
-VERDICTS = ("correct", "incorrect", "invalid")
-ALL_ROWS = "answers"
+DEFAULT_TASK = "answers"
 
 
 @dataclass(frozen=True)
-class Result:
+class AccuracyResult:
     """The accuracy of a model on a task under a judge.
 
     Attributes:
-        accuracy: share of correct among the valid verdicts; not a number without any.
-        low, high: ends of its 95% interval, clustered by question.
-        invalid: share of the verdicts that are invalid.
-        n, questions: answers, and distinct questions among them.
+        accuracy: share of correct among the valid verdicts; NaN if there are none.
+        low, high: its 95% interval, clustered by question.
+        invalid: share of invalid verdicts.
+        n, questions: number of answers, and of distinct questions.
     """
 
     model: str
@@ -45,113 +46,134 @@ class Result:
     n: int
     questions: int
 
+    @property
+    def has_accuracy(self) -> bool:
+        return not math.isnan(self.accuracy)
 
-def load(path: Path, judge: str | None = None) -> list[Result]:
-    """The accuracies of one judge, by model and task.
+
+def load_results(path: Path, judge: str | None = None) -> list[AccuracyResult]:
+    """Return the accuracies under one judge, by model and task.
 
     Args:
         path: `standings.parquet` of a run, or a file that `bert-judge score` wrote.
-        judge: its name; may be left out where there is one only.
+        judge: its name; optional if the file has only one.
 
     Raises:
-        InputError: neither of these, no such judge, or several and none is named.
+        InputError: the file is neither of these, lacks the judge, or has several and none is named.
     """
     if path.suffix == ".parquet" and path.is_file() and tables.provenance(path).get("schema") == "standings":
-        return _of_standings(path, judge)
-    return _of_scored(path, judge)
+        return _load_standings(path, judge)
+    return _load_scored_file(path, judge)
 
 
-def _of_standings(path: Path, judge: str | None) -> list[Result]:
-    frame = tables.read(path, tables.STANDINGS)
+def accuracy_table(results: Sequence[AccuracyResult], form: str) -> str:
+    """Return results as a table in one of `table_writer.FORMATS`.
+
+    CSV has plain numbers, one row per model and task. The other formats have one row per model, best mean accuracy first, and one
+    column per task, in percent with the 95% interval.
+    """
+    rows = pd.DataFrame([asdict(result) for result in results])
+    if form == "csv":
+        return format_table(rows, form)
+    models = rows.groupby("model")["accuracy"].mean().sort_values(ascending=False, kind="stable").index
+    tasks = list(dict.fromkeys(rows["task"]))
+    table = pivot_models(rows, list(models), "task", tasks, lambda row: estimate_cell(row.accuracy, row.low, row.high))
+    return format_table(table, form)
+
+
+def _load_standings(path: Path, judge: str | None) -> list[AccuracyResult]:
+    standings = tables.read(path, tables.STANDINGS)
     gold = json.loads(tables.provenance(path)["spec"]).get("gold")
-    judges = [str(name) for name in frame["judge"].unique()]
-    chosen = _chosen(path, judge, judges, [name for name in judges if name != gold])
-    rows = frame[(frame["level"] == "task") & (frame["judge"] == chosen)].to_dict("records")
-    return [Result(**{name: row[name] for name in Result.__dataclass_fields__}) for row in rows]
+    judges = [str(name) for name in standings["judge"].unique()]
+    selected = _select_judge(path, judge, judges, [name for name in judges if name != gold])
+    rows = standings[(standings["level"] == "task") & (standings["judge"] == selected)].to_dict("records")
+    return [AccuracyResult(**{name: row[name] for name in AccuracyResult.__dataclass_fields__}) for row in rows]
 
 
-def _chosen(path: Path, judge: str | None, judges: list[str], likely: list[str]) -> str:
+def _select_judge(path: Path, judge: str | None, judges: list[str], defaults: list[str]) -> str:
     if judge is not None:
         if judge not in judges:
-            raise InputError(f"{path}: no judge {judge!r} in it; there are: {', '.join(judges)}")
+            raise InputError(f"{path}: no judge {judge!r}; available: {', '.join(judges)}")
         return judge
-    if len(likely) == 1:
-        return likely[0]
-    raise InputError(f"{path}: has verdicts of {', '.join(judges)}; say --judge NAME")
+    if len(defaults) == 1:
+        return defaults[0]
+    raise InputError(f"{path}: has verdicts of several judges ({', '.join(judges)}); choose one with --judge NAME")
 
 
-def _of_scored(path: Path, judge: str | None) -> list[Result]:
-    # Nine bytes a row, so that a file may be of any length.
-    right: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
-    asked: dict[tuple[str, str], array[int]] = defaultdict(lambda: array("Q"))
-    invalid: dict[tuple[str, str], int] = defaultdict(int)
-    name = judge or "judge"
+def _load_scored_file(path: Path, judge: str | None) -> list[AccuracyResult]:
+    # Nine bytes per row, so that files of any length fit in memory.
+    correct: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
+    question_hashes: dict[tuple[str, str], array[int]] = defaultdict(lambda: array("Q"))
+    num_invalid: dict[tuple[str, str], int] = defaultdict(int)
     for row in scored_rows(path, judge):
         key = (row["model"], row["task"])
         if row["verdict"] == "invalid":
-            invalid[key] += 1
+            num_invalid[key] += 1
         else:
-            right[key].append(row["verdict"] == "correct")
-            asked[key].append(hashed(row["question"]))
-    found = []
-    for key in sorted({*right, *invalid}):
-        questions = np.frombuffer(asked[key], np.uint64)
-        share = proportion(np.frombuffer(right[key], bool), questions)
-        n = len(questions) + invalid[key]
-        whole = (share.value, share.low, share.high, invalid[key] / n)
-        found.append(Result(*key, name, *whole, n, len(np.unique(questions))))
-    if not found:
-        raise InputError(f"{path}: holds no verdict; score a file with answers")
-    return found
+            correct[key].append(row["verdict"] == "correct")
+            question_hashes[key].append(hashed(row["question"]))
+    results = []
+    for key in sorted({*correct, *num_invalid}):
+        questions = np.frombuffer(question_hashes[key], np.uint64)
+        accuracy = proportion(np.frombuffer(correct[key], bool), questions)
+        n = len(questions) + num_invalid[key]
+        estimates = (accuracy.value, accuracy.low, accuracy.high, num_invalid[key] / n)
+        results.append(AccuracyResult(*key, judge or "judge", *estimates, n, len(np.unique(questions))))
+    if not results:
+        raise InputError(f"{path}: no verdict in it; score a file with answers")
+    return results
 
 
 def scored_rows(path: Path, judge: str | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of a scored file that have a verdict, with `question`, `references`, `candidate`, `model`, `task`, `id`, `attempt`,
-    `verdict`, `score` and `reason`, as far as the file tells; one at a time.
+    """Yield the rows of a scored file that have a verdict, one at a time.
+
+    Each has `question`, `references`, `candidate`, `model`, `task`, `id`, `attempt`, `verdict`, `score` and `reason`, with defaults
+    for missing columns.
 
     Raises:
-        InputError: the file has no column of verdicts, several and none is named, or a verdict that is none of ours.
+        InputError: the file has no verdict column, or several and none is named, or an unknown verdict.
     """
     source = open_rows(path)
-    verdicts = [column for column in source.columns if column == "verdict" or column.endswith("_verdict")]
-    if not verdicts:
+    verdict_columns = [column for column in source.columns if column == "verdict" or column.endswith("_verdict")]
+    if not verdict_columns:
         raise InputError(f"{path}: no column 'verdict'; name a file that bert-judge score wrote, or the standings of a run")
-    names = {column.removesuffix("verdict").removesuffix("_"): column for column in verdicts}
-    column = names[_chosen(path, judge if "" not in names else "", list(names), list(names))]
-    parts = _parts(path, source.columns)
+    judges = {column.removesuffix("verdict").removesuffix("_"): column for column in verdict_columns}
+    verdict_column = judges[_select_judge(path, judge if "" not in judges else "", list(judges), list(judges))]
+    columns = _column_by_field(path, source.columns)
     for chunk in source.chunks(1024):
         for place, record in zip(chunk.places, chunk.records, strict=True):
-            verdict = record.get(column)
+            verdict = record.get(verdict_column)
             if verdict is None:
                 continue
-            if verdict not in VERDICTS:
-                raise InputError(f"{path}: {place}: the verdict {verdict!r} is none of {', '.join(VERDICTS)}")
-            yield _row(record, parts, column)
+            if verdict not in tables.VERDICTS:
+                raise InputError(f"{path}: {place}: unknown verdict {verdict!r}; expected one of {', '.join(tables.VERDICTS)}")
+            yield _to_row(record, columns, verdict_column)
 
 
-def _parts(path: Path, columns: list[str]) -> Mapping[str, str]:
-    """Part → column, for those that are there."""
-    own: dict[str, str] = {name: name for name in ("id", "attempt") if name in columns}
+def _column_by_field(path: Path, columns: list[str]) -> Mapping[str, str]:
+    """Return field → column, for the fields that the file has."""
     ids = next((name for name in ("id", "sample_id", "doc_id", "custom_id", "question_id") if name in columns), None)
-    return {**own, **({"id": ids} if ids else {}), **column_names.guess(path, columns, {}, needed=())}
+    exact = {"attempt": "attempt"} if "attempt" in columns else {}
+    return {**exact, **({"id": ids} if ids else {}), **column_names.guess(path, columns, {}, needed=())}
 
 
-def _row(record: Mapping[str, Any], parts: Mapping[str, str], verdict: str) -> dict[str, Any]:
-    def told(part: str, default: Any) -> Any:
-        value = record.get(parts[part]) if part in parts else None
+def _to_row(record: Mapping[str, Any], columns: Mapping[str, str], verdict_column: str) -> dict[str, Any]:
+    def value_of(field: str, default: Any) -> Any:
+        value = record.get(columns[field]) if field in columns else None
         return default if value is None else value
 
-    score = record.get(verdict.removesuffix("verdict") + "score")
-    references = told("references", [])
+    prefix = verdict_column.removesuffix("verdict")
+    score, references = record.get(f"{prefix}score"), value_of("references", [])
+    no_score = score is None or score == "" or (isinstance(score, float) and math.isnan(score))
     return {
-        "question": str(told("question", "")),
+        "question": str(value_of("question", "")),
         "references": list(references) if isinstance(references, list | tuple) else [str(references)],
-        "candidate": str(told("candidate", "")),
-        "model": str(told("model", "model")),
-        "task": str(told("task", ALL_ROWS)),
-        "id": str(told("id", "")),
-        "attempt": int(told("attempt", 0)),
-        "verdict": record[verdict],
-        "score": None if score is None or score == "" or (isinstance(score, float) and math.isnan(score)) else float(score),
-        "reason": record.get(verdict.removesuffix("verdict") + "reason"),
+        "candidate": str(value_of("candidate", "")),
+        "model": str(value_of("model", "model")),
+        "task": str(value_of("task", DEFAULT_TASK)),
+        "id": str(value_of("id", "")),
+        "attempt": int(value_of("attempt", 0)),
+        "verdict": record[verdict_column],
+        "score": None if no_score else float(score),
+        "reason": record.get(f"{prefix}reason"),
     }

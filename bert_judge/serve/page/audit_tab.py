@@ -7,8 +7,8 @@ from typing import Any
 import gradio as gr
 
 from bert_judge.evaluation.audit.labels import CANNOT_TELL, CORRECT, INCORRECT
-from bert_judge.report.audit_sheet import HEAD, TAIL, Asked
-from bert_judge.report.truncate import shown
+from bert_judge.report.audit_sheet import HEAD, TAIL, SheetRow
+from bert_judge.report.truncate import display_text
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.page.requests import PRIVATE, faults_told
 from bert_judge.serve.page.sheet import Sheet
@@ -42,7 +42,7 @@ def audit_tab(sheet: Sheet, page: gr.Blocks) -> None:
         row = asked[place]
         done = sum(other.id in marks for other in asked)
         told = f"Answer {place + 1:,} of {len(asked):,}; {done:,} marked; marks are kept in {sheet.labels}"
-        texts = (shown(text, HEAD, TAIL) for text in (row.question, "\n".join(row.references), row.candidate))
+        texts = (display_text(text, HEAD, TAIL) for text in (row.question, "\n".join(row.references), row.candidate))
         return told, *texts, marks.get(row.id, ""), place, row.id
 
     def marked(place: int, identity: str, word: str) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ def audit_tab(sheet: Sheet, page: gr.Blocks) -> None:
     page.load(lambda: look(0), None, outputs, **PRIVATE)
 
 
-def _unmarked(asked: list[Asked], marks: dict[str, str], place: int) -> int:
+def _unmarked(asked: list[SheetRow], marks: dict[str, str], place: int) -> int:
     """The next answer without a mark, from the beginning again after the last; the next one where all are marked."""
     order = [*range(place + 1, len(asked)), *range(place + 1)]
     return next((n for n in order if asked[n].id not in marks), min(place + 1, len(asked) - 1))

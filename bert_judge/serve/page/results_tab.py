@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from bert_judge.report.truncate import shown
+from bert_judge.report.truncate import display_text
 from bert_judge.serve.page import run_tables
 from bert_judge.serve.page.requests import PRIVATE, TEXTS_ONLY, faults_told, number
 from bert_judge.serve.page.run_tables import SCREEN_ROWS, Scored, Screen
@@ -52,7 +52,7 @@ class _Reader:
             return "", "", "", []
         row = rows[place]
         verdicts = [[judge, verdict, number(score)] for judge, (verdict, score) in row.said.items()]
-        return shown(row.question), shown("\n".join(row.references)), shown(row.candidate), verdicts
+        return display_text(row.question), display_text("\n".join(row.references)), display_text(row.candidate), verdicts
 
     def _look(self, model: str | None, task: str | None, show: str, search: str | None, start: int) -> tuple[Any, ...]:
         if model is None or task is None:
@@ -114,7 +114,7 @@ def _counted(row: Scored) -> str:
 
 
 def _short(text: str) -> str:
-    return shown(text, CELL, 0) if len(text) <= CELL else f"{shown(text[:CELL])} …"
+    return display_text(text, CELL, 0) if len(text) <= CELL else f"{display_text(text[:CELL])} …"
 
 
 def _where(found: Screen, start: int) -> str:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.audit.labels import COLUMNS, VERDICTS
-from bert_judge.report.audit_sheet import FORMULA, Asked
+from bert_judge.report.audit_sheet import FORMULA_PREFIXES, SheetRow
 from bert_judge.runtime.errors import InputError
 
 ID, VERDICT = COLUMNS
@@ -28,7 +28,7 @@ class Sheet:
         self.sheet, self.labels = sheet, labels
         self._lock = threading.Lock()
 
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[SheetRow]:
         """The answers to mark, in the sheet's order.
 
         Raises:
@@ -37,7 +37,7 @@ class Sheet:
         frame = _read(self.sheet, (ID, *TEXTS))
         columns = [frame[ID], *(frame[name].map(_text) for name in TEXTS)]
         return [
-            Asked(identity, question, references.split("\n"), candidate)
+            SheetRow(identity, question, references.split("\n"), candidate)
             for identity, question, references, candidate in zip(*columns, strict=True)
         ]
 
@@ -99,4 +99,4 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
 
 def _text(cell: str) -> str:
     """A cell as it was before a spreadsheet program was kept from running it."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA_PREFIXES) else cell

@@ -1,4 +1,4 @@
-"""`bert-judge export`: each form holds the accuracies and verdicts that it was made of, in the shape that its readers want."""
+"""Test `bert-judge export`: the content of every format."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from typer.testing import CliRunner, Result
 
 from bert_judge import tables
 from bert_judge.cli import app, export_files
-from bert_judge.report.exporters import text_tables
-from bert_judge.report.exporters.results import Result as Accuracy
+from bert_judge.report import table_writer
+from bert_judge.report.exporters.results import AccuracyResult, accuracy_table
 
 ROWS = [
     {"id": "q1", "attempt": 0, "question": "a?", "references": ["a"], "candidate": "a", "model": "org/m", "task": "gsm8k_test"},
@@ -63,9 +63,9 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="a process's peak is read from /proc")
 @pytest.mark.parametrize(
     "forms",
-    # Forms of accuracies read the file in the same way.
-    [(*text_tables.FORMS, *export_files.PER_MODEL), *((form,) for form in export_files.LINES)],
-    ids=["accuracies", *export_files.LINES],
+    # Formats of accuracies read the file in the same way.
+    [(*table_writer.FORMATS, *export_files.MODEL_FORMATS), *((form,) for form in export_files.LINE_FORMATS)],
+    ids=["accuracies", *export_files.LINE_FORMATS],
 )
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, forms: tuple[str, ...]) -> None:
     peaks = []
@@ -78,7 +78,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, forms: tuple[str, ..
         assert done.returncode == 0, done.stderr
         assert all((tmp_path / f"{rows}.{form}").exists() for form in forms)
         peaks.append(int(done.stdout.split()[-1]))
-    # Kilobytes; the questions of the rows that the larger file has more take 6,400 as bytes, and twice that as Python objects.
+    # Kilobytes; the questions of the additional rows take 6,400 as bytes, and twice that as Python objects.
     assert peaks[1] - peaks[0] < 4_000
 
 
@@ -98,35 +98,35 @@ def exported(tmp_path: Path, source: Path, form: str, *more: object) -> Path:
     return tmp_path / f"out.{form}"
 
 
-def test_the_standings_of_a_run_without_gold_or_of_the_judge_that_is_named(tmp_path: Path, standings: Path) -> None:
+def test_standings_of_the_only_other_judge_or_the_named_one(tmp_path: Path, standings: Path) -> None:
     table = list(csv.DictReader(io.StringIO(exported(tmp_path, standings, "csv").read_text("utf-8"))))
     assert [(row["model"], row["task"], row["judge"], row["accuracy"]) for row in table] == [("m", "nq", "exact", "0.5")]
     again = exported(tmp_path, standings, "markdown", "--judge", "human").read_text("utf-8")
-    assert again == "| model | nq |\n| --- | ---: |\n| m | 75.0 [73.0, 77.0] |\n"
-    refused = run("export", standings, "--to", "csv", "-o", tmp_path / "x.csv", "--judge", "nobody")
-    assert refused.stderr == f"error: {standings}: no judge 'nobody' in it; there are: exact, human\n"
+    assert again.splitlines()[2] == "| m       | 75.0 [73.0, 77.0] |"
+    rejected = run("export", standings, "--to", "csv", "-o", tmp_path / "x.csv", "--judge", "nobody")
+    assert rejected.stderr == f"error: {standings}: no judge 'nobody'; available: exact, human\n"
 
 
-def test_a_scored_file_is_counted_by_model_and_task(tmp_path: Path, scored: Path) -> None:
+def test_scored_file_is_aggregated_by_model_and_task(tmp_path: Path, scored: Path) -> None:
     [low, high] = list(csv.DictReader(io.StringIO(exported(tmp_path, scored, "csv").read_text("utf-8"))))
     assert (low["model"], low["accuracy"], low["n"], low["questions"], low["invalid"]) == ("n_%", "1.0", "1", "1", "0.0")
     assert (high["model"], high["accuracy"], high["n"], high["questions"]) == ("org/m", "0.5", "3", "1")
     assert float(high["invalid"]) == pytest.approx(1 / 3)
 
 
-def test_latex_is_escaped_and_the_best_model_stands_on_top(tmp_path: Path, scored: Path) -> None:
+def test_latex_is_escaped_and_sorted_by_accuracy(tmp_path: Path, scored: Path) -> None:
     lines = exported(tmp_path, scored, "latex").read_text("utf-8").splitlines()
     assert lines[2] == r"model & other & gsm8k\_test \\"
     assert lines[4].startswith(r"n\_\% & 100.0 [") and lines[4].endswith(r" & -- \\")
     assert lines[5].startswith(r"org/m & -- & 50.0 [")
 
 
-def test_a_bar_in_a_name_does_not_end_a_cell_of_markdown() -> None:
-    result = Accuracy("a|b", "t", "j", 0.5, 0.4, 0.6, 0.0, 10, 10)
-    assert text_tables.text([result], "markdown").splitlines()[2] == r"| a\|b | 50.0 [40.0, 60.0] |"
+def test_pipes_are_escaped_in_markdown() -> None:
+    result = AccuracyResult("a|b", "t", "j", 0.5, 0.4, 0.6, 0.0, 10, 10)
+    assert accuracy_table([result], "markdown").splitlines()[2] == r"| a\|b    | 50.0 [40.0, 60.0] |"
 
 
-def test_lm_eval_results_have_the_harness_own_keys(tmp_path: Path, scored: Path) -> None:
+def test_lm_eval_results_have_the_keys_of_the_harness(tmp_path: Path, scored: Path) -> None:
     [path] = exported(tmp_path, scored, "lm_eval").glob("org__m/results_*.json")
     document = json.loads(path.read_text("utf-8"))
     scores = document["results"]["gsm8k_test"]
@@ -135,22 +135,22 @@ def test_lm_eval_results_have_the_harness_own_keys(tmp_path: Path, scored: Path)
     assert document["higher_is_better"] == {"gsm8k_test": {"acc": True}} and document["model_name"] == "org/m"
 
 
-def test_a_model_index_is_what_the_hub_reads(tmp_path: Path, scored: Path) -> None:
+def test_model_index_is_readable_by_the_hub(tmp_path: Path, scored: Path) -> None:
     path = exported(tmp_path, scored, "model_index") / "org__m" / "model-index.yaml"
     name, [result] = model_index_to_eval_results(yaml.safe_load(path.read_text("utf-8"))["model-index"])
     assert (name, result.metric_value, result.metric_type, result.dataset_type) == ("org/m", 50.0, "accuracy", "openai/gsm8k")
 
 
-def test_eval_results_need_a_data_set_of_the_hub(tmp_path: Path, scored: Path) -> None:
-    refused = run("export", scored, "--to", "eval_results", "-o", tmp_path / "out")
-    assert refused.exit_code == 1 and "n_%: no data set of the hub is known for other; say --dataset" in refused.stderr
+def test_eval_results_need_a_hub_dataset(tmp_path: Path, scored: Path) -> None:
+    rejected = run("export", scored, "--to", "eval_results", "-o", tmp_path / "out")
+    assert rejected.exit_code == 1 and "n_%: no hub dataset known for other; add --dataset" in rejected.stderr
     assert not (tmp_path / "out").exists()
     folder = exported(tmp_path, scored, "eval_results", "--dataset", "other=me/other")
     [entry] = yaml.safe_load((folder / "n_%" / ".eval_results" / "bert_judge.yaml").read_text("utf-8"))
     assert entry["dataset"] == {"id": "me/other", "task_id": "other"} and entry["value"] == 100.0
 
 
-# What the schema of version 0.2.2 requires.
+# Required keys of schema version 0.2.2.
 AGGREGATE = {
     "schema_version",
     "evaluation_id",
@@ -163,7 +163,7 @@ AGGREGATE = {
 INSTANCE = {"schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id", "interaction_type", "input", "output"}
 
 
-def test_every_eval_ever_has_what_its_schema_requires(tmp_path: Path, scored: Path) -> None:
+def test_every_eval_ever_has_the_required_keys(tmp_path: Path, scored: Path) -> None:
     [path] = exported(tmp_path, scored, "every_eval_ever").glob("org__m/*.json")
     document = json.loads(path.read_text("utf-8"))
     assert set(document) == AGGREGATE and {"name", "id"} <= set(document["model_info"])
@@ -172,7 +172,7 @@ def test_every_eval_ever_has_what_its_schema_requires(tmp_path: Path, scored: Pa
     assert result["source_data"] == {"dataset_name": "gsm8k_test", "source_type": "hf_dataset", "hf_repo": "openai/gsm8k"}
     assert result["score_details"]["score"] == 0.5 and result["score_details"]["uncertainty"]["num_samples"] == 3
     lines = [json.loads(line) for line in exported(tmp_path, scored, "every_eval_ever_instances").read_text("utf-8").splitlines()]
-    # The invalid one has no score to give.
+    # Invalid verdicts are left out.
     assert [line["evaluation"] for line in lines] == [
         {"score": 0.9, "is_correct": True},
         {"score": 0.2, "is_correct": False},
@@ -184,14 +184,16 @@ def test_every_eval_ever_has_what_its_schema_requires(tmp_path: Path, scored: Pa
     assert lines[0]["sample_hash"] == lines[1]["sample_hash"] == lines[2]["sample_hash"]
 
 
-def test_scores_for_inspect_leave_the_undecided_unscored(tmp_path: Path, scored: Path) -> None:
+def test_inspect_scores_leave_out_invalid_verdicts(tmp_path: Path, scored: Path) -> None:
     lines = [json.loads(line) for line in exported(tmp_path, scored, "inspect").read_text("utf-8").splitlines()]
     assert [(line["id"], line["epoch"], line["value"]) for line in lines] == [("q1", 1, "C"), ("q1", 2, "I"), ("q1", 1, "C")]
-    nameless = jsonl(tmp_path / "n.jsonl", [{"references": "a", "candidate": "a", "verdict": "correct", "score": 1, "reason": ""}])
-    assert "no column 'id' with the samples' ids" in run("export", nameless, "--to", "inspect", "-o", tmp_path / "x").stderr
+    without_id = jsonl(
+        tmp_path / "n.jsonl", [{"references": "a", "candidate": "a", "verdict": "correct", "score": 1, "reason": ""}]
+    )
+    assert "no column 'id' with sample ids" in run("export", without_id, "--to", "inspect", "-o", tmp_path / "x").stderr
 
 
-def test_answers_become_requests_for_a_teachers_verdicts(tmp_path: Path) -> None:
+def test_answers_are_exported_as_labelling_requests(tmp_path: Path) -> None:
     answers = jsonl(tmp_path / "a.jsonl", [{"question": "ä?", "gold": "a", "response": "b"}] * 2)
     lines = [
         json.loads(line) for line in exported(tmp_path, answers, "openai_batch", "--teacher", "big").read_text("utf-8").splitlines()
@@ -200,35 +202,39 @@ def test_answers_become_requests_for_a_teachers_verdicts(tmp_path: Path) -> None
     assert (lines[0]["method"], lines[0]["url"], lines[0]["body"]["model"]) == ("POST", "/v1/chat/completions", "big")
     text = lines[0]["body"]["messages"][0]["content"]
     assert "ä?" in text and "one word: correct or incorrect" in text
-    assert "--teacher: none is named" in run("export", answers, "--to", "openai_batch", "-o", tmp_path / "x").stderr
+    assert "--teacher: required" in run("export", answers, "--to", "openai_batch", "-o", tmp_path / "x").stderr
 
 
 @pytest.mark.parametrize(
-    ("row", "arguments", "says"),
+    ("row", "arguments", "message"),
     [
-        ({"verdict": "perhaps"}, [], "line 1: the verdict 'perhaps' is none of correct, incorrect, invalid"),
+        ({"verdict": "perhaps"}, [], "line 1: unknown verdict 'perhaps'; expected one of correct, incorrect, invalid"),
         ({"other": 1}, [], "no column 'verdict'; name a file that bert-judge score wrote"),
-        ({"verdict": None}, [], "holds no verdict; score a file with answers"),
-        ({"a_verdict": "correct", "b_verdict": "correct"}, [], "has verdicts of a, b; say --judge NAME"),
-        ({"verdict": "correct"}, ["--to", "xml"], "--to xml: unknown; there are csv, markdown"),
-        ({"verdict": "correct"}, ["--to", "lm_eval", "--dataset", "a=b"], "--dataset a=b: give TASK=OWNER/NAME"),
-        ({"verdict": "correct"}, ["-o", "in.jsonl", "--force"], "in.jsonl: is the file that is read"),
-        ({"verdict": "correct"}, ["-o", "there.csv"], "there.csv: is there already; add --force"),
+        ({"verdict": None}, [], "no verdict in it; score a file with answers"),
+        (
+            {"a_verdict": "correct", "b_verdict": "correct"},
+            [],
+            "several judges (a, b); choose one with --judge NAME",
+        ),
+        ({"verdict": "correct"}, ["--to", "xml"], "--to xml: unknown; choose one of markdown, csv"),
+        ({"verdict": "correct"}, ["--to", "lm_eval", "--dataset", "a=b"], "--dataset a=b: expected TASK=OWNER/NAME"),
+        ({"verdict": "correct"}, ["-o", "in.jsonl", "--force"], "in.jsonl: is the input file"),
+        ({"verdict": "correct"}, ["-o", "there.csv"], "there.csv: already exists; add --force"),
     ],
 )
-def test_what_export_refuses_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: dict[str, Any], arguments: list[str], says: str
+def test_invalid_input_is_rejected_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: dict[str, Any], arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     jsonl(tmp_path / "in.jsonl", [{"references": "a", "candidate": "a", **row}])
-    (tmp_path / "there.csv").write_text("dear", "utf-8")
+    (tmp_path / "there.csv").write_text("old", "utf-8")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     result = run("export", "in.jsonl", "--to", "csv", "-o", "out.csv", *arguments)
-    assert result.exit_code == 1 and says in result.stderr and result.stderr.count("\n") == 1
+    assert result.exit_code == 1 and message in result.stderr and result.stderr.count("\n") == 1
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_several_judges_of_a_scored_file_are_told_apart(tmp_path: Path) -> None:
+def test_one_of_several_judges_can_be_selected(tmp_path: Path) -> None:
     row = {"references": "a", "candidate": "a", "a_verdict": "correct", "a_score": 1.0, "b_verdict": "incorrect", "b_score": 0.0}
     source = jsonl(tmp_path / "in.jsonl", [row])
     for judge, share in (("a", "1.0"), ("b", "0.0")):

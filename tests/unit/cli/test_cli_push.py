@@ -1,4 +1,4 @@
-"""`bert-judge push`: what is published gives the judge's scores without this program."""
+"""Test `bert-judge push`: the published folder reproduces the judge's scores with transformers alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def trained(folder: Path, architecture: str = "bert", features: bool = False, **
 
 
 @pytest.fixture(autouse=True)
-def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -47,11 +47,11 @@ def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "settings", [{"format": "pair"}, {"format": "pair", "question": False}, {"format": "tags"}], ids=["pair", "without", "tags"]
 )
-def test_transformers_alone_gives_the_raw_scores(tmp_path: Path, architecture: str, settings: dict[str, Any]) -> None:
+def test_transformers_gives_the_raw_scores(tmp_path: Path, architecture: str, settings: dict[str, Any]) -> None:
     judge = trained(tmp_path, architecture, **settings)
     result = run("push", "judge", "-o", "published")
     assert result.exit_code == 0, result.output
-    shown = [hub_folder.texts(judge, *row) for row in zip(*ROWS, strict=True)]
+    shown = [hub_folder.tokenizer_inputs(judge, *row) for row in zip(*ROWS, strict=True)]
     found = hub_folder.plain_scores(tmp_path / "published", shown)
     expected = BERTJudge(tmp_path / "judge", precision="float32").explain(*map(list, ROWS)).raw
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -60,7 +60,7 @@ def test_transformers_alone_gives_the_raw_scores(tmp_path: Path, architecture: s
     )
 
 
-def test_the_code_in_the_card_runs(tmp_path: Path) -> None:
+def test_code_in_the_card_runs(tmp_path: Path) -> None:
     trained(tmp_path)
     judge = BERTJudge(tmp_path / "judge", precision="float32")
     assert run("push", "judge", "-o", "published").exit_code == 0
@@ -73,7 +73,7 @@ def test_the_code_in_the_card_runs(tmp_path: Path) -> None:
     assert classify({"text": "Paris", "text_pair": "It is Paris.[SEP]Capital?"})["label"] in ("correct", "incorrect")
 
 
-def test_a_judge_of_this_run_is_known_by_its_name(tmp_path: Path) -> None:
+def test_judge_of_the_run_by_name(tmp_path: Path) -> None:
     trained(tmp_path)
     (tmp_path / "results" / "judges").mkdir(parents=True)
     (tmp_path / "judge").rename(tmp_path / "results" / "judges" / "mine")
@@ -89,7 +89,7 @@ def test_a_judge_of_this_run_is_known_by_its_name(tmp_path: Path) -> None:
     assert json.loads((folder / "config.json").read_text("utf-8"))["id2label"] == {"0": "incorrect", "1": "correct"}
 
 
-def test_what_fools_it_is_in_its_card(tmp_path: Path) -> None:
+def test_attack_rates_are_in_the_card(tmp_path: Path) -> None:
     trained(tmp_path)
     common = {"judge": "judge", "theme": "hedging", "kind": "attack", "n": 40, "questions": 20, "invalid": 0.0}
     shares = {"error_rate": 0.125, "low": 0.05, "high": 0.25}
@@ -101,41 +101,42 @@ def test_what_fools_it_is_in_its_card(tmp_path: Path) -> None:
     tables.write(pd.DataFrame(rates), tmp_path / "attacks" / "rates.parquet", tables.ATTACK_RATES, {})
     assert run("push", "judge", "-o", "published", "--attacks", "attacks/rates.parquet").exit_code == 0
     card = (tmp_path / "published" / "README.md").read_text("utf-8")
-    assert "| all | 40 | 12.5% [5.0–25.0] |\n| hedging | 40 |" in card and "either_or" not in card
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in card.splitlines() if "12.5%" in line]
+    assert [row[:2] for row in rows] == [["all", "40"], ["hedging", "40"]] and "either_or" not in card
     assert len(tables.read(tmp_path / "published" / "attacks.parquet", tables.ATTACK_RATES)) == 3
     (tmp_path / "judge").rename(tmp_path / "other")
-    refused = run("push", "other", "-o", "second", "--attacks", "attacks/rates.parquet")
-    assert refused.exit_code == 1 and "no rates of other; try it with bert-judge attack" in refused.stderr
+    rejected = run("push", "other", "-o", "second", "--attacks", "attacks/rates.parquet")
+    assert rejected.exit_code == 1 and "no attack rates of other; run bert-judge attack" in rejected.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
-        (["none"], "none: no judge.json in it; name the folder of a judge that was trained here"),
+        (["none"], "none: no judge.json in it; name the folder of a judge trained by bert-judge"),
         (["backbone"], "backbone: no judge.json in it"),
-        (["judge", "-o", "work"], "work: is there already; remove it, or name another with -o"),
-        (["judge", "--to", "name"], "--to name: give OWNER/NAME"),
+        (["judge", "-o", "work"], "work: already exists; remove it, or choose another folder with -o"),
+        (["judge", "--to", "name"], "--to name: expected OWNER/NAME"),
     ],
 )
-def test_what_push_refuses_is_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_invalid_input_is_rejected(tmp_path: Path, arguments: list[str], message: str) -> None:
     trained(tmp_path)
     (tmp_path / "work").mkdir(exist_ok=True)
     before = sorted(path.name for path in tmp_path.iterdir())
     result = run("push", *arguments)
-    assert result.exit_code == 1 and result.stderr.splitlines()[-1].startswith(f"error: {says}")
+    assert result.exit_code == 1 and result.stderr.splitlines()[-1].startswith(f"error: {message}")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_a_folder_that_scores_otherwise_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_scores_leave_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained(tmp_path)
-    monkeypatch.setattr(hub_folder, "plain_scores", lambda folder, shown: np.full(len(shown), 0.123))
+    monkeypatch.setattr(hub_folder, "plain_scores", lambda folder, inputs: np.full(len(inputs), 0.123))
     result = run("push", "judge", "-o", "published")
-    assert result.exit_code == 1 and "transformers alone gives other scores" in result.stderr
+    assert result.exit_code == 1 and "transformers alone gives different scores" in result.stderr
     assert not list(tmp_path.glob("*published*"))
 
 
 class Hub:
-    """Stands in for the hub's client."""
+    """Replace the hub client."""
 
     calls: tuple[Any, ...] = ()
 
@@ -145,18 +146,18 @@ class Hub:
         Hub.calls = (name, private)
 
     def upload_folder(self, repo_id: str, folder_path: Path, commit_message: str) -> str:
-        if repo_id == "owner/refused":
+        if repo_id == "owner/rejected":
             raise errors.HFValidationError("no")
         return f"https://hub/{repo_id} from {folder_path.name}"
 
 
-def test_it_is_uploaded_when_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained(tmp_path)
     monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
     result = run("push", "judge", "-o", "a", "--to", "owner/name", "--private")
     assert result.stdout.splitlines()[-1] == "https://hub/owner/name from a" and Hub.calls == ("owner/name", True)
     assert 'from_pretrained("owner/name")' in (tmp_path / "a" / "README.md").read_text("utf-8")
-    for name, says in (("gone", "the hub cannot be reached"), ("refused", "neither a folder nor a hub id")):
+    for name, message in (("gone", "the hub cannot be reached"), ("rejected", "neither a folder nor a hub id")):
         result = run("push", "judge", "-o", name, "--to", f"owner/{name}")
-        assert result.exit_code == 1 and says in result.stderr and f"{name} is whole" in result.stderr
+        assert result.exit_code == 1 and message in result.stderr and f"{name} is complete" in result.stderr
         assert (tmp_path / name / "config.json").is_file()

@@ -99,26 +99,26 @@ def fitted(folder: Path, **changes: Any) -> Path:
 
 def test_the_report_says_whether_it_beats_chance(tmp_path: Path) -> None:
     run(tmp_path)
-    (shown,) = cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    (shown,) = cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
     assert shown.judges == ["cheap", "dear"]
     assert shown.finding.startswith(
-        "agrees in 100.0%; dear looks at 30.0% of the answers. As many answers drawn at random, with cheap"
+        "agrees with gold on 100.0%; it escalates 30.0% of the answers to dear. Random routing of as many answers, with cheap"
     )
-    assert "clearly more" in shown.finding
+    assert "significantly better" in shown.finding
     assert shown.rows[0]["title"] == "All tasks"
 
 
 def test_the_curve_lies_in_its_picture(tmp_path: Path) -> None:
     run(tmp_path)
-    (shown,) = cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    (shown,) = cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
     places = [tuple(map(float, point.split(","))) for point in shown.curve.line.split()]
     assert [x for x, _ in places] == [0.0, 120.0, 400.0]
     assert all(0 <= y <= cascade_views.HEIGHT for _, y in places)
     assert shown.curve.chosen == places[1]
-    assert places[0][1] == shown.curve.plain > places[2][1] == shown.curve.last
+    assert places[0][1] == shown.curve.cheap > places[2][1] == shown.curve.last
 
 
 def test_a_file_without_a_curve_is_refused(tmp_path: Path) -> None:
     run(tmp_path)
-    with pytest.raises(InputError, match="not the file of a fitted cascade"):
-        cascade_views.view(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"row_shares": {}}])})
+    with pytest.raises(InputError, match="not a fitted cascade"):
+        cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"row_shares": {}}])})

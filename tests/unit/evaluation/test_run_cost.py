@@ -106,13 +106,13 @@ def test_without_an_llm_judge_its_tokens_are_assumed_and_said_to_be(results: Pat
 
 
 def test_the_report_says_when_the_judge_is_cheaper(results: Path) -> None:
-    shown = cost_views.view(found(results).reset_index(), "bert", SPEC["assumed_price"])
-    assert shown.findings[0] == "teacher on all 8 answers would read 8,000 tokens and write 800: at its price that is 0.02."
+    shown = cost_views.build_view(found(results).reset_index(), "bert", SPEC["assumed_price"])
+    assert shown.findings[0] == "teacher on all 8 answers would need 8,000 input and 800 output tokens, 0.02 at its price."
     # 18 s of verdicts and 7182 s of training.
-    assert "bert took 2.00 hours of this machine, its training included" in shown.findings[1]
+    assert "bert took 2.00 hours including training" in shown.findings[1]
     assert shown.findings[1].endswith("less than 0.01.")
     assert ["Verdicts of teacher for training", "4", "1,000,000", "100,000", "–", "–", "–", "0.01"] in shown.rows
-    assert cost_views.view(tables.empty(tables.COST), "bert", None) == cost_views.CostView([], [])
+    assert cost_views.build_view(tables.empty(tables.COST), "bert", None) == cost_views.CostView([], [])
 
 
 def test_no_tables_no_cost(tmp_path: Path) -> None:

@@ -87,16 +87,16 @@ def test_a_student_stands_beside_its_control_and_its_base(made: Path) -> None:
 
 def test_the_report_tells_of_the_best_and_of_the_choice(made: Path) -> None:
     build(made)
-    (view,) = student_views.view(made / "students.parquet", "j")
+    (view,) = student_views.build_views(made / "students.parquet", "j")
     assert view.findings == [
-        "p-best-10 is best with 80.0% right; it learnt from 6 answers, the 10% that teacher scores best.",
-        "p-best-10 is better than p-chance-10 (+30.0 points, +20.0 to +40.0).",
+        "p-best-10 has the highest accuracy, 80.0%; it was fine-tuned on 6 answers (top 10% by teacher).",
+        "p-best-10 is significantly better than p-chance-10 (+30.0 points, 95% interval +20.0 to +40.0).",
     ]
     assert [row["model"] for row in view.rows] == ["base", "p-best-10", "p-chance-10", "p-all-100"]
-    traces = {trace["name"]: trace for trace in view.drawn["data"]}
+    traces = {trace["name"]: trace for trace in view.chart["data"]}
     assert list(traces) == ["base (base)", "best", "chance", "everything"]
     assert (traces["best"]["x"], traces["best"]["y"], traces["everything"]["x"]) == ([10.0], [0.8], [100.0])
-    json.dumps(view.drawn, allow_nan=False)
+    json.dumps(view.chart, allow_nan=False)
 
 
 def test_students_without_a_verdict_are_listed_and_not_drawn(made: Path) -> None:
@@ -104,8 +104,8 @@ def test_students_without_a_verdict_are_listed_and_not_drawn(made: Path) -> None
     blank = {"accuracy": None, "low": None, "high": None}
     tables.write(standings.assign(**blank), made / "standings.parquet", tables.STANDINGS, {})
     build(made)
-    (view,) = student_views.view(made / "students.parquet", "j")
-    assert (view.findings, view.drawn["data"], len(view.rows)) == ([], [], 4)
+    (view,) = student_views.build_views(made / "students.parquet", "j")
+    assert (view.findings, view.chart["data"], len(view.rows)) == ([], [], 4)
 
 
 def test_metrics_that_cannot_be_read_are_told(made: Path) -> None:

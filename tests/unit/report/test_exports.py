@@ -1,4 +1,4 @@
-"""The standings for other programs, and the corrected accuracies in a terminal."""
+"""Test the exported standings, and the printed corrected accuracies."""
 
 from __future__ import annotations
 
@@ -40,41 +40,41 @@ def standings(scores: list[Path], tmp_path: Path) -> Path:
     return tmp_path / "standings.parquet"
 
 
-def printed(*arguments: object) -> str:
+def standings_output(*arguments: object) -> str:
     result = CliRunner().invoke(app, ["standings", *map(str, arguments)])
     assert result.exit_code == 0, result.stderr
     return result.stdout
 
 
-def test_csv_has_every_number(standings: Path) -> None:
-    made = pd.read_csv(io.StringIO(printed(standings, "--format", "csv")))
+def test_csv_holds_all_columns(standings: Path) -> None:
+    output = pd.read_csv(io.StringIO(standings_output(standings, "--format", "csv")))
     expected = tables.read(standings, tables.STANDINGS)
-    assert list(made.columns) == list(expected.columns)
-    pd.testing.assert_frame_equal(made, expected, check_dtype=False)
+    assert list(output.columns) == list(expected.columns)
+    pd.testing.assert_frame_equal(output, expected, check_dtype=False)
 
 
-def test_markdown_has_a_row_per_model_gold_first(standings: Path) -> None:
-    lines = printed(standings, "--format", "markdown", "--task", "sums").splitlines()
+def test_markdown_has_one_row_per_model_and_gold_first(standings: Path) -> None:
+    lines = standings_output(standings, "--format", "markdown", "--task", "sums").splitlines()
     assert [cell.strip() for cell in lines[0].strip("|").split("|")] == ["model", "gold", "bert"]
     assert "75.0 [59.8, 85.8]" in lines[2] and "25.0% invalid" in lines[2]
-    assert "–" in printed(standings, "--format", "markdown", "--task", "proofs")
+    assert "–" in standings_output(standings, "--format", "markdown", "--task", "proofs")
 
 
 def test_latex_is_escaped(standings: Path) -> None:
-    made = printed(standings, "--format", "latex")
-    assert made.startswith("\\begin{tabular}") and r"ada\_1|ü" in made and r"25.0\% invalid" in made
+    output = standings_output(standings, "--format", "latex")
+    assert output.startswith("\\begin{tabular}") and r"ada\_1|ü" in output and r"25.0\% invalid" in output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fault"), [(["--format", "xml"], "there are markdown"), (["-f", "csv", "-t", "no"], "no task 'no'")]
+    ("arguments", "message"), [(["--format", "xml"], "choose one of markdown"), (["-f", "csv", "-t", "no"], "no task 'no'")]
 )
-def test_a_wrong_wish_is_one_line(standings: Path, arguments: list[str], fault: str) -> None:
+def test_invalid_options_are_rejected(standings: Path, arguments: list[str], message: str) -> None:
     result = CliRunner().invoke(app, ["standings", str(standings), *arguments])
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
-    assert fault in result.stderr
+    assert message in result.stderr
 
 
-def test_files_of_a_run_and_of_one_without_answers(standings: Path, tmp_path: Path) -> None:
+def test_written_files_with_and_without_answers(standings: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.parquet"
     tables.write(tables.empty(tables.STANDINGS), empty, tables.STANDINGS, {})
     for source, texts in ((standings, ("bob", "bob", "bob", "<svg")), (empty, ("level", "model", "tabular", "<svg"))):
@@ -83,9 +83,9 @@ def test_files_of_a_run_and_of_one_without_answers(standings: Path, tmp_path: Pa
         assert all(text in path.read_text("utf-8") for text, path in zip(texts, paths, strict=True))
 
 
-def test_corrected_accuracies_are_printed_with_the_standings(standings: Path, scores: list[Path]) -> None:
-    assert "Corrected" not in printed(standings)
+def test_corrected_accuracies_are_printed(standings: Path, scores: list[Path]) -> None:
+    assert "Corrected" not in standings_output(standings)
     spec = {"judge": "bert", "size": 10, "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
     build_corrected(spec, scores, None, standings.parent / "audit" / "corrected_accuracy.parquet")
-    made = printed(standings)
-    assert "Corrected by labels on a sample" in made and "PPI++" in made and "all models" in made
+    output = standings_output(standings)
+    assert "Corrected by labels on a sample" in output and "PPI++" in output and "all models" in output

@@ -1,4 +1,4 @@
-"""What the report shows of pairs: findings, measures, ranks, the chart; and the ranks for other programs."""
+"""Test the pairs section of the report and the exported ranks."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from bert_judge import tables
 from bert_judge.evaluation.pairs.pair_tables import PEOPLE
 from bert_judge.evaluation.pairs.ranks import build_ranks
 from bert_judge.report import pair_views
-from bert_judge.report.rank_exports import write_rank_exports
+from bert_judge.report.exports import write_rank_exports
 from bert_judge.runtime.errors import InputError
 
 EVIL = "<b>bob</b>"
-MEETINGS = [("ann", EVIL), (EVIL, "cyd"), ("ann", "cyd")]
+MATCHUPS = [("ann", EVIL), (EVIL, "cyd"), ("ann", "cyd")]
 
 
 def build(
-    folder: Path, labels: str = "ABA" * 20 + "BAB" * 6 + "ttt" * 4, meetings: Any = MEETINGS, **columns: Any
+    folder: Path, labels: str = "ABA" * 20 + "BAB" * 6 + "ttt" * 4, matchups: Any = MATCHUPS, **columns: Any
 ) -> tuple[Path, Path, Path]:
-    """Tables of a set that three judges compare: one agrees with the labels, one likes the first place, one never decides."""
-    rounds = len(labels) // len(meetings)
-    names = {"model_a": [a for a, _ in meetings] * rounds, "model_b": [b for _, b in meetings] * rounds}
-    pairs = pair_rows(labels, sample_id=[f"q{n // len(meetings)}" for n in range(len(labels))], **(names | columns))
-    random, own = np.random.default_rng(0), labels.replace(".", "A")
-    place = "".join("A" if random.random() < 0.4 else label for label in own)
-    said = {
-        "good": preference_rows(pairs, own, judge="good"),
-        "first": preference_rows(pairs, place, place.translate(str.maketrans("A", "B")), judge="first"),
+    """Build the tables of a set judged by three judges: one agrees with the labels, one has position bias, one never decides."""
+    rounds = len(labels) // len(matchups)
+    names = {"model_a": [a for a, _ in matchups] * rounds, "model_b": [b for _, b in matchups] * rounds}
+    pairs = pair_rows(labels, sample_id=[f"q{n // len(matchups)}" for n in range(len(labels))], **(names | columns))
+    random, verdicts = np.random.default_rng(0), labels.replace(".", "A")
+    position_biased = "".join("A" if random.random() < 0.4 else label for label in verdicts)
+    preferences = {
+        "good": preference_rows(pairs, verdicts, judge="good"),
+        "first": preference_rows(pairs, position_biased, position_biased.translate(str.maketrans("A", "B")), judge="first"),
         "mute": preference_rows(pairs, "x" * len(labels), judge="mute"),
     }
-    paths, judged = write_set(folder, pairs, said)
-    build_ranks({"sets": {"arena": list(said)}, "judges": []}, {"arena": paths}, {"arena": judged}, [], folder)
+    paths, preference_paths = write_set(folder, pairs, preferences)
+    build_ranks({"sets": {"arena": list(preferences)}, "judges": []}, {"arena": paths}, {"arena": preference_paths}, [], folder)
     return tuple(folder / f"{name}.parquet" for name in ("pair_agreement", "ranks", "rank_correlations"))  # type: ignore[return-value]
 
 
 def test_findings_and_tables(tmp_path: Path) -> None:
-    [view], charts = pair_views.view(*build(tmp_path))
+    [view], charts = pair_views.build_views(*build(tmp_path))
     assert view.name == "arena"
-    assert view.findings[0].startswith("good agrees with the labels in 100.0% of 90 pairs (")
-    assert view.findings[0].endswith("; the commonest label alone would in 51.1%.")
-    assert view.findings[1].startswith("first says the same in both orders in ")
-    assert "points towards the first place" in view.findings[1]
-    assert view.findings[2].startswith("Under good, ann comes first")
+    assert view.findings[0].startswith("good has the highest agreement with the labels: 100.0% of 90 pairs (")
+    assert view.findings[0].endswith("; the majority class alone reaches 51.1%.")
+    assert view.findings[1].startswith("first is the least consistent: the same verdict in both orders on ")
+    assert "position bias +" in view.findings[1]
+    assert view.findings[2].startswith("Under good, ann ranks first")
     [measures] = view.measures
     assert [judge for judge, _ in measures.rows] == ["good", "first", "mute", PEOPLE, "(majority class)"]
-    assert measures.columns["position_bias"] == "First − second place"
+    assert measures.columns["position_bias"] == "Position bias"
     assert "panel_agreement" not in measures.columns
     assert view.ranks is not None and view.ranks.judges == ["good", "first", PEOPLE]
     assert [model for model, _ in view.ranks.rows] == ["ann", "cyd", EVIL]
-    assert view.orders is not None and view.orders.others == [(PEOPLE, "pairs")]
-    assert [(judge, cells[0]["models"]) for judge, cells in view.orders.rows if cells[0]] == [("good", 3), ("first", 3)]
-    chart = charts[str(view.chart)]
+    assert view.correlations is not None and view.correlations.others == [(PEOPLE, "pairs")]
+    assert [(judge, cells[0]["models"]) for judge, cells in view.correlations.rows if cells[0]] == [("good", 3), ("first", 3)]
+    chart = charts[str(view.chart_name)]
     assert [trace["name"] for trace in chart["data"]] == ["good", "first", PEOPLE]
     assert chart["layout"]["yaxis"]["ticktext"] == ["ann", "cyd", "&lt;b&gt;bob&lt;/b&gt;"]
     for trace in chart["data"]:
@@ -67,43 +67,43 @@ def test_findings_and_tables(tmp_path: Path) -> None:
         assert min(trace["error_x"]["array"] + trace["error_x"]["arrayminus"]) >= 0
 
 
-def test_models_that_never_met_are_told_and_not_drawn(tmp_path: Path) -> None:
-    [view], charts = pair_views.view(*build(tmp_path, "AB" * 10, [("ann", "bob"), ("cyd", "dan")]))
-    assert (view.chart, charts) == (None, {})
+def test_unconnected_models_have_no_ranks(tmp_path: Path) -> None:
+    [view], charts = pair_views.build_views(*build(tmp_path, "AB" * 10, [("ann", "bob"), ("cyd", "dan")]))
+    assert (view.chart_name, charts) == (None, {})
     assert view.ranks is not None
     assert "never compared with each other: ann, bob | cyd, dan" in view.ranks.reason["good"]
 
 
 def test_pairs_without_labels_or_names(tmp_path: Path) -> None:
-    [view], charts = pair_views.view(*build(tmp_path, "." * 9, model_a=None, model_b=None))
-    assert view.ranks is None and charts == {} and view.orders is None
+    [view], charts = pair_views.build_views(*build(tmp_path, "." * 9, model_a=None, model_b=None))
+    assert view.ranks is None and charts == {} and view.correlations is None
     assert "agreement" not in view.measures[0].columns
     assert len(view.findings) == 1
 
 
-def test_every_task_has_its_table(tmp_path: Path) -> None:
-    [view], _ = pair_views.view(*build(tmp_path, "ABA" * 4, task=["x", "y"] * 6))
-    assert [part.title for part in view.measures] == ["All tasks", "Task: x", "Task: y"]
+def test_one_table_per_task(tmp_path: Path) -> None:
+    [view], _ = pair_views.build_views(*build(tmp_path, "ABA" * 4, task=["x", "y"] * 6))
+    assert [group.title for group in view.measures] == ["All tasks", "Task: x", "Task: y"]
 
 
-def test_the_page_shows_it_as_text(tmp_path: Path) -> None:
-    made = build(tmp_path)
+def test_names_are_escaped_on_the_page(tmp_path: Path) -> None:
+    result = build(tmp_path)
     scores = [write_scores(tmp_path, "ada", "sums", {"gold": "ci", "strict": "ci", "bert": "ci"})]
-    text = run_report(tmp_path, scores, pairs=made).read_text("utf-8")
+    text = run_report(tmp_path, scores, pairs=result).read_text("utf-8")
     page = Page(text)
-    assert "Which of two is better" in page.text and "Pairs" in page.text
+    assert "Pairwise comparisons" in page.text and "Pairs" in page.text
     assert EVIL in page.text and EVIL not in text
-    assert "chart-ranks-0" in page.attributes("id")
-    plain = run_report(tmp_path / "plain", scores).read_text("utf-8")
-    assert "Which of two is better" not in plain
+    assert "chart-pair-ranks-0" in page.attributes("id")
+    without_pairs = run_report(tmp_path / "plain", scores).read_text("utf-8")
+    assert "Pairwise comparisons" not in without_pairs
 
 
-def test_exports(tmp_path: Path) -> None:
+def test_rank_exports(tmp_path: Path) -> None:
     _, ranks, _ = build(tmp_path)
     write_rank_exports(ranks, tmp_path / "ranks.csv", tmp_path / "ranks.md")
-    again = pd.read_csv(tmp_path / "ranks.csv")
-    assert list(again.columns) == tables.RANKS.names
-    assert again["rank"].dropna().tolist() == [1, 2, 3] * 3
+    exported = pd.read_csv(tmp_path / "ranks.csv")
+    assert list(exported.columns) == tables.RANKS.names
+    assert exported["rank"].dropna().tolist() == [1, 2, 3] * 3
     lines = (tmp_path / "ranks.md").read_text("utf-8").splitlines()
     assert lines[0] == "arena"
     assert [cell.strip() for cell in lines[2].split("|")[1:-1]] == ["model", "good", "first", PEOPLE]

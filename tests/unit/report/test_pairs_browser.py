@@ -1,4 +1,4 @@
-"""The report's section on pairs in a real browser: the chart of ranks is drawn, and nothing is wider than the screen."""
+"""Test the pairs section in a real browser: its chart is drawn, and the page fits the screen."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from playwright.sync_api import Browser
 from score_files import write_scores
 from test_pair_views import build
 from test_report import run
-from test_report_browser import CHROMIUM, browser, opened
+from test_report_browser import CHROMIUM, browser, open_report
 
 __all__ = ["browser"]
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: install chromium, or name one in BERT_JUDGE_CHROMIUM")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])
-def test_the_chart_of_ranks_is_drawn(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
+def test_rank_chart(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
     scores = [write_scores(tmp_path, "ada", "sums", {"gold": "ci", "strict": "ci", "bert": "ci"})]
-    page, faults = opened(browser, run(tmp_path, scores, pairs=build(tmp_path)), "#pairs", width, scheme)
-    chart = page.locator("#chart-ranks-0")
-    # Three judges with ranks, three models each, every mark with its interval.
+    page, errors = open_report(browser, run(tmp_path, scores, pairs=build(tmp_path)), "#pairs", width, scheme)
+    chart = page.locator("#chart-pair-ranks-0")
+    # Three judges with ranks, three models each, every marker with its interval.
     assert chart.locator(".trace.scatter").count() == 3
     assert chart.locator(".xerror").count() == 9
     assert chart.locator(".ytick text").all_text_contents() == ["ann", "cyd", "<b>bob</b>"]
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    # The intervals have their judges' colours.
-    strokes = "[...document.querySelectorAll('#chart-ranks-0 .xerror')].map((mark) => getComputedStyle(mark).stroke)"
+    # Intervals have the colours of their judges.
+    strokes = "[...document.querySelectorAll('#chart-pair-ranks-0 .xerror')].map((mark) => getComputedStyle(mark).stroke)"
     assert page.evaluate(f"new Set({strokes}).size") == 3
-    assert faults == []
+    assert errors == []
     page.close()

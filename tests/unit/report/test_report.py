@@ -1,4 +1,4 @@
-"""The report as a reader's browser gets it."""
+"""Test the HTML page of the report."""
 
 import base64
 import gzip
@@ -16,10 +16,10 @@ from score_files import VERDICT, write_scores
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
-from bert_judge.report import charts, format, leaderboard, rows, sections
+from bert_judge.report import charts, format, leaderboard, packed_answers, sections
 from bert_judge.report.build import build_report
 from bert_judge.report.plot import save_standings_plot
-from bert_judge.report.truncate import room
+from bert_judge.report.truncate import max_text_length
 from bert_judge.runtime.bootstrap import Interval
 from bert_judge.runtime.errors import InputError
 
@@ -30,7 +30,7 @@ KINDS = {"strict": "lexical", "gold": "imported", "bert": "bert"}
 
 
 class Page(HTMLParser):
-    """Checks that tags nest, and keeps what the tests look at."""
+    """Parse a page, check that tags nest, and store tags and text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -94,25 +94,33 @@ def read(path: Path) -> Page:
 
 
 def element(path: Path, name: str) -> str:
-    """What a script element with data holds."""
+    """Return the content of a script element with data."""
     return re.search(rf'<script type="[^"]+" id="{name}">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)[1]
 
 
 def packed(path: Path) -> dict[str, Any]:
-    """The rows of a page."""
-    return json.loads(gzip.decompress(base64.b64decode(element(path, "packed"))))
+    """Return the embedded answers of a page."""
+    return json.loads(gzip.decompress(base64.b64decode(element(path, "packed-answers"))))
 
 
-def test_everything_is_said(tmp_path, scores):
+def test_page_contains_all_sections(tmp_path, scores):
     page = read(run(tmp_path, scores, metrics={"accuracy": 0.9712, "n": 412.0, "by": {"task": 0.5}, "teacher": "noisy"}))
-    for text in ("ada answers best", "bob", "sums", "proofs", "strict is off by", "Task: sums", "(majority class)"):
+    for text in (
+        "ada has the highest accuracy",
+        "bob",
+        "sums",
+        "proofs",
+        "strict has a mean accuracy error of",
+        "Task: sums",
+        "(majority class)",
+    ):
         assert text in page.text
-    for text in ("0.971", "412", "by.task", "noisy", "bert-judge", "p = ", "Surely better than", "too high"):
+    for text in ("0.971", "412", "by.task", "noisy", "bert-judge", "p = ", "Significantly better than", "too high"):
         assert text in page.text
     assert "Simulated data" not in page.text
 
 
-def test_no_group_is_shown_twice(tmp_path, scores):
+def test_identical_groups_are_shown_once(tmp_path, scores):
     families = {"sums": "math", "proofs": "reading"}
     page = read(run(tmp_path, scores, families=families))
     headings = re.findall(r"(All tasks|Family: \w+ \(\w+\)|Task: \w+) \d+ answers to", page.text)
@@ -122,7 +130,7 @@ def test_no_group_is_shown_twice(tmp_path, scores):
     assert headings == ["All tasks", "Task: proofs", "Task: sums"]
 
 
-def test_a_candidate_is_text_and_never_markup(tmp_path, scores):
+def test_candidates_are_escaped(tmp_path, scores):
     path = run(tmp_path, scores)
     page = read(path)
     assert ATTACK in packed(path)["answer"]
@@ -137,16 +145,16 @@ def test_a_candidate_is_text_and_never_markup(tmp_path, scores):
     assert [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in own] == allowed
 
 
-def test_a_name_cannot_leave_the_data_of_the_charts(tmp_path):
+def test_names_cannot_close_the_chart_data(tmp_path):
     names = ["</script><script>alert(1)</script>", "bob"]
     table = pd.DataFrame({"level": "all", "judge": "strict", "model": names, "rank_reference": [1, 2], "rank": [2, 1]})
-    judges, rows = leaderboard.moves(table.assign(rank_shift=[-1, 1], low=0, high=0), ["strict"])
-    text = charts.embedded({"places": charts.places(judges, rows, "gold")})
+    judges, shifts = leaderboard.rank_shifts(table.assign(rank_shift=[-1, 1], low=0, high=0), ["strict"])
+    text = charts.embed({"ranks": charts.rank_shifts(judges, shifts, "gold")})
     assert "<" not in text
-    assert [trace["name"] for trace in json.loads(text)["places"]["data"]] == names
+    assert [trace["name"] for trace in json.loads(text)["ranks"]["data"]] == names
 
 
-def test_nothing_is_loaded_from_elsewhere(tmp_path, scores):
+def test_page_is_self_contained(tmp_path, scores):
     path = run(tmp_path, scores)
     page = read(path)
     for name in ("src", "href", "srcset", "data", "action"):
@@ -156,18 +164,18 @@ def test_nothing_is_loaded_from_elsewhere(tmp_path, scores):
     assert "@import" not in style
 
 
-def test_long_odd_and_right_to_left_texts_stay_readable(tmp_path, scores):
+def test_long_and_unusual_texts_are_readable(tmp_path, scores):
     path = run(tmp_path, scores)
     answers = packed(path)["answer"]
     assert HEBREW in answers
     assert "a␀b␛[31m" in answers
     assert "" in answers
     assert max(map(len, answers)) < 5000
-    assert any("characters left out" in text for text in answers)
+    assert any("characters omitted" in text for text in answers)
     assert "\x00" not in path.read_text(encoding="utf-8")
 
 
-def test_every_answer_is_there_with_every_verdict(tmp_path, scores):
+def test_all_answers_and_verdicts_are_embedded(tmp_path, scores):
     found = packed(run(tmp_path, scores))
     judges = found["judges"]
     assert judges == ["gold", "bert", "strict"]
@@ -181,21 +189,21 @@ def test_every_answer_is_there_with_every_verdict(tmp_path, scores):
     assert [scores_[at] for scores_ in found["scores"]] == [900, 900, 100]
 
 
-def test_texts_are_cut_until_they_fit(tmp_path, scores, monkeypatch):
-    assert room([10, 20, 3000], 3030) == 4500
-    assert room([10, 20, 3000, 5000], 430) == 200
-    assert room([], 5) == 4500
-    monkeypatch.setattr(rows, "ROWS", 7)
-    monkeypatch.setattr(rows, "CHARACTERS", 700)
+def test_texts_are_truncated_to_the_budget(tmp_path, scores, monkeypatch):
+    assert max_text_length([10, 20, 3000], 3030) == 4500
+    assert max_text_length([10, 20, 3000, 5000], 430) == 200
+    assert max_text_length([], 5) == 4500
+    monkeypatch.setattr(packed_answers, "MAX_ANSWERS", 7)
+    monkeypatch.setattr(packed_answers, "MAX_CHARACTERS", 700)
     path = run(tmp_path, scores)
     found = packed(path)
     assert len(found["answer"]) == 7
     assert "7 answers of 16" in read(path).text
-    left_out = re.compile(r"\n\[… [\d,]+ characters left out …\]\n")
+    left_out = re.compile(r"\n\[… [\d,]+ characters omitted …\]\n")
     assert sum(len(left_out.sub("", text)) for text in found["answer"]) <= 700
 
 
-def test_the_same_tables_give_the_same_page(tmp_path, scores):
+def test_page_is_deterministic(tmp_path, scores):
     path = run(tmp_path, scores)
     first = path.read_bytes()
     spec = json.loads(tables.provenance(tmp_path / "standings.parquet")["spec"])
@@ -203,9 +211,9 @@ def test_the_same_tables_give_the_same_page(tmp_path, scores):
     assert path.read_bytes() == first
 
 
-def test_without_gold_nothing_is_claimed_about_truth(tmp_path, scores):
+def test_page_without_gold(tmp_path, scores):
     page = read(run(tmp_path, scores, gold=None))
-    assert "not checked against a truth" in page.text
+    assert "these verdicts are not validated" in page.text
     assert "Agreement with" not in page.text
 
 
@@ -215,10 +223,10 @@ def test_few_or_no_verdicts(tmp_path, letters):
     page = read(run(tmp_path, files))
     expected = "It is the only model" if letters == "c" else "No answer has a verdict yet"
     assert expected in page.text
-    assert ("There is no answer yet" in page.text) == (not letters)
+    assert ("There are no answers yet" in page.text) == (not letters)
 
 
-def test_forty_models_are_all_there(tmp_path):
+def test_forty_models(tmp_path):
     names = [f"lab.{i}__Model+{i}-Instruct" for i in range(40)]
     files = [
         write_scores(tmp_path, name, "sums", {"gold": "ci", "strict": "ix", "bert": "cc" if i % 2 else "ci"})
@@ -228,17 +236,17 @@ def test_forty_models_are_all_there(tmp_path):
     page = read(path)
     assert all(name in page.text for name in names)
     assert "Simulated data." in page.text
-    assert "Surely better than" in page.text
+    assert "Significantly better than" in page.text
 
 
 @pytest.mark.parametrize(("metrics", "fault"), [("{", "not JSON"), ("[1]", "holds list")])
-def test_broken_metrics_are_named_and_leave_no_page(tmp_path, scores, metrics, fault):
+def test_invalid_metrics_leave_no_page(tmp_path, scores, metrics, fault):
     with pytest.raises(InputError, match=rf"metrics\.json.*{fault}"):
         run(tmp_path, scores, metrics=metrics)
     assert not (tmp_path / "report.html").exists()
 
 
-def test_standings_of_unknown_origin_are_refused(tmp_path, scores):
+def test_standings_without_provenance_are_rejected(tmp_path, scores):
     run(tmp_path, scores)
     path = tmp_path / "standings.parquet"
     tables.read(path, tables.STANDINGS).to_parquet(path)
@@ -250,7 +258,7 @@ def test_standings_of_unknown_origin_are_refused(tmp_path, scores):
         "kinds": {},
         "simulated": False,
     }
-    with pytest.raises(InputError, match=r"standings\.parquet: its metadata say nothing"):
+    with pytest.raises(InputError, match=r"standings\.parquet: no provenance metadata"):
         build_report(spec, tmp_path, scores, {}, tmp_path / "report.html")
 
 
@@ -262,10 +270,10 @@ def verdict_frame(rows: list[str], judges: list[str]) -> pd.DataFrame:
     return frame
 
 
-def test_every_combination_is_shown_once_before_any_twice():
+def test_each_verdict_combination_appears_once_before_repeats():
     judges = ["gold", "strict", "rouge", "bert"]
     frame = verdict_frame(["cccc", "ciic", "ciic", "ciic", "ccci", "xxxc", "xcic", "cicc"], judges)
-    chosen = rows.ordered(frame, judges, "gold", ["bert"])
+    chosen = packed_answers.order_answers(frame, judges, "gold", ["bert"])
     said = chosen[[f"{judge}_verdict" for judge in judges]].map(lambda verdict: {v: k for k, v in VERDICT.items()}[verdict])
     letters = ["".join(row) for row in said.values]
     # The trained judge's error first, then the most divided; unanimous rows and lone verdicts last.
@@ -275,10 +283,10 @@ def test_every_combination_is_shown_once_before_any_twice():
     assert sorted(letters[6:]) == ["cccc", "xxxc"]
     assert chosen["errs"].tolist() == [True] + [False] * 7
     shuffled = frame.sample(frac=1, random_state=1)
-    assert rows.ordered(shuffled, judges, "gold", ["bert"])["sample_id"].tolist() == chosen["sample_id"].tolist()
+    assert packed_answers.order_answers(shuffled, judges, "gold", ["bert"])["sample_id"].tolist() == chosen["sample_id"].tolist()
 
 
-def test_who_is_surely_better_is_told_from_the_pairs():
+def test_significance_needs_test_and_interval():
     pairs = pd.DataFrame(
         [
             {
@@ -312,17 +320,13 @@ def test_who_is_surely_better_is_told_from_the_pairs():
         ]
     ).assign(level="task", task="sums", judge="bert")
     ranked = pd.DataFrame({"level": "task", "task": "sums", "judge": "bert", "model": ["ada", "bob", "cyd"]})
-    found = leaderboard.answers(ranked.assign(rank=[1, 2, None], rank_low=1, rank_high=3), pairs, "bert")
-    assert [(place.model, place.worse, place.better) for place in found[0].places] == [
-        ("ada", ["bob"], []),
-        ("bob", [], ["ada"]),
-        ("cyd", [], []),
-    ]
-    assert [place.row["rank"] for place in found[0].places] == [1, 2, None]
-    assert found[0].detectable == pytest.approx(0.2)
-    turned = leaderboard.difference(found[0].cells, "bob", "ada")
-    assert (turned["difference"], turned["low"], turned["high"]) == (-0.2, -0.3, -0.1)
-    assert leaderboard.difference(found[0].cells, "ada", "ada") is None
+    [ranking] = leaderboard.rankings(ranked.assign(rank=[1, 2, None], rank_low=1, rank_high=3), pairs, "bert")
+    assert [(model.model, model.better_than) for model in ranking.models] == [("ada", ["bob"]), ("bob", []), ("cyd", [])]
+    assert [model.row["rank"] for model in ranking.models] == [1, 2, None]
+    assert ranking.min_detectable == pytest.approx(0.2)
+    reversed_ = leaderboard.compare_models(ranking.comparisons, "bob", "ada")
+    assert (reversed_["difference"], reversed_["low"], reversed_["high"]) == (-0.2, -0.3, -0.1)
+    assert leaderboard.compare_models(ranking.comparisons, "ada", "ada") is None
 
 
 def best(*rows: tuple[str, float]) -> pd.DataFrame:
@@ -331,36 +335,39 @@ def best(*rows: tuple[str, float]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("duel", "said"),
+    ("top_two", "sentence"),
     [
-        (format.Duel(Interval(0.05, 0.01, 0.09), 0.01), "The lead is clear: +5.0 points against bob"),
-        (format.Duel(Interval(1.0, 1.0, 1.0), 0.25), "The lead may be chance: +100.0 points against bob on the questions of both"),
-        (format.Duel(Interval(0.05, -0.01, 0.11), 0.1), "The lead may be chance: +5.0 points against bob on the questions of both"),
-        (None, "bob follows, but the two share no question"),
+        (
+            format.TopTwoComparison(Interval(0.05, 0.01, 0.09), 0.01),
+            "The lead is significant: +5.0 points over bob",
+        ),
+        (format.TopTwoComparison(Interval(1.0, 1.0, 1.0), 0.25), "The lead is not significant: +100.0 points over bob"),
+        (format.TopTwoComparison(Interval(0.05, -0.01, 0.11), 0.1), "The lead is not significant: +5.0 points over bob"),
+        (None, "bob is second; the two share no question"),
     ],
 )
-def test_headline_says_how_sure_the_lead_is(duel, said):
-    sentences = format.headline(best(("ada", 0.9), ("bob", 0.85)), "bert", duel)
-    assert sentences[0] == "ada answers best: 90.0% right (95% interval 88.0–92.0), judged by bert on 1 answer."
-    assert sentences[1].startswith(said)
+def test_headline_describes_the_lead(top_two, sentence):
+    sentences = format.headline_sentences(best(("ada", 0.9), ("bob", 0.85)), "bert", top_two)
+    assert sentences[0] == "ada has the highest accuracy: 90.0% (95% interval 88.0–92.0), judged by bert on 1 answer."
+    assert sentences[1].startswith(sentence)
 
 
 @pytest.mark.parametrize(
-    ("moved", "places", "said"),
+    ("model", "shift", "sentence"),
     [
-        ("ada", 3, "strict is off by 31.0 points per model and puts ada 3 places too high."),
-        ("ada", -1, "strict is off by 31.0 points per model and puts ada 1 place too low."),
-        ("ada", 0, "strict is off by 31.0 points per model and keeps every model in its place."),
-        (None, None, "strict is off by 31.0 points per model."),
+        ("ada", 3, "strict has a mean accuracy error of 31.0 points per model and ranks ada 3 places too high."),
+        ("ada", -1, "strict has a mean accuracy error of 31.0 points per model and ranks ada 1 place too low."),
+        ("ada", 0, "strict has a mean accuracy error of 31.0 points per model and leaves every rank unchanged."),
+        (None, None, "strict has a mean accuracy error of 31.0 points per model."),
     ],
 )
-def test_errors_in_words(moved, places, said):
-    row = {"judge": "strict", "accuracy_error": 0.31, "most_shifted_model": moved, "rank_shift": places}
-    assert format.error_sentence(row) == said
+def test_error_sentence(model, shift, sentence):
+    row = {"judge": "strict", "accuracy_error": 0.31, "most_shifted_model": model, "rank_shift": shift}
+    assert format.error_sentence(row) == sentence
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])
-def test_plot_is_the_same_twice(tmp_path, scores, ending):
+def test_plot_is_deterministic(tmp_path, scores, ending):
     run(tmp_path, scores)
     first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
     for path in (first, second):
@@ -370,16 +377,16 @@ def test_plot_is_the_same_twice(tmp_path, scores, ending):
         assert "<svg" in first.read_text()
 
 
-def test_plot_refuses_what_it_cannot_draw(tmp_path, scores):
+def test_plot_rejects_unknown_formats_and_empty_tables(tmp_path, scores):
     run(tmp_path, scores)
-    with pytest.raises(InputError, match=r"a\.gif: a picture ends with"):
+    with pytest.raises(InputError, match=r"a\.gif: unknown image format"):
         save_standings_plot(tmp_path / "standings.parquet", tmp_path / "a.gif")
     tables.write(tables.empty(tables.STANDINGS), tmp_path / "empty.parquet", tables.STANDINGS, {})
-    with pytest.raises(InputError, match=r"empty\.parquet: there is no row to draw"):
+    with pytest.raises(InputError, match=r"empty\.parquet: no row to plot"):
         save_standings_plot(tmp_path / "empty.parquet", tmp_path / "a.png")
 
 
-def test_judges_of_one_colour_have_lines_of_their_own() -> None:
+def test_judges_of_one_colour_have_different_dashes() -> None:
     colours = {"a": 1, "b": 2, "c": 1}
     views = [sections.JudgeView(name, "", "other", place, colour) for place, (name, colour) in enumerate(colours.items())]
     rows = [{"judge": name, "threshold": 0.5, "agreement": 0.9, "predicted_positive_rate": 0.4} for name in "abc"]

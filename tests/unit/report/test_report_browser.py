@@ -1,4 +1,4 @@
-"""The report in a real browser: charts are drawn, rows are filtered and sorted, nothing is complained of and nothing loaded."""
+"""Test the report in a real browser: charts are drawn, answers filtered and sorted, without console errors or external requests."""
 
 from __future__ import annotations
 
@@ -41,20 +41,22 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def opened(browser: Browser, report: Path, address: str = "", width: int = 1200, scheme: str = "light") -> tuple[Page, list[str]]:
-    """The page, and a list that gathers whatever is complained of and every request that leaves the file."""
+def open_report(
+    browser: Browser, report: Path, fragment: str = "", width: int = 1200, scheme: str = "light"
+) -> tuple[Page, list[str]]:
+    """Return the page, and a list that collects console errors and external requests."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.set_default_timeout(60_000)
-    faults: list[str] = []
-    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else faults.append(request.url))
-    page.goto(f"{report.as_uri()}{address}")
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else errors.append(request.url))
+    page.goto(f"{report.as_uri()}{fragment}")
     page.wait_for_selector("html[data-rows=ready]", state="attached")
-    return page, faults
+    return page, errors
 
 
-def said(page: Page) -> str:
+def answer_count(page: Page) -> str:
     return page.locator("#count").inner_text()
 
 
@@ -63,22 +65,22 @@ def column(page: Page, field: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (420, "light")])
-def test_charts_are_drawn_and_nothing_is_wider_than_the_screen(browser: Browser, report: Path, width: int, scheme: str) -> None:
-    page, faults = opened(browser, report, width=width, scheme=scheme)
-    assert page.locator("#chart-places .trace").count() == 3
+def test_charts_are_drawn_and_the_page_fits_the_screen(browser: Browser, report: Path, width: int, scheme: str) -> None:
+    page, errors = open_report(browser, report, width=width, scheme=scheme)
+    assert page.locator("#chart-ranks .trace").count() == 3
     assert page.evaluate("document.documentElement.scrollWidth") == width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
-    # The lines of a chart have the colours of the day, or of the night.
-    ink = page.evaluate("getComputedStyle(document.querySelector('#chart-places .trace path.js-line')).stroke")
+    # Charts follow the colour scheme.
+    ink = page.evaluate("getComputedStyle(document.querySelector('#chart-ranks .trace path.js-line')).stroke")
     assert (ink == "rgb(27, 31, 36)") == (scheme == "light")
-    assert faults == []
+    assert errors == []
     page.close()
 
 
-def test_rows_are_searched_filtered_and_sorted_and_the_address_keeps_it(browser: Browser, report: Path) -> None:
-    page, faults = opened(browser, report)
-    assert said(page) == "480"
+def test_answers_can_be_filtered_and_sorted_and_the_url_stores_it(browser: Browser, report: Path) -> None:
+    page, errors = open_report(browser, report)
+    assert answer_count(page) == "480"
     page.select_option("[name=task]", "sums")
     page.select_option("[name=show]", "errs")
     expect(page.locator("#count")).to_have_text("20")
@@ -92,17 +94,17 @@ def test_rows_are_searched_filtered_and_sorted_and_the_address_keeps_it(browser:
     assert column(page, "model") == sorted(column(page, "model"))
     address = page.evaluate("location.hash")
     assert "q=SAYS+1" in address and "task=sums" in address
-    again, more = opened(browser, report, address)
-    assert said(again) == "33"
-    assert column(again, "model") == column(page, "model")
-    assert again.input_value("[name=q]") == "SAYS 1"
-    assert faults == more == []
+    reopened, more_errors = open_report(browser, report, address)
+    assert answer_count(reopened) == "33"
+    assert column(reopened, "model") == column(page, "model")
+    assert reopened.input_value("[name=q]") == "SAYS 1"
+    assert errors == more_errors == []
     page.close()
-    again.close()
+    reopened.close()
 
 
-def test_a_row_is_read_whole_by_keyboard_and_is_text(browser: Browser, report: Path) -> None:
-    page, faults = opened(browser, report)
+def test_an_answer_opens_by_keyboard_and_is_escaped(browser: Browser, report: Path) -> None:
+    page, errors = open_report(browser, report)
     page.fill("[name=q]", "alert('x')")
     expect(page.locator("#count")).to_have_text("3")
     page.locator(".tabulator-row").first.focus()
@@ -116,16 +118,16 @@ def test_a_row_is_read_whole_by_keyboard_and_is_text(browser: Browser, report: P
     assert "row=" in page.evaluate("location.hash")
     page.keyboard.press("Escape")
     assert not page.locator("#answer").is_visible()
-    assert faults == []
+    assert errors == []
     page.close()
 
 
-def test_a_run_without_answers_opens_too(browser: Browser, tmp_path: Path) -> None:
+def test_empty_run(browser: Browser, tmp_path: Path) -> None:
     report = run(tmp_path, [write_scores(tmp_path, "ada", "sums", dict.fromkeys(("gold", "strict", "bert"), ""))])
     page = browser.new_page()
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(report.as_uri())
-    assert "There is no answer yet" in page.inner_text("#rows")
-    assert faults == []
+    assert "There are no answers yet" in page.inner_text("#rows")
+    assert errors == []
     page.close()

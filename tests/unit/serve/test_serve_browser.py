@@ -14,7 +14,7 @@ from serve_clients import Exact, Longer, running
 
 from bert_judge.evaluation.audit import labels
 from bert_judge.labels.score_file import judge_loading
-from bert_judge.report.audit_sheet import Asked, write_csv
+from bert_judge.report.audit_sheet import SheetRow, write_csv
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
 from bert_judge.serve.judge_pool import Roster, pairwise, pointwise
@@ -46,7 +46,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     for model in ("ada", "bob"):
         texts = [ATTACK, *(f"{model} says {n}" for n in range(24))]
         write_scores(results / "scores", model, "sums", {"gold": "ccicx" * 5, "bert": "cicii" * 5}, candidates=texts)
-    asked = [Asked(f"{n:016x}", f"question {n}", ["one", "two"], text) for n, text in enumerate([ATTACK, "=2+2", "Größe 東京"])]
+    asked = [SheetRow(f"{n:016x}", f"question {n}", ["one", "two"], text) for n, text in enumerate([ATTACK, "=2+2", "Größe 東京"])]
     (results / "audit").mkdir()
     write_csv(asked, results / "audit" / "sheet.csv")
     limits, metrics = Limits(rate=0), Metrics()

@@ -10,15 +10,15 @@ import pytest
 from score_files import write_scores
 
 from bert_judge.evaluation.audit import labels
-from bert_judge.report.audit_sheet import Asked, write_csv
+from bert_judge.report.audit_sheet import SheetRow, write_csv
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.page.run_tables import ALL, INVALID, SPLIT, scored, screen
 from bert_judge.serve.page.sheet import Sheet
 
 ROWS = [
-    Asked("a" * 16, "=1+1?", ["2", "two"], "<b>two</b>\nlines"),
-    Asked("b" * 16, 'Größe, "東京"?', ["'x'"], ""),
-    Asked("c" * 16, "- a list", ["@x"], "'quoted"),
+    SheetRow("a" * 16, "=1+1?", ["2", "two"], "<b>two</b>\nlines"),
+    SheetRow("b" * 16, 'Größe, "東京"?', ["'x'"], ""),
+    SheetRow("c" * 16, "- a list", ["@x"], "'quoted"),
 ]
 
 

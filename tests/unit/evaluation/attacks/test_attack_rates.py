@@ -216,7 +216,7 @@ def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None
     build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(made.rates, made.examples))
     page = (tmp_path / "report.html").read_text("utf-8")
     for text in (
-        "Can the judges be fooled?",
+        "Robustness to attacks",
         "gullible: ",
         "denied for another",
         "Source: arXiv",
@@ -234,8 +234,8 @@ def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None
 def test_a_finding_names_the_worst_family_and_a_sound_judge_has_none() -> None:
     found = attack_views.finding(rates.fooled(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
     assert found.startswith("j: 25.0% (")
-    assert found.endswith(") of the attacks called correct, most of denied: 50.0%.")
-    assert "most of" not in attack_views.finding(rates.fooled(verdicts("html", "iiii")), "j")
+    assert found.endswith(") of the attacks judged correct, most often denied: 50.0%.")
+    assert "most often" not in attack_views.finding(rates.fooled(verdicts("html", "iiii")), "j")
 
 
 def configured(**attacks: object) -> dict[str, Any]:

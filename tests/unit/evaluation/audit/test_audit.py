@@ -33,7 +33,7 @@ def scores(tmp_path: Path) -> list[Path]:
     ]
 
 
-def filled(path: Path, rows: list[audit_sheet.Asked], said: list[str]) -> Path:
+def filled(path: Path, rows: list[audit_sheet.SheetRow], said: list[str]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("id", "verdict"), *((row.id, word) for row, word in zip(rows, said, strict=True))])
     return path
@@ -85,7 +85,7 @@ def test_the_sheet_is_blind_safe_and_whole(scores, tmp_path):
 
 
 def test_labels_come_back_and_correct(scores, tmp_path):
-    rows = audit_sheet.asked({**DRAW, "size": 40}, scores)
+    rows = audit_sheet.sample_rows({**DRAW, "size": 40}, scores)
     gold = load_verdicts(scores, ["gold"])
     truth = dict(zip(sampling.answer_keys(gold), gold["gold_verdict"].astype(str), strict=True))
     texts = {sampling.answer_id(*key, text): truth[key] for key, text in _texts(scores).items()}
@@ -121,7 +121,7 @@ def test_gold_can_stand_in_for_people(scores, tmp_path):
 
 
 def test_models_without_labels_are_not_spoken_for(scores, tmp_path):
-    rows = audit_sheet.asked({**DRAW, "tables": []}, scores[:1])
+    rows = audit_sheet.sample_rows({**DRAW, "tables": []}, scores[:1])
     build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows)), tmp_path / "c.parquet")
     found = tables.read(tmp_path / "c.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])["accuracy"]
     assert math.isnan(found["bob", "bert", "ppi"])
@@ -140,10 +140,10 @@ def test_the_report_shows_what_was_corrected_or_that_a_sheet_waits(scores, tmp_p
     spec = {**SPEC, "labels_from": "gold"}
     build_corrected(spec, scores, None, tmp_path / "c.parquet")
     page = report(tmp_path, scores, spec, tmp_path / "c.parquet")
-    for text in ("Corrected by the verdicts of gold", "PPI++", "All models with labels", "Other judges"):
+    for text in ("Accuracy corrected with verdicts of gold", "PPI++", "All models with labels", "Other judges"):
         assert text in page
     page = report(tmp_path, scores, DRAW, None)
-    assert "10 answers of each model" in page
+    assert "10 answers per model" in page
     assert "PPI++" not in page
 
 
