@@ -12,7 +12,7 @@ from bert_judge.config.base import Block, Name
 class Aspect(Block):
     """One thing that is judged apart, on a scale of its own."""
 
-    meaning: str | None = None
+    description: str | None = None
     """what a high value says, in one sentence; it is shown where a prompt names the aspect"""
     range: tuple[int, int] = (1, 5)
     """lowest and highest value of the labels"""
@@ -55,14 +55,14 @@ ROSCOE = {
 
 def roscoe() -> dict[str, ProbeAspect]:
     """The default aspects, each from 1 to 5."""
-    return {name: ProbeAspect(meaning=meaning) for name, meaning in ROSCOE.items()}
+    return {name: ProbeAspect(description=description) for name, description in ROSCOE.items()}
 
 
 def named(value: Any) -> Any:
-    """The word `roscoe`, or a list of names, as name → aspect; ROSCOE's names bring their meaning along."""
+    """The word `roscoe`, or a list of names, as name → aspect; ROSCOE's names bring their description along."""
     names = list(ROSCOE) if value == "roscoe" else value
     if isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
-        return {name: {"meaning": ROSCOE.get(name)} for name in names}
+        return {name: {"description": ROSCOE.get(name)} for name in names}
     return value
 
 

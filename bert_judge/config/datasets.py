@@ -78,7 +78,7 @@ class Dataset(Block):
     """limits per task and model"""
     augment: list[Augmentation] = []
     """kinds of synthetic rows added to the training rows"""
-    validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """share of the questions kept for calibration and metrics"""
     balance: bool = False
     """weight the rows so that right and wrong answers count alike"""

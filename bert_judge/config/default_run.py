@@ -41,7 +41,7 @@ DEFAULT_RUN: dict[str, Any] = {
                 "simulated-guesser-lists-all",
             ],
             "mix": {"total": 2000},
-            "validation": 0.1,
+            "validation_fraction": 0.1,
         },
     },
     "judges": {

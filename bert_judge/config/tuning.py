@@ -23,7 +23,7 @@ class Lora(Block):
 class Tuning(Block):
     """How a language model is fitted to the texts that it shall write: a student to answers, a judge of pairs to scores."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "save_memory", "accelerate"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "gradient_checkpointing", "accelerate"})
 
     method: Literal["lora", "full"] = "lora"
     """`lora`: low-rank matrices, merged into the weights at the end; `full`: all weights"""
@@ -39,7 +39,7 @@ class Tuning(Block):
     """texts per step"""
     micro_batch_size: Annotated[int, Field(gt=0)] | None = None
     """texts of a step that are in memory together, a divisor of `batch_size`; left out: all"""
-    save_memory: bool = False
+    gradient_checkpointing: bool = False
     """compute activations anew in the backward pass instead of keeping them"""
     accelerate: str | None = None
     """configuration file of `accelerate`, such as `configs/accelerate/fsdp.yaml`: fit the model in as many processes as it says;

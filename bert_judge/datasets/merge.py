@@ -64,7 +64,7 @@ def build_dataset(
     for name, part in parts.items():
         if part.empty:
             raise InputError(
-                f"datasets.{spec['dataset']}.validation: the {name} part has no rows; change the share or add questions"
+                f"datasets.{spec['dataset']}.validation_fraction: the {name} part has no rows; change the share or add questions"
             )
         counts[name] = _describe(part)
     synthetic = augment(parts["train"], spec["augment"], spec["seed"])
@@ -91,7 +91,7 @@ def build_dataset(
 def _is_validation(rows: pd.DataFrame, spec: Mapping[str, Any]) -> pd.Series:
     """Return whether each row's question is in the validation split, which depends on the seed and the question only."""
     keys = rows["question"].map(lambda question: tables.question_key(tables.question_stem(question)))
-    return keys.map(lambda key: _fraction(spec["seed"], "validation", key)) < spec["validation"]
+    return keys.map(lambda key: _fraction(spec["seed"], "validation", key)) < spec["validation_fraction"]
 
 
 def _label_weakly(

@@ -125,7 +125,9 @@ class PairSpecs(Names):
     def pair_judge_spec(self, judge: str) -> Spec:
         """What makes a trained judge."""
         entry = self.pair_judge(judge)
-        made = dump(entry, only={"kind", "revision", "backbone", "compare", "max_length", "training", "augment", "validation"})
+        made = dump(
+            entry, only={"kind", "revision", "backbone", "compare", "max_length", "training", "augment", "validation_fraction"}
+        )
         training = dump(entry.training, without={*entry.training.run_time})
         return {"judge": judge, "pairs": sorted(entry.pairs or []), **made, "training": training}
 
@@ -136,7 +138,7 @@ class PairSpecs(Names):
         return {
             "judge": judge,
             "pairs": sorted(entry.pairs or []),
-            **dump(entry, only={"kind", "augment", "validation", "seed", "max_answer_chars"}),
+            **dump(entry, only={"kind", "augment", "validation_fraction", "seed", "max_answer_chars"}),
             "base": dump(entry.model, only={"model", "revision"}),
             "settings": dump(entry.model, only=ASKED),
             "tuning": dump(entry.tuning, without={*entry.tuning.run_time}),

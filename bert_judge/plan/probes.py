@@ -35,7 +35,7 @@ class ProbeSpecs(Names):
             spec = {
                 "backbone": probe.backbone,
                 "revision": probe.revision,
-                "prompt": filled(probe.prompt, aspect, entry.meaning),
+                "prompt": filled(probe.prompt, aspect, entry.description),
                 "poolings": probe.stored,
                 "max_length": probe.max_length,
                 "precision": probe.precision,
@@ -65,7 +65,7 @@ class ProbeSpecs(Names):
         made = probe.model_dump(mode="json", exclude=other)
         read = self.read_by(judge)
         aspects = {
-            name: {**entry.model_dump(mode="json", exclude={"meaning"}), "features": read[name][0]}
+            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": read[name][0]}
             for name, entry in probe.told.items()
         }
         return {
@@ -99,7 +99,7 @@ class ProbeSpecs(Names):
         return {**self.probe_spec(judge), "baselines": list(self.probe(judge).baselines)}
 
 
-def filled(template: str, name: str, meaning: str | None) -> str:
+def filled(template: str, name: str, description: str | None) -> str:
     """A prompt whose {aspect}, if it has one, says what is judged; the other fields stay."""
-    told = f"{name}: {meaning}" if meaning else name
+    told = f"{name}: {description}" if description else name
     return template.replace("{aspect}", told.replace("{", "{{").replace("}", "}}"))

@@ -128,7 +128,7 @@ def test_the_whole_way(tmp_path: Path, qwen: Path, llama: Path, server: str) -> 
         "structured_output": "structured_outputs",
         "logprobs": True,
     }
-    whole["datasets"] = {"mix": {"teacher": "teacher", "tasks": ["mini_train"], "validation": 0.3}}
+    whole["datasets"] = {"mix": {"teacher": "teacher", "tasks": ["mini_train"], "validation_fraction": 0.3}}
     whole["judges"] |= {
         "teacher": {"kind": "llm", "model": {**teacher, "max_new_tokens": 16}, "reasoning": False},
         "encoder": {

@@ -14,7 +14,7 @@ def small_config(backbone: Path) -> dict[str, Any]:
         "tasks": {"train": ["mini_train"], "test": ["mini_test"]},
         "task_files": ["mini_tasks.py"],
         "prompt_style": "soft",
-        "datasets": {"mix": {"teacher": "noisy", "tasks": ["mini_train"], "models": ["solid", "weak"], "validation": 0.2}},
+        "datasets": {"mix": {"teacher": "noisy", "tasks": ["mini_train"], "models": ["solid", "weak"], "validation_fraction": 0.2}},
         "judges": {
             "truth": {"kind": "simulated"},
             "noisy": {"kind": "simulated", "label_noise": 0.05},

@@ -25,7 +25,7 @@ def test_a_prompted_teacher_labels_and_trains(run: Workspace, tmp_path: Path) ->
         "model": {"generator": "hf", "model": str(model), "dtype": "float32"},
         "reasoning": False,
     }
-    config["datasets"]["taught"] = {"teacher": "teacher", "tasks": ["mini_train"], "models": ["solid"], "validation": 0.2}
+    config["datasets"]["taught"] = {"teacher": "teacher", "tasks": ["mini_train"], "models": ["solid"], "validation_fraction": 0.2}
     pupil = {**config["judges"]["encoder"], "dataset": "taught", "training": {"epochs": 1, "batch_size": 8}}
     config["judges"]["pupil"] = pupil
     run.configure(config)

@@ -38,7 +38,7 @@ def small_config(folder: Path) -> dict[str, Any]:
                 "model": {"generator": "hf", "model": str(folder / "tiny"), "dtype": "float32"},
                 "scores": True,
                 "reasoning": False,
-                "validation": 0.3,
+                "validation_fraction": 0.3,
                 "tuning": {"epochs": 2, "batch_size": 2, "learning_rate": 1e-3},
             },
         },

@@ -32,7 +32,7 @@ def labelled(tmp_path: Path) -> Workspace:
                 "exam": {"from": "rivers", "family": "short_answer", "question_split": [0.7, 1]},
             },
         },
-        "datasets": {"answers": {"teacher": "people", "tasks": ["capitals", "rivers"], "validation": 0.2}},
+        "datasets": {"answers": {"teacher": "people", "tasks": ["capitals", "rivers"], "validation_fraction": 0.2}},
         "judges": {
             "people": {"kind": "imported", "from": ["capitals", "rivers"]},
             "overlap": {"kind": "lexical", "metric": "rouge_l_recall", "threshold": 0.5},

@@ -67,7 +67,7 @@ def tune(
         "per_device_train_batch_size": at_once,
         "gradient_accumulation_steps": settings.batch_size // (at_once * together),
         "weight_decay": settings.weight_decay,
-        **({"gradient_checkpointing": True} if settings.save_memory else {}),
+        **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
     }
     # First of all: among several processes it gives each its device.
     told = training_arguments(settings, work_folder, steps, **more)
@@ -110,7 +110,7 @@ def _adapted(model: Any, settings: Tuning) -> Any:
     if settings.method == "full":
         # Small steps are lost in half precision.
         return model.float()
-    if settings.save_memory:
+    if settings.gradient_checkpointing:
         # Otherwise nothing below the first matrices would have a gradient to pass on.
         model.enable_input_require_grads()
     torch.manual_seed(settings.seed)

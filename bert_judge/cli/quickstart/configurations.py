@@ -35,7 +35,7 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
                 TEST: {"from": FILE, "question_split": [1 - test, 1.0]},
             },
         },
-        "datasets": {FILE: {"teacher": LABELS, "tasks": [TRAIN], "validation": validation}},
+        "datasets": {FILE: {"teacher": LABELS, "tasks": [TRAIN], "validation_fraction": validation}},
         "judges": {
             LABELS: {"kind": "imported", "from": FILE},
             RULE: {"kind": "lexical", **RULES[RULE]},

@@ -86,8 +86,8 @@ class RubricJudge:
         lines = []
         for aspect, entry in self.settings["aspects"].items():
             low, high = self.scales[aspect]
-            meaning = f": {entry['meaning']}" if entry.get("meaning") else ""
-            lines.append(f"- {aspect} ({low} to {high}){meaning}")
+            description = f": {entry['description']}" if entry.get("description") else ""
+            lines.append(f"- {aspect} ({low} to {high}){description}")
         example = "{" + ", ".join(f'"{aspect}": …' for aspect in self.scales) + "}"
         parts = [
             INSTRUCTIONS,

@@ -13,7 +13,7 @@ from bert_judge.config.tuning import Tuning
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
-LEARNT = {"augment", "validation"}
+LEARNT = {"augment", "validation_fraction"}
 ENCODER = {"revision", "backbone", "compare", "max_length", "training"}
 PROMPTED = {"reasoning", "scores", "seed", "max_answer_chars"}
 # Where a judge comes from → what may be set besides.
@@ -70,7 +70,7 @@ class PairwiseJudgeConfig(JudgeConfig):
     """how a language model is fitted, where `pairs` and `model` are both given"""
     augment: PairAugment = PairAugment()
     """what is done to the rows that it is trained on"""
-    validation: Annotated[float, Field(gt=0, lt=1)] = 0.15
+    validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.15
     """share of the questions kept for metrics, and for an encoder to learn when two answers tie"""
     reasoning: bool = True
     """a language model writes down the comparison, before the verdict or after the scores; false: nothing but these"""

@@ -37,7 +37,7 @@ def read(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> Les
     """Read what a judge learns from.
 
     Args:
-        spec: uses `judge`, `pairs` (names of the sets) and `validation`, the share of the questions that is held out.
+        spec: uses `judge`, `pairs` (names of the sets) and `validation_fraction`, the share of the questions that is held out.
         pairs: tables of pairs; those without a label are left out.
         seed: of the split.
 
@@ -45,7 +45,7 @@ def read(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> Les
         InputError: a table cannot be read, or there are no labelled pairs on either side of the split.
     """
     frame = pd.concat([tables.read(path, tables.PAIRS) for path in pairs], ignore_index=True).drop_duplicates("pair_id")
-    train, held_out = split(labelled(frame), spec["validation"], seed)
+    train, held_out = split(labelled(frame), spec["validation_fraction"], seed)
     for what, rows in (("train on", train), ("validate with", held_out)):
         if not rows:
             raise InputError(

@@ -37,7 +37,7 @@ class BaselineTraining(Block):
     """passes over the training rows; the best moment counts, not the last"""
     rows: Annotated[int, Field(gt=0)] | None = None
     """most training rows, drawn by question; left out: all"""
-    held_out: Annotated[float, Field(gt=0, lt=1)] = 0.15
+    validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.15
     """share of the training questions that nothing is learnt from and on which the best moment is chosen"""
     num_evals: int = Field(6, gt=0)
     """how many moments there are to choose from"""

@@ -121,8 +121,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "judges.bert.training.learning_rate: needs number above 0; got inf",
     ),
     "validation takes all": (
-        {"datasets/capitals/validation": 1},
-        "datasets.capitals.validation: needs number above 0 and below 1; got 1",
+        {"datasets/capitals/validation_fraction": 1},
+        "datasets.capitals.validation_fraction: needs number above 0 and below 1; got 1",
     ),
     "number for a text": (
         {"models/big": {**HF, "revision": 1234567}},

@@ -121,13 +121,13 @@ def test_its_labels_train_another() -> None:
     [
         ("roscoe", ["semantic_consistency", "logicality", "informativeness", "fluency", "factuality"]),
         (["fluency", "wit"], ["fluency", "wit"]),
-        ({"wit": {"meaning": "it is funny", "range": [0, 1]}}, ["wit"]),
+        ({"wit": {"description": "it is funny", "range": [0, 1]}}, ["wit"]),
     ],
 )
 def test_aspects_may_be_written_short(aspects: Any, told: list[str]) -> None:
     settings = plan.make(with_judge(aspects=aspects)).labels_spec("teacher", "m", "facts_test")["settings"]
     assert list(settings["aspects"]) == told
-    assert settings["aspects"].get("fluency", {}).get("meaning", "free of repetition").endswith("free of repetition")
+    assert settings["aspects"].get("fluency", {}).get("description", "free of repetition").endswith("free of repetition")
     assert settings["aspects"].get("wit", {}).get("range") in (None, [1, 5], [0, 1])
 
 

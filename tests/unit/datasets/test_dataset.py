@@ -16,7 +16,15 @@ NO_MIX: dict[str, Any] = {"per_task": {}, "per_model": {}, "total": None}
 
 
 def spec_of(pairs: list[tuple[str, str]], **settings: Any) -> dict[str, Any]:
-    defaults = {"dataset": "d", "teacher": "t", "mix": NO_MIX, "validation": 0.3, "balance": False, "seed": 0, "augment": []}
+    defaults = {
+        "dataset": "d",
+        "teacher": "t",
+        "mix": NO_MIX,
+        "validation_fraction": 0.3,
+        "balance": False,
+        "seed": 0,
+        "augment": [],
+    }
     return {**defaults, "tables": [list(pair) for pair in pairs], **settings}
 
 

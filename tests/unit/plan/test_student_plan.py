@@ -74,7 +74,7 @@ def test_a_spec_says_what_made_a_student() -> None:
         ({"filters__best": {"seed": 1}}, {"pupil-best-10", "pupil-best-12.5"}),
         ({"filters__chance": {"per_question": None}}, {"pupil-chance-10"}),
         ({"models__pupil": {"training": {"epochs": 3}}}, STUDENTS),
-        ({"models__pupil": {"training": {"micro_batch_size": 4, "save_memory": True}}}, set()),
+        ({"models__pupil": {"training": {"micro_batch_size": 4, "gradient_checkpointing": True}}}, set()),
         ({"models__pupil": {"filters": ["best", "chance"]}}, set()),
         ({"filters__chance": {"allow_test_questions": True}}, set()),
     ],

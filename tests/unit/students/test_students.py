@@ -136,7 +136,7 @@ class School:
     ("architecture", "template", "training"),
     [
         ("llama", tiny_models.CHAT_TEMPLATE, {}),
-        ("qwen3", None, {"save_memory": True}),
+        ("qwen3", None, {"gradient_checkpointing": True}),
         ("llama", None, {"method": "full", "micro_batch_size": 4}),
     ],
     ids=["llama, LoRA", "qwen3, LoRA, saving memory", "llama, all weights, in halves"],

@@ -73,9 +73,9 @@ def tell(
 
 def _request(row: Any, aspect: str, head: Mapping[str, Any], choices: tuple[str, ...], longest: int) -> Request:
     candidate = prompting.shown(Row(row.sample_id, row.attempt, row.model, row.question, (), row.candidate), 0, longest)
-    meaning = f"{aspect} ({head['meaning']})" if head["meaning"] else aspect
+    description = f"{aspect} ({head['description']})" if head["description"] else aspect
     low, high = head["range"]
-    form = GOOD.format(aspect=meaning) if head["head"] == "binary" else GRADE.format(aspect=meaning, low=low, high=high)
+    form = GOOD.format(aspect=description) if head["head"] == "binary" else GRADE.format(aspect=description, low=low, high=high)
     parts = [INSTRUCTIONS, f"# Question\n\n{row.question[-longest:]}", prompting.fenced(candidate), f"# Your grade\n\n{form}"]
     return Request(row.sample_id, row.attempt, "\n\n".join(parts), Sample(row.question, ()), choices)
 

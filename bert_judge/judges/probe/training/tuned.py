@@ -87,9 +87,11 @@ def _parted(aspects: Mapping[str, Known], settings: BaselineTraining) -> tuple[n
         order = np.random.default_rng(settings.seed).permutation(np.unique(first.groups[rows])).tolist()
         place = {question: number for number, question in enumerate(order)}
         rows = np.sort(sorted(rows, key=lambda row: place[first.groups[row]])[: settings.rows])
-    found = folds(first.classes[rows], first.groups[rows], max(2, round(1 / settings.held_out)), settings.seed)
+    found = folds(first.classes[rows], first.groups[rows], max(2, round(1 / settings.validation_fraction)), settings.seed)
     if not found:
-        raise InputError(f"baseline_training.held_out: {len(rows)} rows have too few questions to hold some out; add questions")
+        raise InputError(
+            f"baseline_training.validation_fraction: {len(rows)} rows have too few questions to hold some out; add questions"
+        )
     learn, held_out = found[0]
     return rows[learn], rows[held_out]
 

@@ -147,7 +147,9 @@ def test_what_is_asked_of_a_tuned_judge_does_not_make_it_another() -> None:
     before, base = plan.make(CONFIG), CONFIG["judges"]["tuned"]
     assert (before.tuned_pair_judges, before.trained_pair_encoders) == (["tuned"], ["better"])
     assert before.assets["judge-tuned"]["repository"] == "minilm"
-    again = plan.make(changed(judges__tuned={**base, "reasoning": False, "tuning": {"micro_batch_size": 4, "save_memory": True}}))
+    again = plan.make(
+        changed(judges__tuned={**base, "reasoning": False, "tuning": {"micro_batch_size": 4, "gradient_checkpointing": True}})
+    )
     assert again.tuned_judge_spec("tuned") == before.tuned_judge_spec("tuned")
     assert again.preferences_spec("tuned", "arena") != before.preferences_spec("tuned", "arena")
     assert before.preferences_spec("tuned", "arena")["settings"]["tuned"]

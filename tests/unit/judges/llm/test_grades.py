@@ -92,8 +92,8 @@ def test_what_is_written_is_read(first: int, second: int, before: str) -> None:
 SETTINGS: dict[str, Any] = {
     "kind": "llm",
     "aspects": {
-        "semantic_consistency": {"meaning": "no contradiction", "range": [1, 5]},
-        "flüssig": {"meaning": None, "range": [0, 1]},
+        "semantic_consistency": {"description": "no contradiction", "range": [1, 5]},
+        "flüssig": {"description": None, "range": [0, 1]},
     },
     "reasoning": False,
     "threshold": 0.5,

@@ -131,7 +131,7 @@ class Pairs:
             "judge": name,
             "pairs": ["people"],
             "augment": dict(augment or {}),
-            "validation": 0.2,
+            "validation_fraction": 0.2,
             "base": {"model": str(self.base), "revision": None},
             "settings": ASKED,
             "tuning": settings.model_dump(exclude=set(Tuning.run_time)),
@@ -212,7 +212,10 @@ def test_a_folder_that_was_moved_or_broken(learnt: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("architecture", "template", "tuning"),
-    [("qwen3", None, {"method": "full", "micro_batch_size": 2, "learning_rate": 1e-3}), ("llama", None, {"save_memory": True})],
+    [
+        ("qwen3", None, {"method": "full", "micro_batch_size": 2, "learning_rate": 1e-3}),
+        ("llama", None, {"gradient_checkpointing": True}),
+    ],
     ids=["qwen3, all weights, in halves", "llama, LoRA, saving memory"],
 )
 def test_nothing_is_learnt_from_the_prompt(

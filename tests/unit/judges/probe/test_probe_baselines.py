@@ -24,13 +24,13 @@ from bert_judge.runtime.errors import ConfigError, InputError
 
 TRAIN, TEST = 96, 32
 ASPECTS = {
-    "right": {"head": "binary", "range": [0, 1], "positive_from": None, "meaning": "it is right"},
-    "tone": {"head": "ordinal", "range": [1, 3], "positive_from": None, "meaning": None},
+    "right": {"head": "binary", "range": [0, 1], "positive_from": None, "description": "it is right"},
+    "tone": {"head": "ordinal", "range": [1, 3], "positive_from": None, "description": None},
 }
 # Nine in ten rows are of one class: who always tells it is right in nine of ten cases.
 RARE = 10
 WORDS = ("noon", "train", "hour")
-TRAINING = BaselineTraining(epochs=20, num_evals=4, learning_rate=2e-3, lora_learning_rate=1e-2, held_out=0.25)
+TRAINING = BaselineTraining(epochs=20, num_evals=4, learning_rate=2e-3, lora_learning_rate=1e-2, validation_fraction=0.25)
 
 
 class Toy(NamedTuple):
@@ -168,7 +168,7 @@ def test_too_few_questions_are_told(encoder: Toy, tmp_path: Path) -> None:
     rows = tables.read(encoder.folder / "train.parquet", tables.DATASET)[:2]
     tables.write(rows, tmp_path / "train.parquet", tables.DATASET, {})
     (tmp_path / "validation.parquet").write_bytes((encoder.folder / "validation.parquet").read_bytes())
-    with pytest.raises(InputError, match=r"baseline_training\.held_out: 2 rows have too few questions"):
+    with pytest.raises(InputError, match=r"baseline_training\.validation_fraction: 2 rows have too few questions"):
         encoder._replace(folder=tmp_path).tell("lora", tmp_path)
 
 
@@ -233,7 +233,7 @@ def test_a_model_for_all_aspects_reads_no_aspect() -> None:
         ({"baselines": ["lora", "lora"]}, "baselines lists lora twice"),
         ({"baselines": ["roberta"]}, "baselines"),
         ({"baseline_training": {"batch_size": 16, "micro_batch_size": 5}}, "batch_size 16 must be a multiple of micro_batch_size"),
-        ({"baseline_training": {"held_out": 0}}, "held_out"),
+        ({"baseline_training": {"validation_fraction": 0}}, "validation_fraction"),
     ],
 )
 def test_settings_of_no_use_are_refused(probe: dict[str, Any], says: str) -> None:
