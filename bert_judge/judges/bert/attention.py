@@ -1,6 +1,6 @@
-"""Attention of models that learn on a CPU: in float32, also where everything else is in bfloat16.
+"""Float32 attention for training on a CPU, where everything else is in bfloat16.
 
-There PyTorch goes back through attention faster in float32, several times where rows are short (measured: docs/log.md).
+PyTorch's backward pass through attention is faster in float32 on a CPU, several times for short rows (measured: docs/log.md).
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from transformers.masking_utils import sdpa_mask
 
 from bert_judge.runtime import hardware
 
-FUSED = "sdpa"
+SDPA = "sdpa"
 SDPA_FLOAT32 = "sdpa_in_float32"
 
 
 @contextmanager
 def float32_attention(model: PreTrainedModel) -> Iterator[None]:
-    """Within it a model with fused attention attends in float32 on a machine without GPU; what it says differs by rounding."""
-    # Not the model's own device: several processes give it to theirs as the training starts.
-    if model.config._attn_implementation != FUSED or hardware.best_device().type != "cpu":
+    """Compute fused attention in float32 within this context on a machine without a GPU; outputs differ by rounding."""
+    # The model's own device does not count: with several processes it is moved only when training starts.
+    if model.config._attn_implementation != SDPA or hardware.best_device().type != "cpu":
         yield
         return
     model.set_attn_implementation(SDPA_FLOAT32)
     try:
         yield
     finally:
-        model.set_attn_implementation(FUSED)
+        model.set_attn_implementation(SDPA)
 
 
-def _in_float32(module: torch.nn.Module, *tensors: torch.Tensor | None, **options: Any) -> tuple[torch.Tensor, None]:
+def _sdpa_in_float32(module: torch.nn.Module, *tensors: torch.Tensor | None, **options: Any) -> tuple[torch.Tensor, None]:
     """See `sdpa_attention_forward`."""
     [query, *_] = tensors
     assert query is not None
     with torch.autocast(query.device.type, enabled=False):
-        exact = {name: _exact(value) for name, value in options.items()}
-        attended, nothing = sdpa_attention_forward(module, *map(_exact, tensors), **exact)
-    return attended.to(query.dtype), nothing
+        float32_options = {name: _to_float32(value) for name, value in options.items()}
+        output, weights = sdpa_attention_forward(module, *map(_to_float32, tensors), **float32_options)
+    return output.to(query.dtype), weights
 
 
-def _exact(value: Any) -> Any:
+def _to_float32(value: Any) -> Any:
     return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
-AttentionInterface.register(SDPA_FLOAT32, _in_float32)
+AttentionInterface.register(SDPA_FLOAT32, _sdpa_in_float32)
 AttentionMaskInterface.register(SDPA_FLOAT32, sdpa_mask)

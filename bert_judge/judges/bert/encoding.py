@@ -1,16 +1,17 @@
-"""How question, candidate and reference become one sequence of tokens, and what is cut when they are too long.
+"""Encode question, candidate and reference as one token sequence, and truncate rows that are too long.
 
 Two formats. `tags` is the published one, three added tokens in one text:
-`<|question|>…<|candidate|>…<|reference|>…`. `pair` uses what the backbone was pre-trained on, a sentence pair: the reference
-against the candidate followed by the question, `[CLS] reference [SEP] candidate [SEP] question [SEP]`.
+`<|question|>…<|candidate|>…<|reference|>…`. `pair` is the backbone's own sentence pair, the reference against the candidate
+followed by the question: `[CLS] reference [SEP] candidate [SEP] question [SEP]`.
 
-A candidate that contains one of these special tokens cannot break out of its place: inside a part they are read as plain text.
-
-A row is tokenised in its three parts, each distinct text once, because many answers share a question and its references.
+Special tokens inside a part are tokenised as plain text, so a candidate cannot change the structure. Each distinct text is
+tokenised once, because many answers share a question and its references.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +23,9 @@ from bert_judge.config import Input
 
 TAGS = {"question": "<|question|>", "candidate": "<|candidate|>", "reference": "<|reference|>"}
 
-# No text needs more characters a token; what lies beyond would be cut anyway, and the tokenizer is spared it.
+# An upper limit: longer texts would be truncated anyway, so the tokenizer does not get them whole.
 CHARACTERS_PER_TOKEN = 20
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class RowEncoder:
     """Encodes rows for one tokenizer and one input format.
 
     Args:
-        tokenizer: a fast tokenizer; gets the three tags added for the format `tags` (`len(tokenizer)` may grow).
-        settings: format, truncation and longest input.
-        window: the backbone's window in tokens; the smaller of it and `settings.max_length` counts.
+        tokenizer: a fast tokenizer; the format `tags` adds its three tags to it (`len(tokenizer)` may grow).
+        settings: format, truncation and maximum length.
+        window: maximum input of the backbone in tokens; the smaller of it and `settings.max_length` counts.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, settings: Input, window: int) -> None:
@@ -59,14 +61,14 @@ class RowEncoder:
             self.tags = {part: cast(int, tokenizer.convert_tokens_to_ids(tag)) for part, tag in TAGS.items()}
 
     def encode(self, questions: Sequence[str], candidates: Sequence[str], references: Sequence[str]) -> list[EncodedRow]:
-        """One encoded row per (question, candidate, reference)."""
-        shown = questions if self.settings.question else [""] * len(questions)
-        parts = [self._tokens(texts) for texts in (shown, candidates, references)]
+        """Return one encoded row per (question, candidate, reference)."""
+        visible_questions = questions if self.settings.question else [""] * len(questions)
+        parts = [self._tokens(texts) for texts in (visible_questions, candidates, references)]
         assemble = self._assemble_tags if self.settings.format == "tags" else self._assemble_pair
         return [assemble(question, candidate, reference) for question, candidate, reference in zip(*parts, strict=True)]
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        # The end of an over-long text matters more than its start: that is where answers and questions stand.
+        # The end of an over-long text is kept, because answers and questions usually stand there.
         limit = self.max_length * CHARACTERS_PER_TOKEN
         distinct = dict.fromkeys(text[-limit:] for text in texts)
         encoded = self.tokenizer(
@@ -81,51 +83,50 @@ class RowEncoder:
         return [ids[text[-limit:]] for text in texts]
 
     def _assemble_tags(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:
-        start, end = self._around_one
-        marks = 3 if self.settings.question else 2
-        room = self.max_length - len(start) - len(end)
-        cut = False
+        prefix, suffix = self._single_template
+        num_tags = 3 if self.settings.question else 2
+        budget = self.max_length - len(prefix) - len(suffix)
+        truncated = False
         if self.settings.truncation == "middle":
-            question, candidate, reference, cut = truncate_parts(question, candidate, reference, room - marks)
+            question, candidate, reference, truncated = truncate_parts(question, candidate, reference, budget - num_tags)
         body = [self.tags["candidate"], *candidate, self.tags["reference"], *reference]
         if self.settings.question:
             body = [self.tags["question"], *question, *body]
-        ids = (*start, *body[-room:], *end)
-        return EncodedRow(ids, (0,) * len(ids), cut or len(body) > room)
+        ids = (*prefix, *body[-budget:], *suffix)
+        return EncodedRow(ids, (0,) * len(ids), truncated or len(body) > budget)
 
     def _assemble_pair(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:
-        start, middle, end = self._around_two
+        prefix, middle, suffix = self._pair_template
         separator = [self._separator] if self.settings.question else []
-        room = self.max_length - len(start) - len(middle) - len(end) - len(separator)
-        question, candidate, reference, cut = truncate_parts(question, candidate, reference, room)
-        first = (*start, *reference, *middle)
-        second = (*candidate, *separator, *question, *end)
-        return EncodedRow(first + second, (0,) * len(first) + (1,) * len(second), cut)
+        budget = self.max_length - len(prefix) - len(middle) - len(suffix) - len(separator)
+        question, candidate, reference, truncated = truncate_parts(question, candidate, reference, budget)
+        first = (*prefix, *reference, *middle)
+        second = (*candidate, *separator, *question, *suffix)
+        return EncodedRow(first + second, (0,) * len(first) + (1,) * len(second), truncated)
 
     @cached_property
-    def _around_one(self) -> tuple[list[int], list[int]]:
+    def _single_template(self) -> tuple[list[int], list[int]]:
         """Special tokens before and after a single text."""
-        [word] = self._word
-        ids = self._special("a")
-        at = ids.index(word)
-        return ids[:at], ids[at + 1 :]
+        ids = self._with_special_tokens("a")
+        position = ids.index(self._placeholder)
+        return ids[:position], ids[position + 1 :]
 
     @cached_property
-    def _around_two(self) -> tuple[list[int], list[int], list[int]]:
+    def _pair_template(self) -> tuple[list[int], list[int], list[int]]:
         """Special tokens before, between and after a pair of texts."""
-        [word] = self._word
-        ids = self._special("a", "a")
-        first = ids.index(word)
-        second = ids.index(word, first + 1)
-        between = ids[first + 1 : second]
-        # A tokenizer without a pair template puts nothing between the texts: the separator then does.
-        return ids[:first], between or [self._separator], ids[second + 1 :]
+        ids = self._with_special_tokens("a", "a")
+        first = ids.index(self._placeholder)
+        second = ids.index(self._placeholder, first + 1)
+        # A tokenizer without a pair template puts nothing between the texts.
+        return ids[:first], ids[first + 1 : second] or [self._separator], ids[second + 1 :]
 
     @cached_property
-    def _word(self) -> list[int]:
-        return self.tokenizer("a", add_special_tokens=False)["input_ids"]
+    def _placeholder(self) -> int:
+        """The token of the text "a", to find the special tokens around it."""
+        [token] = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        return token
 
-    def _special(self, *texts: str) -> list[int]:
+    def _with_special_tokens(self, *texts: str) -> list[int]:
         return self.tokenizer(*texts, truncation=False)["input_ids"]
 
     @cached_property
@@ -135,33 +136,45 @@ class RowEncoder:
 
 
 def truncate_parts(
-    question: list[int], candidate: list[int], reference: list[int], room: int
+    question: list[int], candidate: list[int], reference: list[int], budget: int
 ) -> tuple[list[int], list[int], list[int], bool]:
-    """Cut a row to `room` tokens in the order of what a verdict can do without.
+    """Truncate a row to `budget` tokens, what matters least for the verdict first.
 
-    The reference is kept whole (only one longer than half the room loses its end); then the end of the candidate, where
-    answers stand; then the end of the question, where the question itself stands after its context; then the rest.
+    The reference is kept whole (one longer than half the budget loses its end), then the end of the candidate, where answers
+    stand, then the end of the question, where the question follows its context, then the rest.
 
     Returns:
         question, candidate, reference, and whether anything was cut.
     """
-    if len(question) + len(candidate) + len(reference) <= room:
+    if len(question) + len(candidate) + len(reference) <= budget:
         return question, candidate, reference, False
-    reference = reference[: max(room // 2, room - len(question) - len(candidate))]
-    room -= len(reference)
-    question_room = max(min(len(question), room // 4), room - len(candidate))
-    candidate = truncate_middle(candidate, room - min(len(question), question_room))
-    question = keep_tail(question, room - len(candidate))
+    reference = reference[: max(budget // 2, budget - len(question) - len(candidate))]
+    budget -= len(reference)
+    question_budget = max(min(len(question), budget // 4), budget - len(candidate))
+    candidate = truncate_middle(candidate, budget - min(len(question), question_budget))
+    question = keep_tail(question, budget - len(candidate))
     return question, candidate, reference, True
 
 
-def truncate_middle(tokens: list[int], room: int) -> list[int]:
-    """Keep a quarter of the room for the start of a text and the rest for its end."""
-    if len(tokens) <= room:
+def truncate_middle(tokens: list[int], budget: int) -> list[int]:
+    """Keep the start, a quarter of the budget, and the end."""
+    if len(tokens) <= budget:
         return tokens
-    head = room // 4
-    return tokens[:head] + keep_tail(tokens, room - head)
+    head = budget // 4
+    return tokens[:head] + keep_tail(tokens, budget - head)
 
 
-def keep_tail(tokens: list[int], room: int) -> list[int]:
-    return tokens[len(tokens) - room :] if len(tokens) > room else tokens
+def keep_tail(tokens: list[int], budget: int) -> list[int]:
+    """Keep the last `budget` tokens."""
+    return tokens[len(tokens) - budget :] if len(tokens) > budget else tokens
+
+
+def closest_references(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[str]:
+    """Return per row the reference with the highest word F1 against the candidate, the first of equal ones."""
+    return [max(texts, key=lambda text: _word_f1(candidate, text)) for texts, candidate in zip(references, candidates, strict=True)]
+
+
+def _word_f1(candidate: str, reference: str) -> float:
+    first, second = (Counter(_WORD.findall(text.casefold())) for text in (candidate, reference))
+    common = (first & second).total()
+    return 2 * common / (first.total() + second.total()) if common else 0.0

@@ -1,71 +1,93 @@
-"""What a rule sees at a glance in an answer: numbers that stand beside the encoder's logit in a judge's head.
+"""Lexical features of an answer against its references, the input of the gradient-boosted trees (`stacker.py`).
 
-An encoder of 22M parameters has to guess whether a number, a name or a letter occurs; here it is counted. No feature decides alone:
-their weights are learnt from the same labels as the encoder (`head.py`), and a feature that says nothing gets a weight near 0.
+A small encoder is unsure whether a number, name or letter occurs in an answer; these features count it. Long tables are computed
+by several processes, because with early exit the features are most of the work.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
+import joblib
 import numpy as np
 
-from bert_judge.judges.bert import reference_context
+from bert_judge.judges.bert.reference_context import CONTEXT_FEATURES, count_words, reference_context_features, word_list
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.normalization import words
 
-# The beginning and the end of a long answer decide, as for the encoder, and a feature must not cost more than it does.
-MOST_CHARACTERS, MOST_WORDS = 4_000, 500
+# Longer texts lose their middle, as for the encoder; this bounds the time per row.
+MAX_CHARACTERS, MAX_WORDS = 4_000, 500
+# A process takes half a second to start and 0.1 GB, so short tables are computed in this process, and so are the first rows.
+SINGLE_PROCESS_ROWS, MIN_PARALLEL_ROWS = 4_096, 256
+MAX_PROCESSES = 8
+# Rows differ in length, so each process gets several chunks in turn.
+CHUNKS_PER_PROCESS = 4
+IDLE_SECONDS = 30
 
-FUNCTION_WORDS = frozenset(
-    words(
-        "of in on at by to for and or is was were are be been it its as with from that this which who "
-        "he she they his her their has have had also"
-    )
-)
-NEGATIONS = frozenset(words("not no never none cannot neither nor without unknown unclear sorry however unable"))
-HEDGES = frozenset(
-    words(
-        "may might possibly perhaps probably likely unclear could appears seems some several different various depending depends "
-        "specific information available context"
-    )
-)
 _SUFFIXES = ("ing", "ies", "ers", "ed", "es", "er", "ly", "s")
-_SENTENCE = re.compile(r"(?<=[.!?。！？\n])\s+")
+_SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？\n])\s+")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]+")
 
 
-def features(question: str, references: Sequence[str], candidate: str) -> list[float]:
-    """The features of a row, in the order of `NAMES`, against the reference that they fit best."""
+class FeatureExtractor:
+    """Computes feature tables, long ones in several processes.
+
+    Args:
+        cores: number of cores this process may use.
+    """
+
+    def __init__(self, cores: int) -> None:
+        self.processes = min(cores, MAX_PROCESSES)
+        self._rows_seen = 0
+
+    def extract(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
+        """See `feature_table`."""
+        self._rows_seen += len(candidates)
+        if self.processes == 1 or self._rows_seen <= SINGLE_PROCESS_ROWS or len(candidates) < MIN_PARALLEL_ROWS:
+            return feature_table(questions, references, candidates)
+        # Columns of a data frame cannot be sliced by position.
+        columns = list(questions), list(references), list(candidates)
+        bounds = np.linspace(0, len(candidates), self.processes * CHUNKS_PER_PROCESS + 1).astype(int).tolist()
+        chunks = [[column[start:end] for column in columns] for start, end in itertools.pairwise(bounds)]
+        # loky starts its processes without running the caller's script again.
+        with joblib.parallel_config("loky", n_jobs=self.processes, inner_max_num_threads=1, idle_worker_timeout=IDLE_SECONDS):
+            tables = joblib.Parallel(batch_size=1, pre_dispatch="all")(joblib.delayed(feature_table)(*chunk) for chunk in chunks)
+        return np.concatenate(tables)
+
+
+def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
+    """Compute the features of each row, shape (n, len(FEATURE_NAMES))."""
+    rows = [extract_features(*row) for row in zip(questions, references, candidates, strict=True)]
+    return np.array(rows, dtype=float).reshape(len(rows), len(FEATURE_NAMES))
+
+
+def extract_features(question: str, references: Sequence[str], candidate: str) -> list[float]:
+    """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
     answer = _Text(extraction.without_reasoning(candidate) or "")
-    asked = frozenset(words(question)[:MOST_WORDS])
+    question_words = frozenset(words(question)[:MAX_WORDS])
     options = choices.options_of(question)
     rows = []
     for reference in references:
         text = _Text(reference)
-        found = {name: compute(text, answer, asked) for name, compute in _OVERLAP.items()}
-        rows.append(found | _around(text, answer) | _rules(question, options, reference, references, answer))
+        row = {name: compute(text, answer, question_words) for name, compute in _OVERLAP_FEATURES.items()}
+        context = reference_context_features(frozenset(text.content), answer.words, answer.text)
+        row |= dict(zip(CONTEXT_FEATURES, context, strict=True))
+        rows.append(row | _extraction_features(options, reference, references, answer))
     best = max(rows, key=lambda row: (row["choice"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]))
     return [*best.values(), math.log(len(references))]
 
 
-def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
-    """`features` of many rows: shape (rows, len(NAMES))."""
-    rows = [features(*row) for row in zip(questions, references, candidates, strict=True)]
-    return np.array(rows, dtype=float).reshape(len(rows), len(NAMES))
-
-
-def is_cut(references: Sequence[str], candidate: str) -> bool:
-    """Whether the features leave out some of the middle of a text."""
-    # A word has a character at least, so that short texts need not be divided.
+def is_truncated(references: Sequence[str], candidate: str) -> bool:
+    """Return whether the features leave out the middle of a text."""
+    # A word has at least one character, so short texts need not be split.
     return any(
-        len(text) > MOST_CHARACTERS or (len(text) > MOST_WORDS and len(words(text)) > MOST_WORDS)
-        for text in (*references, candidate)
+        len(text) > MAX_CHARACTERS or (len(text) > MAX_WORDS and len(words(text)) > MAX_WORDS) for text in (*references, candidate)
     )
 
 
@@ -73,20 +95,21 @@ T = TypeVar("T", str, list[str])
 
 
 class _Text:
-    """A text in the forms that the features look at, each made when it is first looked at."""
+    """A text and its derived forms, computed on first use."""
 
     def __init__(self, text: str) -> None:
-        self.text = _ends(text, MOST_CHARACTERS)
-        self.words = _ends(words(self.text), MOST_WORDS)
-        self.set = frozenset(self.words)
+        self.text = _truncate_middle(text, MAX_CHARACTERS)
+        self.words = _truncate_middle(words(self.text), MAX_WORDS)
+        self.vocabulary = frozenset(self.words)
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        return frozenset(map(_stem, self.set))
+        return frozenset(map(_stem, self.vocabulary))
 
     @cached_property
     def content(self) -> list[str]:
-        return [word for word in self.words if word not in FUNCTION_WORDS] or self.words
+        function_words = word_list("function_words")
+        return [word for word in self.words if word not in function_words] or self.words
 
     @cached_property
     def joined(self) -> str:
@@ -94,78 +117,72 @@ class _Text:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        return frozenset(word for word in self.set if word[-1].isdigit())
+        return frozenset(word for word in self.vocabulary if word[-1].isdigit())
 
     @cached_property
-    def ends(self) -> tuple[_Text, _Text]:
+    def sentence_ends(self) -> tuple[_Text, _Text]:
         """The first and the last sentence."""
-        found = [sentence for sentence in _SENTENCE.split(self.text.strip()) if sentence.strip()] or [""]
-        first = _Text(found[0])
-        return first, _Text(found[-1]) if len(found) > 1 else first
+        sentences = [sentence for sentence in _SENTENCE_BREAK.split(self.text.strip()) if sentence.strip()] or [""]
+        first = _Text(sentences[0])
+        return first, _Text(sentences[-1]) if len(sentences) > 1 else first
 
 
-def _ends(long: T, most: int) -> T:
-    """The first quarter and the end of what is longer than that."""
-    return long if len(long) <= most else long[: most // 4] + long[len(long) - (most - most // 4) :]
+def _truncate_middle(sequence: T, limit: int) -> T:
+    """Keep the start, a quarter of the limit, and the end."""
+    head = limit // 4
+    return sequence if len(sequence) <= limit else sequence[:head] + sequence[len(sequence) - (limit - head) :]
 
 
-def _share_found(wanted: Sequence[str], text: _Text) -> float:
-    """Mean likeness of words to their nearest word in a text: 1 for the same word or stem, above 0.6 for a similar spelling."""
-    return sum(_likeness(word, text) for word in wanted) / len(wanted) if wanted else 0.0
+def _fuzzy_recall(wanted: Sequence[str], text: _Text) -> float:
+    """Mean similarity of words to their closest word in a text, in [0, 1]."""
+    return sum(_best_similarity(word, text) for word in wanted) / len(wanted) if wanted else 0.0
 
 
-def _likeness(word: str, text: _Text) -> float:
-    if word in text.set or _stem(word) in text.stems:
+def _best_similarity(word: str, text: _Text) -> float:
+    """1 for the same word or stem, above 0.6 for a similar spelling, else 0."""
+    if word in text.vocabulary or _stem(word) in text.stems:
         return 1.0
     if len(word) < 5:
         return 0.0
-    near = (_bigram_overlap(word, other) for other in text.set if abs(len(other) - len(word)) <= 2 and other[:1] == word[:1])
-    best = max(near, default=0.0)
+    similar = (other for other in text.vocabulary if abs(len(other) - len(word)) <= 2 and other[:1] == word[:1])
+    best = max((_bigram_dice(word, other) for other in similar), default=0.0)
     return best if best > 0.6 else 0.0
 
 
 @lru_cache(maxsize=1 << 16)
-def _bigram_overlap(one: str, other: str) -> float:
-    a, b = _grams(one, 2), _grams(other, 2)
+def _bigram_dice(first: str, second: str) -> float:
+    a, b = _ngrams(first, 2), _ngrams(second, 2)
     return 2 * len(a & b) / (len(a) + len(b))
 
 
 @lru_cache(maxsize=1 << 15)
-def _grams(text: str, length: int) -> frozenset[str]:
-    return frozenset(text[i : i + length] for i in range(max(1, len(text) - length + 1)))
+def _ngrams(text: str, n: int) -> frozenset[str]:
+    return frozenset(text[i : i + n] for i in range(max(1, len(text) - n + 1)))
 
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    """Crude on purpose: a shared wrong stem still matches."""
+    """Strip one suffix; a wrong stem still matches if both texts get it."""
     return next((word[: -len(s)] for s in _SUFFIXES if word.endswith(s) and len(word) - len(s) >= 3), word)
 
 
-def _new(text: _Text, asked: frozenset[str]) -> list[str]:
-    """Content words that the question does not hold already."""
-    return [word for word in text.content if word not in asked]
+def _novel_words(text: _Text, question: frozenset[str]) -> list[str]:
+    """Content words that are not in the question."""
+    return [word for word in text.content if word not in question]
 
 
-def _novel_recall(reference: _Text, answer: _Text, asked: frozenset[str]) -> float:
-    return _share_found(_new(reference, asked) or reference.content, answer)
+def _trigram_recall(reference: _Text, answer: _Text) -> float:
+    wanted = _ngrams(reference.joined, 3)
+    return len(wanted & _ngrams(answer.joined, 3)) / len(wanted)
 
 
-def _trigram_recall(reference: _Text, answer: _Text, asked: frozenset[str]) -> float:
-    wanted = _grams(reference.joined, 3)
-    return len(wanted & _grams(answer.joined, 3)) / len(wanted)
-
-
-def _numbers(reference: _Text, answer: _Text, asked: frozenset[str]) -> float:
-    """Share of the reference's numbers that the answer has; −1 when the reference has none."""
+def _number_recall(reference: _Text, answer: _Text) -> float:
+    """Share of the reference's numbers in the answer; −1 if the reference has none."""
     return len(reference.numbers & answer.numbers) / len(reference.numbers) if reference.numbers else -1.0
 
 
-def _other_numbers(reference: _Text, answer: _Text, asked: frozenset[str]) -> float:
-    return min(3.0, len(answer.numbers - reference.numbers - asked))
-
-
-def _years(reference: _Text, answer: _Text, asked: frozenset[str]) -> float:
-    """1 all years agree, 0.5 some, −1 other years, −0.5 no year in the answer, 0 none asked for."""
+def _year_match(reference: _Text, answer: _Text) -> float:
+    """1 all years agree, 0.5 some, −1 only other years, −0.5 no year in the answer, 0 none in the reference."""
     wanted, given = set(_YEAR.findall(reference.text)), set(_YEAR.findall(answer.text))
     if not wanted:
         return 0.0
@@ -174,74 +191,63 @@ def _years(reference: _Text, answer: _Text, asked: frozenset[str]) -> float:
     return 0.5 if wanted & given else (-1.0 if given else -0.5)
 
 
-def _other_names(reference: _Text, answer: _Text, asked: frozenset[str]) -> float:
+def _other_names(reference: _Text, answer: _Text, question: frozenset[str]) -> float:
     names = {name.casefold() for name in _CAPITALISED.findall(answer.text)}
-    return math.log1p(len(names - asked - reference.set))
+    return math.log1p(len(names - question - reference.vocabulary))
 
 
-def _around(reference: _Text, answer: _Text) -> dict[str, float]:
-    return dict(
-        zip(
-            reference_context.NAMES,
-            reference_context.standing(frozenset(reference.content), answer.words, answer.text),
-            strict=True,
-        )
-    )
-
-
-def _in_sentence(which: int) -> Callable[[_Text, _Text, frozenset[str]], float]:
-    return lambda reference, answer, asked: _share_found(reference.content, answer.ends[which])
-
-
-_OVERLAP: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]] = {
+# Name → function of reference, answer and the words of the question.
+_OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]] = {
     "contained": lambda r, a, q: float(f" {r.joined} " in f" {a.joined} "),
     "contained_in": lambda r, a, q: float(bool(a.words) and f" {a.joined} " in f" {r.joined} "),
     "same": lambda r, a, q: float(r.words == a.words),
     "run_together": lambda r, a, q: float(r.joined.replace(" ", "") in a.joined.replace(" ", "")),
-    "recall": lambda r, a, q: _share_found(r.content, a),
-    "novel_recall": _novel_recall,
-    "precision": lambda r, a, q: _share_found(_new(a, q), r),
-    "trigrams": _trigram_recall,
-    "first_sentence": _in_sentence(0),
-    "last_sentence": _in_sentence(-1),
-    "numbers": _numbers,
-    "other_numbers": _other_numbers,
-    "years": _years,
+    "recall": lambda r, a, q: _fuzzy_recall(r.content, a),
+    "novel_recall": lambda r, a, q: _fuzzy_recall(_novel_words(r, q) or r.content, a),
+    "precision": lambda r, a, q: _fuzzy_recall(_novel_words(a, q), r),
+    "trigrams": lambda r, a, q: _trigram_recall(r, a),
+    "first_sentence": lambda r, a, q: _fuzzy_recall(r.content, a.sentence_ends[0]),
+    "last_sentence": lambda r, a, q: _fuzzy_recall(r.content, a.sentence_ends[1]),
+    "numbers": lambda r, a, q: _number_recall(r, a),
+    "other_numbers": lambda r, a, q: min(3.0, len(a.numbers - r.numbers - q)),
+    "years": lambda r, a, q: _year_match(r, a),
     "other_names": _other_names,
     "reference_in_question": lambda r, a, q: sum(word in q for word in r.words) / max(1, len(r.words)),
-    "negations": lambda r, a, q: min(4.0, sum(word in NEGATIONS for word in a.words)),
-    "hedges": lambda r, a, q: min(5.0, sum(word in HEDGES for word in a.words)),
+    "negations": lambda r, a, q: count_words(a.words, word_list("negations"), 4.0),
+    "hedges": lambda r, a, q: count_words(a.words, word_list("hedges"), 5.0),
     "reference_length": lambda r, a, q: math.log1p(len(r.words)),
     "answer_length": lambda r, a, q: math.log1p(len(a.words)),
 }
 
 
-def _rules(question: str, options: Mapping[str, str], reference: str, references: Sequence[str], answer: _Text) -> dict[str, float]:
-    """What extraction says: 1 the extracted answer is the reference, −1 it is another, 0 there is nothing to compare."""
+def _extraction_features(
+    options: Mapping[str, str], reference: str, references: Sequence[str], answer: _Text
+) -> dict[str, float]:
+    """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
     final, number = extraction.final_answer(answer.text), extraction.last_number(answer.text)
     wanted = words(reference)
     numeric = len(wanted) == 1 and wanted[0][-1].isdigit()
     chosen = choices.chosen_option(answer.text, options)
-    right = {letter for letter, text in options.items() if letter in references or words(text) in [words(r) for r in references]}
+    correct = {letter for letter, text in options.items() if letter in references or words(text) in [words(r) for r in references]}
     mentioned = sum(f" {' '.join(words(text))} " in f" {answer.joined} " for text in options.values())
     return {
         "final_answer": 0.0 if final is None else _sign(words(extraction.tidy(final)) == wanted),
         "final_contains": 0.0 if final is None else _sign(f" {' '.join(wanted)} " in f" {' '.join(words(final))} "),
         "last_number": 0.0 if number is None or not numeric else _sign(words(number) == wanted),
-        "choice": 0.0 if chosen is None or not right else _sign(chosen in right),
+        "choice": 0.0 if chosen is None or not correct else _sign(chosen in correct),
         "options_mentioned": mentioned / len(options) if options else 0.0,
         "has_options": float(bool(options)),
         "numeric": float(numeric),
     }
 
 
-def _sign(right: bool) -> float:
-    return 1.0 if right else -1.0
+def _sign(matches: bool) -> float:
+    return 1.0 if matches else -1.0
 
 
-NAMES = (
-    *_OVERLAP,
-    *reference_context.NAMES,
+FEATURE_NAMES = (
+    *_OVERLAP_FEATURES,
+    *CONTEXT_FEATURES,
     *("final_answer", "final_contains", "last_number", "choice", "options_mentioned", "has_options", "numeric"),
     "references",
 )

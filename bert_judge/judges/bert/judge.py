@@ -1,4 +1,4 @@
-"""The trained encoder as a judge."""
+"""The BERT judge: an encoder and gradient-boosted trees on lexical features that score candidates against references."""
 
 from __future__ import annotations
 
@@ -11,56 +11,53 @@ from typing import Any, get_args
 
 import numpy as np
 import torch
+from scipy.special import expit
 
-from bert_judge.config import Input, Training
-from bert_judge.judges.bert import calibration
+from bert_judge.config import BertJudge, Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
-from bert_judge.judges.bert.config import BertJudgeConfig
-from bert_judge.judges.bert.early_exit import learn_reach, reach
+from bert_judge.judges.bert.early_exit import fit_logit_bounds
+from bert_judge.judges.bert.encoding import closest_references
 from bert_judge.judges.bert.engine import Engine
-from bert_judge.judges.bert.feature_pool import FeaturePool
-from bert_judge.judges.bert.features import is_cut
-from bert_judge.judges.bert.judge_folder import JUDGE_FILE, resolve_checkpoint
-from bert_judge.judges.bert.references import closest
-from bert_judge.judges.bert.stacker import fit_stack, fit_trees, load_trees, save_trees, tree_logits
-from bert_judge.judges.metric import AsMetric
+from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
+from bert_judge.judges.bert.inference import EncoderOutput
+from bert_judge.judges.bert.judge_folder import resolve_checkpoint
+from bert_judge.judges.bert.stacker import fit_stacker, fit_temperature, fit_trees, load_trees, predict_tree_logits, save_trees
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.visible_text import is_blank_answer, normalize_inputs, normalize_text
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.metrics import classification_metrics
 
 log = logging.getLogger(__name__)
-# Which of several the encoder reads.
-REFERENCES = get_args(BertJudgeConfig.model_fields["references"].annotation)
-# The reason of a verdict that the encoder could not have turned.
-EARLY_EXIT_REASON = "clear without the encoder"
+REFERENCE_MODES = get_args(BertJudge.model_fields["references"].annotation)
+References = Sequence[str | Sequence[str]]
+EARLY_EXIT_REASON = "decided by features (early exit)"
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the encoder says of rows; every array has shape (n,).
+    """Scores of n rows; every array has shape (n,).
 
     Attributes:
-        scores: how right, by the whole judge, in [0, 1].
-        raw: by the encoder alone, sigmoid of the difference of its logits, in [0, 1]; NaN where it did not read.
-        truncated: something of the row was cut, for the encoder or, where it did not read, for the features.
-        tokens: tokens read, over all references of the row; 0 where the encoder did not read.
+        scores: of the judge, in [0, 1].
+        raw_scores: sigmoid of the encoder's logit, in [0, 1]; NaN where the encoder was skipped.
+        truncated: text was cut, for the encoder or, where it was skipped, for the features.
+        tokens: encoder tokens over all references; 0 where the encoder was skipped.
     """
 
     scores: np.ndarray
-    raw: np.ndarray
+    raw_scores: np.ndarray
     truncated: np.ndarray
     tokens: np.ndarray
 
 
 @dataclass(frozen=True)
 class CalibrationRows:
-    """Labelled rows beside those that a judge is measured on; all lists have length n.
+    """Labelled rows for `BERTJudge.calibrate` that no metric is computed on; all lists have length n.
 
     Attributes:
         questions, references, candidates: as in `BERTJudge.predict`.
         labels: in [0, 1].
-        weights: how much each row counts; 1 when there are none.
+        weights: of the rows; 1 if empty.
     """
 
     questions: Sequence[str] = ()
@@ -70,30 +67,27 @@ class CalibrationRows:
     weights: Sequence[float] = ()
 
 
-class BERTJudge(AsMetric):
+class BERTJudge:
     """Scores candidates against references with an encoder.
 
         judge = BERTJudge("results/judges/judge")
         judge.predict(["Capital of France?"], [["Paris"]], ["It is Paris."])   # array([0.99…])
 
     Args:
-        path: local folder of a judge, a published checkpoint, or a backbone that `fit` will train.
-        threshold: lowest score that counts as correct.
-        calibrated: scores of the whole judge: lexical features heard, calibrated on the validation rows. False: the encoder's raw
-            sigmoid.
-        input: format of the input for a backbone; a judge has its own.
-        batch_tokens: tokens per batch, padding included; fitting the device when left out.
-        backend: `torch`, `onnx` or `openvino`, the program that runs the encoder; `auto` takes the fastest one that is installed.
-        precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the back end and this hardware.
-        work_folder: keeps a converted model for the next process; None: it is converted anew.
-        name: of the judge in the provenance of its labels.
-        revision: of the checkpoint in that provenance.
-        references: of several ones the encoder reads `all`, and the best one wins, or the `closest` to the answer by its words.
-        early_exit: where trees are heard and it is known how far the encoder reaches beside them, it reads only those rows whose
-            verdict it could turn. False: it reads every row.
+        path: local folder of a judge, a published checkpoint, or a backbone to `fit`.
+        threshold: lowest score of a correct answer.
+        calibrated: combine the encoder with the lexical features and calibrate the sum; False: the encoder's raw sigmoid.
+        input: input format for a backbone; a judge has its own.
+        batch_tokens: tokens per batch, padding included; chosen for the device when left out.
+        backend: `torch`, `onnx` or `openvino`; `auto` takes the fastest one installed.
+        precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the backend and the hardware.
+        work_folder: caches the converted model across processes.
+        name, revision: of the judge in the provenance of its labels.
+        references: the encoder reads `all` of several references and the highest score counts, or only the `closest` one.
+        early_exit: skip the encoder where it cannot change the verdict; needs a judge with trees.
 
     Raises:
-        InputError: the folder holds no such judge, or an argument names nothing that there is.
+        InputError: the folder holds no such judge, or an argument has an unknown value.
     """
 
     def __init__(
@@ -111,11 +105,11 @@ class BERTJudge(AsMetric):
         references: str = "all",
         early_exit: bool = True,
     ) -> None:
-        if references not in REFERENCES:
-            raise InputError(f"references: {references!r} is none; choose one of {', '.join(REFERENCES)}")
+        if references not in REFERENCE_MODES:
+            raise InputError(f"references: unknown value {references!r}; choose one of {', '.join(REFERENCE_MODES)}")
         self.checkpoint = checkpoints.load(path, input)
         if self.checkpoint.metadata.pairwise:
-            raise InputError(f"{path}: a judge of two answers; load it with bert_judge.judges.pairwise.encoder.PairEncoderJudge")
+            raise InputError(f"{path}: a pairwise judge; load it with bert_judge.judges.pairwise.encoder.PairEncoderJudge")
         self.threshold = threshold
         self.calibrated = calibrated
         self.references = references
@@ -123,11 +117,7 @@ class BERTJudge(AsMetric):
         self.revisions = {name: revision}
         self.path = Path(path)
         self.trees = load_trees(self.path) if self.checkpoint.metadata.stacker else None
-        self.features = FeaturePool(cores=torch.get_num_threads())
-        try:
-            reach(self.checkpoint.metadata.logit_bounds)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{self.path / JUDGE_FILE}: broken: {error}; train the judge anew") from error
+        self.feature_extractor = FeatureExtractor(cores=torch.get_num_threads())
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
@@ -136,77 +126,91 @@ class BERTJudge(AsMetric):
     def from_run(
         cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str, work_folder: str | Path | None = None
     ) -> BERTJudge:
-        """The judge of a workflow run.
+        """Load the judge of a workflow run.
 
         Args:
             checkpoint: as for `judge_folder.resolve_checkpoint`.
-            settings: threshold, calibrated, references, backend, precision and, where it is off, early_exit, as in the judge's
-                configuration.
+            settings: threshold, calibrated, references, backend, precision and, if off, early_exit of the judge's configuration.
             name: of the judge in the configuration.
             work_folder: as above.
         """
         folder, revision = resolve_checkpoint(checkpoint)
-        chosen = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
-        chosen |= {key: settings[key] for key in ("early_exit",) if key in settings}
-        return cls(folder, **chosen, work_folder=work_folder, name=name, revision=revision)
+        options = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
+        early_exit = settings.get("early_exit", True)
+        return cls(folder, **options, early_exit=early_exit, work_folder=work_folder, name=name, revision=revision)
 
-    def predict(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
-        """How right each candidate is: scores in [0, 1], shape (n,).
+    def predict(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
+        """Return the score of each candidate, in [0, 1], shape (n,).
 
         Args:
             questions, candidates: one text per row.
-            references: per row one right answer, or several of which the best one wins.
+            references: per row one correct answer, or several of which the best match counts.
 
         Raises:
             InputError: the lists differ in length, a row has no reference, or the judge was never trained.
         """
         return self.explain(questions, references, candidates).scores
 
-    def explain(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> Prediction:
+    def explain(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> Prediction:
         """Like `predict`, with raw scores, truncation and token counts."""
         self.check_trained()
-        listed, candidates = normalize_inputs(questions, references, candidates)
-        shown = listed if self.references == "all" else [[text] for text in _closest(candidates, listed)]
-        trees = self._tree_logits(questions, listed, candidates) if self.calibrated and self.checkpoint.metadata.stacker else None
-        logits, left = self._left_to_read(trees, len(candidates))
-        # A column of a data frame is not told by place.
-        asked = list(questions)
-        rows = [asked[i] for i in left], [shown[i] for i in left], [candidates[i] for i in left]
-        read = self.engine.score(*rows)
-        beside = None if trees is None else trees[left]
-        logits[left] = self._made_sure(read.logits, beside, *rows) if self.engine.error else read.logits
-        empty = np.array([is_blank_answer(*row) for row in zip(candidates, listed, strict=True)], dtype=bool)
-        scores = np.where(empty, 0.0, self._scores(logits, trees))
-        raw, tokens = np.full(len(logits), np.nan), np.zeros(len(logits), int)
-        raw[left], tokens[left] = calibration.scores(logits[left]), read.tokens
-        truncated = np.zeros(len(logits), bool)
-        truncated[left] = read.truncated
-        for i in np.flatnonzero(tokens == 0):
-            truncated[i] = is_cut(listed[i], candidates[i])
-        return Prediction(scores, raw, truncated, tokens)
+        references, candidates = normalize_inputs(questions, references, candidates)
+        features = self._extract_features(questions, references, candidates) if self._uses_trees else None
+        tree_logits = self._predict_tree_logits(features)
+        rows, logits = self._rows_for_encoder(tree_logits, len(candidates))
+        encoded = self._encode(rows, tree_logits, questions, references, candidates)
+        logits[rows] = encoded.logits
+        scores = expit(self._combined_logits(logits, tree_logits))
+        return _assemble_prediction(scores, rows, encoded, references, candidates)
+
+    def predict_proba(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
+        """Return the probabilities of incorrect and correct, shape (n, 2), as scikit-learn's classifiers do."""
+        scores = self.predict(questions, references, candidates)
+        return np.column_stack([1 - scores, scores])
+
+    def compute(
+        self, predictions: Sequence[str], references: References, questions: Sequence[str] | None = None
+    ) -> dict[str, float | list[float]]:
+        """Judge predictions with the interface of the metrics of the library `evaluate`.
+
+        Args:
+            predictions: answers of the model.
+            references: per prediction one correct answer, or several.
+            questions: empty when left out, which a judge trained with questions is less accurate on.
+
+        Returns:
+            `accuracy`, the share of predictions judged correct, `mean_score`, both NaN for no predictions, and `scores`.
+        """
+        scores = self.predict([""] * len(predictions) if questions is None else questions, references, predictions)
+        if not len(scores):
+            return {"accuracy": float("nan"), "mean_score": float("nan"), "scores": []}
+        accuracy = float((scores >= self.threshold).mean())
+        return {"accuracy": accuracy, "mean_score": float(scores.mean()), "scores": scores.tolist()}
 
     def check_trained(self) -> None:
-        """Raise an `InputError` for a backbone that has not learnt to judge."""
+        """Raise an `InputError` for a backbone that was not trained to judge."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """See `judges.protocol.Judge`. A candidate in which nobody sees an answer is incorrect without a look by the encoder."""
-        empty = [is_blank_answer(normalize_text(row.candidate), row.references) for row in rows]
-        shown = [row for row, nothing in zip(rows, empty, strict=True) if not nothing]
-        found = self.explain([r.question for r in shown], [r.references for r in shown], [r.candidate for r in shown])
-        columns = zip(found.scores.tolist(), found.raw.tolist(), found.truncated.tolist(), found.tokens.tolist(), strict=True)
-        labels = iter([self._label(*row) for row in columns])
-        return [decided(0.0, reason="empty answer") if nothing else next(labels) for nothing in empty]
+        """See `judges.protocol.Judge`. A blank candidate is incorrect; the encoder does not run on it."""
+        blank = [is_blank_answer(normalize_text(row.candidate), row.references) for row in rows]
+        answered = [row for row, is_blank in zip(rows, blank, strict=True) if not is_blank]
+        prediction = self.explain(
+            [row.question for row in answered], [row.references for row in answered], [row.candidate for row in answered]
+        )
+        columns = prediction.scores, prediction.raw_scores, prediction.truncated, prediction.tokens
+        labels = iter([self._label(*values) for values in zip(*(column.tolist() for column in columns), strict=True)])
+        return [decided(0.0, reason="empty answer") if is_blank else next(labels) for is_blank in blank]
 
-    def _label(self, score: float, raw: float, truncated: bool, tokens: int) -> Label:
-        said = {"raw": json.dumps({"raw_score": raw})} if tokens else {"reason": EARLY_EXIT_REASON}
-        return decided(score, self.threshold, truncated=truncated, prompt_tokens=tokens, **said)
+    def _label(self, score: float, raw_score: float, truncated: bool, tokens: int) -> Label:
+        details = {"raw": json.dumps({"raw_score": raw_score})} if tokens else {"reason": EARLY_EXIT_REASON}
+        return decided(score, self.threshold, truncated=truncated, prompt_tokens=tokens, **details)
 
     def fit(
         self,
         questions: Sequence[str],
-        references: Sequence[str | Sequence[str]],
+        references: References,
         candidates: Sequence[str],
         labels: Sequence[float],
         weights: Sequence[float] | None = None,
@@ -214,145 +218,188 @@ class BERTJudge(AsMetric):
         features: bool = True,
         work_folder: str | Path = "results/.work/fit",
     ) -> dict[str, float]:
-        """Train on labelled rows; a call that was killed goes on when it is repeated with the same `work_folder`.
+        """Train on labelled rows; a call that was killed resumes when it is repeated with the same `work_folder`.
 
         Args:
             labels: the teacher's scores in [0, 1].
             weights: of the rows in the loss; 1 when left out.
-            features: train trees on lexical features too; `calibrate` then weighs them against the encoder.
+            features: train trees on lexical features too; `calibrate` then fits their weight.
 
         Returns:
-            Figures of the training run.
+            Statistics of the training run.
         """
-        # Only here: the Trainer takes longer to import than a small table takes to judge.
+        # The Trainer takes longer to import than a small table takes to judge.
         from bert_judge.judges.bert import trainer
 
         training = training or Training()
-        listed, candidates = normalize_inputs(questions, references, candidates)
-        rows = self.checkpoint.encoder.encode(questions, candidates, _closest(candidates, listed))
+        references, candidates = normalize_inputs(questions, references, candidates)
+        rows = self.checkpoint.encoder.encode(questions, candidates, closest_references(references, candidates))
         examples = trainer.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
-        figures = trainer.fit(self.checkpoint, examples, training, work_folder)
+        statistics = trainer.fit(self.checkpoint, examples, training, work_folder)
         if features:
-            table = self._features(questions, listed, candidates)
+            table = self._extract_features(questions, references, candidates)
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
-        self.checkpoint.metadata.temperature, self.checkpoint.metadata.stacker, self.checkpoint.metadata.logit_bounds = 1.0, {}, {}
-        return figures
+        metadata = self.checkpoint.metadata
+        metadata.temperature, metadata.stacker, metadata.logit_bounds = 1.0, None, None
+        return statistics
 
     def calibrate(
         self,
         questions: Sequence[str],
-        references: Sequence[str | Sequence[str]],
+        references: References,
         candidates: Sequence[str],
         labels: Sequence[float],
         weak: CalibrationRows | None = None,
         synthetic: CalibrationRows | None = None,
     ) -> tuple[dict[str, float], np.ndarray]:
-        """Fit temperature and weights of the head on labelled rows that were not trained on.
+        """Fit temperature, stacker and early exit on labelled rows that were not trained on.
 
         Args:
-            questions, references, candidates, labels: rows as in `predict`, labels in [0, 1].
-            weak: rows with labels of less authority: they weigh and calibrate the head, and nothing is measured on them.
-            synthetic: rows that only help to weigh encoder and trees against each other.
+            labels: in [0, 1].
+            weak: rows labelled by a weaker teacher; they calibrate too.
+            synthetic: augmented rows; they affect only the weights of encoder and trees, because their base rate is arbitrary.
 
         Returns:
-            Metrics of the whole judge on these rows; beside them `temperature`, and accuracy and calibration error of the encoder
-            alone (`accuracy_encoder`, `ece_uncalibrated`), accuracy of the trees alone (`accuracy_features`), and the share of rows
-            that an early exit leaves to the encoder (`share_read`). And the scores, calibrated, of an encoder that reads all, shape
-            (n,).
+            `classification_metrics` on the given rows, of which it also has accuracy_encoder, ece_uncalibrated, temperature and,
+            for a judge with trees, accuracy_features and share_read (rows that need the encoder); and the calibrated scores without
+            early exit, shape (n,).
         """
-        listed, candidates = normalize_inputs(questions, references, candidates)
-        logits = self.engine.score(questions, listed, candidates, exact=True).logits
-        card = self.checkpoint.metadata
-        card.temperature, card.stacker, card.logit_bounds = calibration.fit_temperature(logits, labels), {}, {}
-        encoder = classification_metrics(labels, calibration.scores(logits))
-        parts = {"accuracy_encoder": encoder["accuracy"], "ece_uncalibrated": encoder["ece"], "temperature": card.temperature}
-        trees = self._tree_logits(questions, listed, candidates)
-        if trees is not None:
-            card.stacker = self._weighed(logits, trees, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
-            parts["accuracy_features"] = classification_metrics(labels, calibration.scores(trees))["accuracy"]
-            parts["share_read"] = len(self._left_to_read(trees, len(trees))[1]) / len(trees)
-        scores = calibration.scores(self._whole(logits, trees))
-        return {**classification_metrics(labels, scores, self.threshold), **parts}, scores
+        references, candidates = normalize_inputs(questions, references, candidates)
+        logits = self.engine.score(questions, references, candidates, exact=True).logits
+        encoder_metrics = classification_metrics(labels, expit(logits))
+        metadata = self.checkpoint.metadata
+        metadata.temperature, metadata.stacker, metadata.logit_bounds = fit_temperature(logits, labels), None, None
+        components = {
+            "accuracy_encoder": encoder_metrics["accuracy"],
+            "ece_uncalibrated": encoder_metrics["ece"],
+            "temperature": metadata.temperature,
+        }
+        tree_logits = None
+        if self.trees is not None:
+            tree_logits = predict_tree_logits(self.trees, self._extract_features(questions, references, candidates))
+            self._fit_stacker(logits, tree_logits, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
+            components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
+            components["share_read"] = len(self._rows_for_encoder(tree_logits, len(logits))[0]) / len(logits)
+        scores = expit(self._combined_logits(logits, tree_logits))
+        return {**classification_metrics(labels, scores, self.threshold), **components}, scores
 
-    def _weighed(
-        self, logits: np.ndarray, trees: np.ndarray, labels: Sequence[float], weak: CalibrationRows, synthetic: CalibrationRows
-    ) -> dict[str, float]:
-        """What encoder and trees are worth, by rows with these logits and by those beside them; and how far the encoder reaches."""
-        encoder, features, truth, weights = [logits], [trees], [*labels], [1.0] * len(labels)
+    def _fit_stacker(
+        self,
+        logits: np.ndarray,
+        tree_logits: np.ndarray,
+        labels: Sequence[float],
+        weak: CalibrationRows,
+        synthetic: CalibrationRows,
+    ) -> None:
+        """Fit stacker and logit bounds on validation rows with these logits, and on weak and synthetic rows."""
+        all_logits, all_tree_logits, all_labels, weights = [logits], [tree_logits], [*labels], [1.0] * len(labels)
         for rows in (weak, synthetic):
             if not rows.labels:
                 continue
-            listed, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
-            encoder.append(self.engine.score(rows.questions, listed, candidates, exact=True).logits)
-            more = self._tree_logits(rows.questions, listed, candidates)
-            assert more is not None
-            features.append(more)
-            truth += rows.labels
+            references, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
+            all_logits.append(self.engine.score(rows.questions, references, candidates, exact=True).logits)
+            assert self.trees is not None
+            features = self._extract_features(rows.questions, references, candidates)
+            all_tree_logits.append(predict_tree_logits(self.trees, features))
+            all_labels += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
-        real = len(labels) + len(weak.labels)
-        beside, said = np.concatenate(features), np.concatenate(encoder)
-        self.checkpoint.metadata.logit_bounds = learn_reach(said, beside)
-        return fit_stack(said, beside, truth, weights, real)
+        num_real = len(labels) + len(weak.labels)
+        both = np.concatenate(all_logits), np.concatenate(all_tree_logits)
+        self.checkpoint.metadata.logit_bounds = fit_logit_bounds(*both)
+        self.checkpoint.metadata.stacker = fit_stacker(*both, all_labels, weights, num_real)
 
     def save(self, folder: str | Path) -> None:
-        """Write weights, trees, tokenizer and judge.json, the last of them last."""
+        """Write weights, trees, tokenizer and, last, judge.json."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_trees(self.trees if self.checkpoint.metadata.stacker else None, folder)
         self.checkpoint.save(folder)
 
-    def _left_to_read(self, trees: np.ndarray | None, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """The encoder's logits to be expected, and the positions of the rows that it has to read."""
-        known = reach(self.checkpoint.metadata.logit_bounds)
-        if not self.early_exit or trees is None or known is None:
-            return np.zeros(rows), np.arange(rows)
-        low, mean, high = known.at(trees)
-        below, above = (self._scores(end, trees) >= self.threshold for end in (low, high))
-        left = np.flatnonzero(below != above)
-        log.debug("%d of %d rows are left to the encoder", len(left), rows)
-        return mean, left
+    @property
+    def _uses_trees(self) -> bool:
+        return self.calibrated and self.checkpoint.metadata.stacker is not None
 
-    def _made_sure(
+    def _extract_features(
+        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
+    ) -> np.ndarray:
+        """Return the lexical features, shape (n, len(FEATURE_NAMES))."""
+        visible_questions = questions if self.checkpoint.metadata.input.question else [""] * len(questions)
+        return self.feature_extractor.extract(visible_questions, references, candidates)
+
+    def _predict_tree_logits(self, features: np.ndarray | None) -> np.ndarray | None:
+        return None if features is None or self.trees is None else predict_tree_logits(self.trees, features)
+
+    def _rows_for_encoder(self, tree_logits: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions of the rows that need the encoder, and the encoder's expected logit for all rows, shape (n,)."""
+        bounds = self.checkpoint.metadata.logit_bounds
+        if not self.early_exit or tree_logits is None or bounds is None:
+            return np.arange(n), np.zeros(n)
+        low, mean, high = bounds.interpolate(tree_logits)
+        rows = self._undecided(low, high, tree_logits)
+        log.debug("%d of %d rows need the encoder", len(rows), n)
+        return rows, mean
+
+    def _encode(
         self,
-        logits: np.ndarray,
-        trees: np.ndarray | None,
+        rows: np.ndarray,
+        tree_logits: np.ndarray | None,
         questions: Sequence[str],
         references: Sequence[Sequence[str]],
         candidates: Sequence[str],
-    ) -> np.ndarray:
-        """The logits, in float32 for those rows whose verdict the rounding to 8 bits could have turned."""
-        below, above = (self._scores(logits + error, trees) >= self.threshold for error in (-self.engine.error, self.engine.error))
-        doubtful = np.flatnonzero(below != above).tolist()
-        log.debug("%d of %d rows are read again in float32", len(doubtful), len(logits))
-        if doubtful:
-            logits[doubtful] = self.engine.score(
-                [questions[i] for i in doubtful], [references[i] for i in doubtful], [candidates[i] for i in doubtful], exact=True
-            ).logits
-        return logits
+    ) -> EncoderOutput:
+        """Run the encoder on the rows at these positions."""
+        inputs = _take(rows, questions, references, candidates)
+        if self.references == "closest":
+            _, references, candidates = inputs
+            inputs[1] = [[text] for text in closest_references(references, candidates)]
+        output = self.engine.score(*inputs)
+        if self.engine.logit_error:
+            self._recheck_in_float32(output, None if tree_logits is None else tree_logits[rows], inputs)
+        return output
 
-    def _scores(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
-        return calibration.scores(self._whole(logits, trees) if self.calibrated else logits)
+    def _recheck_in_float32(self, output: EncoderOutput, tree_logits: np.ndarray | None, inputs: Sequence[Sequence[Any]]) -> None:
+        """Replace the logits whose rounding error could flip the verdict by exact ones."""
+        error = self.engine.logit_error
+        rows = self._undecided(output.logits - error, output.logits + error, tree_logits)
+        log.debug("%d of %d rows are scored again in float32", len(rows), len(output.logits))
+        if len(rows):
+            output.logits[rows] = self.engine.score(*_take(rows, *inputs), exact=True).logits
 
-    def _whole(self, logits: np.ndarray, trees: np.ndarray | None) -> np.ndarray:
-        """Calibrated logits of the whole judge from those of the encoder and, where it listens to them, of the trees."""
-        stack = self.checkpoint.metadata.stacker
-        if not stack or trees is None:
-            return logits / self.checkpoint.metadata.temperature
-        return stack["encoder"] * logits + stack["features"] * trees + stack["bias"]
+    def _undecided(self, low: np.ndarray, high: np.ndarray, tree_logits: np.ndarray | None) -> np.ndarray:
+        """Return the positions where encoder logits of `low` and of `high` give different verdicts."""
+        below, above = (expit(self._combined_logits(logits, tree_logits)) >= self.threshold for logits in (low, high))
+        return np.flatnonzero(below != above)
 
-    def _tree_logits(
-        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
-    ) -> np.ndarray | None:
-        """What the trees make of the features, shape (n,); None for a judge without trees."""
-        return None if self.trees is None else tree_logits(self.trees, self._features(questions, references, candidates))
-
-    def _features(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
-        shown = questions if self.checkpoint.metadata.input.question else [""] * len(questions)
-        return self.features.table(shown, references, candidates)
+    def _combined_logits(self, logits: np.ndarray, tree_logits: np.ndarray | None) -> np.ndarray:
+        """Combine the encoder's logits with the trees', or calibrate them alone, shape (n,)."""
+        metadata = self.checkpoint.metadata
+        if not self.calibrated:
+            return logits
+        if metadata.stacker is None or tree_logits is None:
+            return logits / metadata.temperature
+        return metadata.stacker.combine(logits, tree_logits)
 
 
-def _closest(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
-    """Per row its closest reference."""
-    return [closest(candidate, texts) for candidate, texts in zip(candidates, references, strict=True)]
+def _assemble_prediction(
+    scores: np.ndarray,
+    rows: np.ndarray,
+    encoded: EncoderOutput,
+    references: Sequence[Sequence[str]],
+    candidates: Sequence[str],
+) -> Prediction:
+    """Score blank candidates 0, and add the encoder's output for the rows that it read."""
+    blank = [is_blank_answer(candidate, texts) for candidate, texts in zip(candidates, references, strict=True)]
+    raw_scores, tokens = np.full(len(scores), np.nan), np.zeros(len(scores), int)
+    raw_scores[rows], tokens[rows] = expit(encoded.logits), encoded.tokens
+    truncated = np.zeros(len(scores), bool)
+    truncated[rows] = encoded.truncated
+    for i in np.flatnonzero(tokens == 0):
+        truncated[i] = is_truncated(references[i], candidates[i])
+    return Prediction(np.where(blank, 0.0, scores), raw_scores, truncated, tokens)
+
+
+def _take(rows: np.ndarray, *columns: Sequence[Any]) -> list[list[Any]]:
+    """Select rows by position from lists, or from columns of a data frame, whose index is not the position."""
+    return [[values[i] for i in rows.tolist()] for values in map(list, columns)]

@@ -1,38 +1,42 @@
-"""The head of a trained judge: the encoder's logit, and beside it what gradient-boosted trees make of lexical features.
+"""Gradient-boosted trees on lexical features, and the stacker that combines their logit with the encoder's.
 
-The trees learn from the rows that the encoder learns from. How much each of the two is worth is then fitted on rows that neither
-has seen, real ones and made-up ones, and the sum is calibrated on the real ones alone, whoever labelled them:
-logit = encoder · z₁ + features · z₂ + bias (stacking: Wolpert, 1992; calibration: Platt, 1999).
+The trees are trained on the encoder's training rows. The weights of the two models are fitted on held-out rows, augmented ones
+included; the sum is then calibrated on real rows only: logit = encoder · z₁ + features · z₂ + bias (stacking: Wolpert, 1992;
+calibration: Platt, 1999). A judge without trees is calibrated by one temperature (Guo et al., 2017).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import lightgbm
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 
-from bert_judge.judges.bert.features import NAMES
+from bert_judge.judges.bert.features import FEATURE_NAMES
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
-FILE = "features.txt"
-# Trees learn their fill from this many rows; more would only cost time.
-MOST_ROWS = 100_000
-ROUNDS = 500
-# Whatever else is so, an answer with more of these is never less likely right. Trees that may say otherwise learn how right answers
-# look in the files of the training, and refuse those of a file that they never saw (docs/log.md).
-RISING = frozenset(
+TREES_FILE = "features.txt"
+# The trees stop improving at about this many rows.
+MAX_TRAINING_ROWS = 100_000
+BOOSTING_ROUNDS = 500
+# All else being equal, more of these never makes an answer less likely correct. Without the constraint the trees learn what correct
+# answers look like in the training files, and reject those of an unseen file (docs/log.md).
+MONOTONE_FEATURES = frozenset(
     (
         *("contained", "same", "run_together", "recall", "novel_recall", "trigrams", "first_sentence", "last_sentence"),
         *("numbers", "years", "final_answer", "final_contains", "last_number", "choice"),
     )
 )
+# Few validation rows, all predicted correctly, would drive the temperature to 0 or infinity.
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.1, 10.0
 PARAMETERS: Mapping[str, Any] = {
     "objective": "cross_entropy",  # takes soft labels
     "num_leaves": 15,
@@ -50,81 +54,119 @@ PARAMETERS: Mapping[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class Stacker:
+    """Weights of the encoder's logit, the trees' logit and a constant."""
+
+    encoder: float
+    features: float
+    bias: float
+
+    def combine(self, encoder_logits: np.ndarray, tree_logits: np.ndarray) -> np.ndarray:
+        """Return the calibrated logits, shape (n,)."""
+        return self.encoder * encoder_logits + self.features * tree_logits + self.bias
+
+
 def fit_trees(features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int) -> lightgbm.Booster:
-    """Trees that tell right from wrong by features alone.
+    """Train trees that predict correctness from features alone.
 
     Args:
-        features: shape (n, len(NAMES)).
+        features: shape (n, len(FEATURE_NAMES)).
         labels: in [0, 1], shape (n,).
         weights: of the rows, shape (n,).
     """
-    chosen = np.random.default_rng(seed).permutation(len(features))[:MOST_ROWS]
-    y, w = np.asarray(labels, float)[chosen], np.asarray(weights, float)[chosen]
-    data = lightgbm.Dataset(features[chosen], y, weight=w, feature_name=list(NAMES))
-    directions = [int(name in RISING) for name in NAMES]
-    return lightgbm.train({**PARAMETERS, "seed": seed, "monotone_constraints": directions}, data, ROUNDS)
+    rows = np.random.default_rng(seed).permutation(len(features))[:MAX_TRAINING_ROWS]
+    y, w = np.asarray(labels, float)[rows], np.asarray(weights, float)[rows]
+    dataset = lightgbm.Dataset(features[rows], y, weight=w, feature_name=list(FEATURE_NAMES))
+    constraints = [int(name in MONOTONE_FEATURES) for name in FEATURE_NAMES]
+    return lightgbm.train({**PARAMETERS, "seed": seed, "monotone_constraints": constraints}, dataset, BOOSTING_ROUNDS)
 
 
-def tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
-    """log-odds of being right, shape (n,); of the features those that the trees were grown with."""
+def predict_tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
+    """Return the log-odds of a correct answer, shape (n,), from the features that the trees were trained on."""
     if not len(features):
         return np.zeros(0)
-    known = [NAMES.index(name) for name in trees.feature_name()]
-    return np.asarray(trees.predict(features[:, known], raw_score=True, num_threads=1), float)
+    columns = [FEATURE_NAMES.index(name) for name in trees.feature_name()]
+    return np.asarray(trees.predict(features[:, columns], raw_score=True, num_threads=1), float)
 
 
-def fit_stack(
-    encoder: np.ndarray,
-    trees: np.ndarray,
+def fit_stacker(
+    encoder_logits: np.ndarray,
+    tree_logits: np.ndarray,
     labels: Sequence[float],
     weights: Sequence[float] | None = None,
-    real: int | None = None,
-) -> dict[str, float]:
-    """What the encoder's logit, the trees' logit and a constant are worth.
+    num_real: int | None = None,
+) -> Stacker:
+    """Fit the weights of the two models, then calibrate the sum.
 
     Args:
-        encoder, trees: logits of rows that neither was trained on, shape (n,).
+        encoder_logits, tree_logits: of rows that neither model was trained on, shape (n,).
         labels: in [0, 1], shape (n,).
         weights: of the rows, shape (n,); 1 when left out.
-        real: how many of the rows, the first ones, calibrate the sum; all when left out. Made-up rows behind them say which of
-            the two to listen to where they differ, and nothing about how often answers are right.
+        num_real: the first so many rows calibrate the sum; all when left out. Augmented rows after them only affect the ratio of
+            the two weights, because their base rate is arbitrary.
 
     Returns:
-        `encoder`, `features` and `bias`. Rows of one class only say nothing of the two: then both count half.
+        The fitted weights, or 0.5, 0.5, 0 if the real rows are all of one class.
     """
     y = np.asarray(labels, float)
     w = np.ones(len(y)) if weights is None else np.asarray(weights, float)
-    if y[:real].min() >= 0.5 or y[:real].max() < 0.5:
-        log.warning("validation rows of one class only: encoder and features are not weighed against each other")
-        return {"encoder": 0.5, "features": 0.5, "bias": 0.0}
-    worth = _regression(np.column_stack([encoder, trees]), y, w).coef_[0]
-    together = worth[0] * encoder + worth[1] * trees
-    scale = _regression(together[:real, None], y[:real], w[:real])
-    slope = float(scale.coef_[0][0])
-    return {"encoder": slope * float(worth[0]), "features": slope * float(worth[1]), "bias": float(scale.intercept_[0])}
+    real = slice(num_real)
+    if y[real].min() >= 0.5 or y[real].max() < 0.5:
+        log.warning("validation rows of one class only: encoder and features get equal weights")
+        return Stacker(0.5, 0.5, 0.0)
+    encoder, features = _logistic_regression(np.column_stack([encoder_logits, tree_logits]), y, w).coef_[0]
+    combined = encoder * encoder_logits + features * tree_logits
+    platt = _logistic_regression(combined[real, None], y[real], w[real])
+    scale = float(platt.coef_[0][0])
+    return Stacker(scale * float(encoder), scale * float(features), float(platt.intercept_[0]))
 
 
-def _regression(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> LogisticRegression:
-    """On soft labels: each row is a right and a wrong one, with its share of the weight."""
-    shares = np.concatenate([weights * labels, weights * (1 - labels)])
-    return LogisticRegression(C=1.0).fit(np.concatenate([values, values]), np.repeat([1, 0], len(labels)), sample_weight=shares)
+def _logistic_regression(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> LogisticRegression:
+    """Fit soft labels: each row counts as a positive and a negative one, weighted by its label."""
+    sample_weight = np.concatenate([weights * labels, weights * (1 - labels)])
+    targets = np.repeat([1, 0], len(labels))
+    return LogisticRegression(C=1.0).fit(np.concatenate([values, values]), targets, sample_weight=sample_weight)
+
+
+def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
+    """Fit the temperature T that maximises the likelihood of the labels under sigmoid(logit / T).
+
+    Args:
+        logits: logit₁ − logit₀, shape (n,).
+        labels: 0/1 or soft labels, shape (n,).
+
+    Returns:
+        T in [0.1, 10]; 1.0 for no rows. Source: Guo et al. 2017, section 4.2.
+    """
+    z, y = np.asarray(logits, float), np.asarray(labels, float)
+    if not len(z):
+        return 1.0
+
+    def loss(log_temperature: float) -> float:
+        scaled = z / np.exp(log_temperature)
+        return float(np.mean(np.logaddexp(0, scaled) - y * scaled))
+
+    bounds = np.log(MIN_TEMPERATURE), np.log(MAX_TEMPERATURE)
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
 def save_trees(trees: lightgbm.Booster | None, folder: Path) -> None:
-    """In LightGBM's own text format, which later versions read; an empty file for a judge without trees."""
-    (folder / FILE).write_text(trees.model_to_string() if trees else "", encoding="utf-8")
+    """Write LightGBM's text format, which later versions read; an empty file for a judge without trees."""
+    (folder / TREES_FILE).write_text(trees.model_to_string() if trees else "", encoding="utf-8")
 
 
 def load_trees(folder: Path) -> lightgbm.Booster:
-    """The trees of a judge's folder.
+    """Read the trees of a judge's folder.
 
     Raises:
         InputError: they are missing, broken, or use features that are no longer computed.
     """
+    path = folder / TREES_FILE
     try:
-        trees = lightgbm.Booster(model_str=(folder / FILE).read_text(encoding="utf-8"))
+        trees = lightgbm.Booster(model_str=path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, lightgbm.basic.LightGBMError) as error:
-        raise InputError(f"{folder / FILE}: not readable: {' '.join(str(error).split())[:200]}; train the judge anew") from error
-    if not set(trees.feature_name()) <= set(NAMES):
-        raise InputError(f"{folder / FILE}: made with other features than this version computes; train the judge anew")
+        raise InputError(f"{path}: not readable: {' '.join(str(error).split())[:200]}; retrain the judge") from error
+    if not set(trees.feature_name()) <= set(FEATURE_NAMES):
+        raise InputError(f"{path}: uses features that this version does not compute; retrain the judge")
     return trees

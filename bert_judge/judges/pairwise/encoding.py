@@ -46,10 +46,10 @@ class PairRowEncoder(RowEncoder):
         return self._assembled(keep_tail(question, of[0]), tail, of != lengths)
 
     def _room(self, separators: int) -> int:
-        return self.max_length - sum(map(len, self._around_two)) - separators
+        return self.max_length - sum(map(len, self._pair_template)) - separators
 
     def _assembled(self, first: Sequence[int], second: Sequence[int], cut: bool) -> EncodedRow:
-        start, middle, end = self._around_two
+        start, middle, end = self._pair_template
         one, other = (*start, *first, *middle), (*second, *end)
         return EncodedRow(one + other, (0,) * len(one) + (1,) * len(other), cut)
 
