@@ -3,7 +3,7 @@
     BERT_JUDGE_DATA=… python benchmarks/feature_processes.py --judge results/judges/bert [--rows 6000] [--rounds 3]
 
 Rows a second on real answers of ten files: features alone, and the whole judge, by one process and by as many as this one has
-threads (`bert_judge.judges.bert.feature_pool`). The ways take turns; each one's best round counts, so that none pays for the start.
+threads (`bert_judge.judges.bert.features`). The ways take turns; each one's best round counts, so that none pays for the start.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import timing
 import torch
 
-from bert_judge.judges.bert.feature_pool import FeaturePool
+from bert_judge.judges.bert.features import FeatureExtractor
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.visible_text import normalize_inputs
 
@@ -32,9 +32,9 @@ def main() -> None:
     columns = rows.questions, *normalize_inputs(rows.questions, rows.references, rows.candidates)
     ways = {}
     for count in (1, torch.get_num_threads()):
-        judge, pool = BERTJudge(options.judge), FeaturePool(count)
-        judge.features = pool
-        ways[f"features, {count} process(es)"] = lambda pool=pool: pool.table(*columns)
+        judge, extractor = BERTJudge(options.judge), FeatureExtractor(count)
+        judge.feature_extractor = extractor
+        ways[f"features, {count} process(es)"] = lambda extractor=extractor: extractor.extract(*columns)
         ways[f"the judge, features by {count}"] = lambda judge=judge: judge.predict(
             rows.questions, rows.references, rows.candidates
         )

@@ -26,7 +26,7 @@ from sklearn.metrics import roc_auc_score
 from bert_judge import tables
 from bert_judge.config import files as config_files
 from bert_judge.judges.bert import stacker
-from bert_judge.judges.bert.feature_pool import FeaturePool
+from bert_judge.judges.bert.features import FeatureExtractor
 from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.visible_text import normalize_inputs
@@ -54,15 +54,15 @@ def main() -> int:
     human_agreement.snakemake(options.cores, [human_agreement.CONFIG], [trained_on, *needed])
     rows = tables.read(trained_on, tables.DATASET)
     origin = rows["task"].map({task: entry["from"] for task, entry in run["tasks"]["imported"].items()})
-    pool, lines = FeaturePool(options.cores), []
-    known = features(rows, pool)
+    extractor, lines = FeatureExtractor(options.cores), []
+    known = features(rows, extractor)
     everything = stacker.fit_trees(known, rows["label"], rows["weight"], options.seed)
     for source in sources:
         test = answers(run, source, options.rows, options.seed)
-        right, shown = (test["verdict"] == "correct").to_numpy(), features(test, pool)
+        right, shown = (test["verdict"] == "correct").to_numpy(), features(test, extractor)
         kept = (origin != source).to_numpy()
         trees = stacker.fit_trees(known[kept], rows.loc[kept, "label"], rows.loc[kept, "weight"], options.seed)
-        unseen, seen = (stacker.tree_logits(grown, shown) for grown in (trees, everything))
+        unseen, seen = (stacker.predict_tree_logits(grown, shown) for grown in (trees, everything))
         ruled = (test["ruled"] == "correct").to_numpy()
         lines.append(line(source, right, ruled, (unseen, base_rate(rows[kept])), (seen, base_rate(rows))))
         print(f"==> {source}", file=sys.stderr, flush=True)
@@ -70,10 +70,10 @@ def main() -> int:
     return 0
 
 
-def features(rows: pd.DataFrame, pool: FeaturePool) -> np.ndarray:
+def features(rows: pd.DataFrame, extractor: FeatureExtractor) -> np.ndarray:
     """Those of rows with questions, references and candidates: shape (rows, features)."""
     questions = rows["question"].tolist()
-    return pool.table(questions, *normalize_inputs(questions, rows["references"].tolist(), rows["candidate"].tolist()))
+    return extractor.extract(questions, *normalize_inputs(questions, rows["references"].tolist(), rows["candidate"].tolist()))
 
 
 def answers(run: Mapping[str, Any], source: str, most: int, seed: int) -> pd.DataFrame:

@@ -14,8 +14,8 @@ from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
 from bert_judge.judges.bert import backends, inference
+from bert_judge.judges.bert.backends.base import Backend
 from bert_judge.judges.bert.backends.choice import FASTEST_BACKEND, BackendChoice, choose_backend, is_installed
-from bert_judge.judges.bert.backends.protocol import Backend
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import batch_by_tokens

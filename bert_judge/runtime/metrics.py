@@ -85,7 +85,7 @@ def classification_metrics(y_true: ArrayLike, scores: ArrayLike, threshold: floa
         threshold: lowest score of a positive prediction.
 
     Returns:
-        n, base_rate (base rate), accuracy, macro_f1, ece, and, if both classes occur, kappa and auroc.
+        n, base_rate, accuracy, macro_f1, ece, and, if both classes occur, kappa and auroc.
     """
     y, p = np.asarray(y_true, float), np.asarray(scores, float)
     positive, predicted = y >= 0.5, p >= threshold
@@ -123,7 +123,7 @@ def reliability_bins(y_true: ArrayLike, scores: ArrayLike) -> tuple[Floats, Floa
 
 
 def threshold_curve(y_true: ArrayLike, scores: ArrayLike) -> dict[str, Floats]:
-    """Compute agreement, macro_f1 and called (the share predicted positive) at each of `THRESHOLDS`.
+    """Compute agreement, macro_f1 and predicted_positive_rate at each of `THRESHOLDS`.
 
     Args:
         y_true: booleans, shape (n,), n > 0.

@@ -28,5 +28,5 @@ def test_a_cross_encoder_gives_the_raw_scores(tmp_path: Path, architecture: str)
     pairs = [hub_folder.tokenizer_inputs(judge, *row) for row in zip(*ROWS, strict=True)]
     encoder = importlib.import_module("sentence_transformers").CrossEncoder(str(tmp_path / "published"), device="cpu")
     found = encoder.predict(pairs, apply_softmax=True, show_progress_bar=False)[:, 1]
-    expected = BERTJudge(tmp_path / "judge", precision="float32").explain(*rows).raw
+    expected = BERTJudge(tmp_path / "judge", precision="float32").explain(*rows).raw_scores
     np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -1,4 +1,4 @@
-"""What a training run tells while it runs; that it saves its work when it has to stop, and stops when it is in vain."""
+"""Trainer callbacks: throughput in the log, a checkpoint on SIGTERM, an early end on divergence."""
 
 from __future__ import annotations
 
@@ -17,49 +17,52 @@ log = logging.getLogger(__name__)
 
 
 class ThroughputCallback(TrainerCallback):
-    """Lines for a log file: loss, tokens per second, and the share of the machine that they take.
+    """Logs loss, tokens per second and model FLOPs utilisation (MFU).
 
-    The share is that of the products with weights, forward and backward (6 operations a weight and token; Kaplan et al. 2020,
-    section 2.1), in what the device reaches in a matrix product alone. Attention's own products are left out: a lower bound.
+    MFU is a lower bound: it counts 6 operations per weight and token (Kaplan et al. 2020, section 2.1) without attention, relative
+    to the rate that the device reaches in a single matrix product.
 
     Args:
-        model: in training.
-        tokens: of the whole run, padding not counted.
-        dtype: that it computes in.
-        devices: that compute together.
+        tokens: of the whole run, without padding.
+        dtype: of the computation.
+        devices: number of devices in parallel.
     """
 
     def __init__(self, model: PreTrainedModel, tokens: int, dtype: torch.dtype, devices: int = 1) -> None:
         self.tokens = tokens
         weights = sum(module.weight.numel() for module in model.modules() if isinstance(module, torch.nn.Linear))
-        self.most = devices * hardware.matmul_rate(hardware.best_device(), dtype) / (6 * weights)
-        self.first, self.started = 0, time.monotonic()
+        self.max_tokens_per_second = devices * hardware.matmul_rate(hardware.best_device(), dtype) / (6 * weights)
+        self.first_step, self.start_time = 0, time.monotonic()
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self.first, self.started = state.global_step, time.monotonic()
+        self.first_step, self.start_time = state.global_step, time.monotonic()
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: dict[str, Any] | None = None, **_: Any
     ) -> None:
         if logs and "loss" in logs:
-            told = self.summary(state)
-            step, loss, rate = state.global_step, float(logs["loss"]), told["tokens_per_second"]
-            share = told["utilisation"]
+            summary = self.summary(state)
             log.info(
-                "step %d of %d, loss %.4f, %.0f tokens/s, %.0f%% of the machine", step, state.max_steps, loss, rate, 100 * share
+                "step %d of %d, loss %.4f, %.0f tokens/s, MFU %.0f%%",
+                *(state.global_step, state.max_steps, float(logs["loss"])),
+                *(summary["tokens_per_second"], 100 * summary["mfu"]),
             )
 
     def summary(self, state: TrainerState) -> dict[str, float]:
-        """Of what this process did, not of what an earlier one left: tokens, seconds, tokens_per_second, utilisation."""
-        seconds = time.monotonic() - self.started
-        tokens = round(self.tokens * (state.global_step - self.first) / max(1, state.max_steps))
+        """Return tokens, seconds, tokens_per_second and mfu of this process, without what an earlier one did."""
+        seconds = time.monotonic() - self.start_time
+        tokens = round(self.tokens * (state.global_step - self.first_step) / max(1, state.max_steps))
         rate = tokens / seconds
-        figures = {"tokens": tokens, "seconds": seconds, "tokens_per_second": rate, "utilisation": rate / self.most}
-        return {name: round(value, 4 if name == "utilisation" else 1) for name, value in figures.items()}
+        return {
+            "tokens": tokens,
+            "seconds": round(seconds, 1),
+            "tokens_per_second": round(rate, 1),
+            "mfu": round(rate / self.max_tokens_per_second, 4),
+        }
 
 
 class SaveOnSigterm(TrainerCallback):
-    """A checkpoint after the step in hand, when a scheduler asks to stop."""
+    """Saves a checkpoint after the current step and stops, once SIGTERM has arrived."""
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if sigterm.stop_requested():
@@ -67,7 +70,7 @@ class SaveOnSigterm(TrainerCallback):
 
 
 class StopIfDiverged(TrainerCallback):
-    """Ends a training whose weights are no longer numbers; the hours that it has left would not bring them back."""
+    """Ends a training run whose weights are no longer finite."""
 
     def on_log(
         self,
@@ -75,17 +78,17 @@ class StopIfDiverged(TrainerCallback):
         state: TrainerState,
         control: TrainerControl,
         logs: dict[str, Any] | None = None,
-        **given: Any,
+        **kwargs: Any,
     ) -> None:
-        # Weights that are no numbers have no gradient that is one, and to look at all of them takes as long as some layers.
+        # Checking all weights is slow, and non-finite weights always have a non-finite gradient.
         if not math.isfinite((logs or {}).get("grad_norm", math.nan)):
-            _refuse_divergence(given["model"], args, state)
+            _check_finite(kwargs["model"], args, state)
 
-    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any) -> None:
-        _refuse_divergence(given["model"], args, state)
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        _check_finite(kwargs["model"], args, state)
 
 
-def _refuse_divergence(model: torch.nn.Module, args: TrainingArguments, state: TrainerState) -> None:
+def _check_finite(model: torch.nn.Module, args: TrainingArguments, state: TrainerState) -> None:
     if not all(weights.isfinite().all() for weights in model.parameters()):
         raise InputError(
             f"the training diverged: at step {state.global_step} of {state.max_steps} some weights are not finite; "

@@ -40,13 +40,13 @@ Input format: `{format}`{without_question}, at most {max_length} tokens. With z 
 {formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the encoder
 alone."""
 _EARLY_EXIT = """\
-; if no z in `logit_bounds` (`judge.json`: `low` to `high`) changes the verdict, the encoder is skipped and z is the mean"""
+; where no z within the `logit_bounds` in `judge.json` changes the verdict, the encoder is skipped and z is the mean"""
 
 
 def write_judge_card(
     folder: str | Path,
     name: str,
-    card: JudgeMetadata,
+    metadata: JudgeMetadata,
     metrics: Mapping[str, float],
     dataset: Mapping[str, Any],
     summary: Mapping[str, Any],
@@ -55,7 +55,7 @@ def write_judge_card(
 
     Args:
         name: of the judge in the configuration.
-        card: content of its judge.json.
+        metadata: content of its judge.json.
         metrics: on the validation rows.
         dataset: spec of the dataset.
         summary: the dataset's summary.json.
@@ -64,7 +64,7 @@ def write_judge_card(
         folder,
         title=name,
         introduction=_INTRODUCTION.format(
-            version=__version__, backbone=card.backbone, revision=card.backbone_revision, teacher=dataset["teacher"]
+            version=__version__, backbone=metadata.backbone, revision=metadata.backbone_revision, teacher=dataset["teacher"]
         ),
         sections={
             "Evaluation": _METRICS.format(
@@ -76,16 +76,16 @@ def write_judge_card(
             "Training data": _training_data(dataset, summary),
             "Usage": _USAGE.format(
                 example=code_block(_EXAMPLE),
-                format=card.input.format,
-                without_question="" if card.input.question else ", without the question",
-                max_length=card.input.max_length,
-                formula=_formula(card),
+                format=metadata.input.format,
+                without_question="" if metadata.input.question else ", without the question",
+                max_length=metadata.input.max_length,
+                formula=_formula(metadata),
             ),
         },
-        base_model=card.backbone,
+        base_model=metadata.backbone,
         pipeline_tag="text-classification",
         tags=("evaluation", "answer-equivalence"),
-        spec=card.spec,
+        spec=metadata.spec,
     )
 
 
@@ -104,9 +104,9 @@ def _training_data(dataset: Mapping[str, Any], summary: Mapping[str, Any]) -> st
     return "\n".join([*sentences, "", markdown_table(("task", "rows"), train["per_task"].items())])
 
 
-def _formula(card: JudgeMetadata) -> str:
-    if not card.stacker:
-        return f"sigmoid(z / {card.temperature:.3f})"
-    weights = f"{card.stacker['encoder']:.3f} z + {card.stacker['features']:.3f} t + {card.stacker['bias']:.3f}"
+def _formula(metadata: JudgeMetadata) -> str:
+    if metadata.stacker is None:
+        return f"sigmoid(z / {metadata.temperature:.3f})"
+    weights = f"{metadata.stacker.encoder:.3f} z + {metadata.stacker.features:.3f} t + {metadata.stacker.bias:.3f}"
     trees = "where t is the log-odds of the gradient-boosted trees on lexical features in `features.txt`"
-    return f"sigmoid({weights}), {trees}{_EARLY_EXIT if card.logit_bounds else ''}"
+    return f"sigmoid({weights}), {trees}{_EARLY_EXIT if metadata.logit_bounds else ''}"

@@ -1,7 +1,7 @@
-"""A judge on disk: the weights and tokenizer as transformers writes them, and `judge.json`, which says how to use them.
+"""Load and save judges: weights and tokenizer in transformers' format, and `judge.json`.
 
-A folder without `judge.json` but with the three tags in its vocabulary is a published checkpoint: its format is `tags`, cut on
-the left, not calibrated. A folder with neither is a backbone: it gets a new head.
+A folder without `judge.json` whose vocabulary has the three tags is a published checkpoint: format `tags`, truncated on the left,
+uncalibrated. A folder with neither is a backbone and gets a new head.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
-from pydantic import ValidationError
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from bert_judge import __version__, tables
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
+from bert_judge.judges.bert.early_exit import LogitBounds
 from bert_judge.judges.bert.encoding import TAGS, RowEncoder
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.runtime.errors import InputError
@@ -26,26 +27,38 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class StackerWeights:
+    """Weights of the encoder's logit, the trees' logit and a constant."""
+
+    encoder: float
+    features: float
+    bias: float
+
+    def combine(self, encoder_logits: np.ndarray, tree_logits: np.ndarray) -> np.ndarray:
+        """Return the calibrated logits, shape (n,)."""
+        return self.encoder * encoder_logits + self.features * tree_logits + self.bias
+
+
 @dataclass
 class JudgeMetadata:
-    """What `judge.json` holds.
+    """The content of `judge.json`.
 
     Attributes:
-        input: how rows become tokens.
+        input: format of the encoder's input.
         temperature: divides the encoder's logit; 1.0 is uncalibrated.
-        stacker: what the encoder's logit, the lexical features' logit and a constant are worth (`encoder`, `features`, `bias`);
-            empty for an encoder that decides alone.
-        logit_bounds: how low and how high the encoder's logit gets along the features' (`judges/early_exit.py`); empty: not known.
-        backbone, backbone_revision: what the training started from.
+        stacker: weights of encoder and trees; None for a judge without trees.
+        logit_bounds: range of the encoder's logit, for early exit; None if unknown.
+        backbone, backbone_revision: the model that was fine-tuned.
         spec: the judge's resolved configuration.
         program: name and version of the program that wrote the file.
-        pairwise: how a judge of two answers reads them (`compare`), and the weight of a tie (`log_nu`); empty for other judges.
+        pairwise: `compare` and the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
     """
 
     input: Input = field(default_factory=Input)
     temperature: float = 1.0
-    stacker: dict[str, float] = field(default_factory=dict)
-    logit_bounds: dict[str, list[float]] = field(default_factory=dict)
+    stacker: StackerWeights | None = None
+    logit_bounds: LogitBounds | None = None
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)
@@ -53,7 +66,7 @@ class JudgeMetadata:
     pairwise: dict[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
-        """Written last: a folder with a card is a whole judge."""
+        """Write `judge.json`; last, because it marks a complete judge."""
         with tables.atomic(folder / JUDGE_FILE) as temporary:
             content = {**asdict(self), "input": self.input.model_dump()}
             temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -70,7 +83,7 @@ class Checkpoint:
     trained: bool
 
     def save(self, folder: Path) -> None:
-        """Write weights, tokenizer and card; the card last."""
+        """Write weights, tokenizer and, last, `judge.json`."""
         folder.mkdir(parents=True, exist_ok=True)
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
@@ -81,12 +94,11 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     """Load a judge, a published checkpoint or a backbone from a local folder.
 
     Args:
-        folder: holds config, weights and tokenizer.
         settings: input format for a backbone; a trained judge has its own.
         seed: of the new head and the new tokens of a backbone.
 
     Raises:
-        InputError: the folder is no checkpoint, lacks a part of one, or its judge.json is broken.
+        InputError: the folder is not a complete checkpoint, or its judge.json is broken.
     """
     folder = Path(folder)
     if not (folder / "config.json").is_file():
@@ -94,47 +106,50 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     tokenizer = pretrained.tokenizer(folder)
     if tokenizer.pad_token_id is None:
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
-    card = _read_card(folder, tokenizer)
-    trained = card is not None
-    card = card or JudgeMetadata(input=settings or Input())
+    metadata = _read_metadata(folder, tokenizer)
+    trained = metadata is not None
+    metadata = metadata or JudgeMetadata(input=settings or Input())
     torch.manual_seed(seed)
     model = pretrained.classifier(folder, logits=2, new_head=not trained)
-    encoder = RowEncoder(tokenizer, card.input, max_input_length(model))
-    _grow(model, tokenizer)
-    return Checkpoint(model.float().eval(), tokenizer, encoder, card, trained)
+    encoder = RowEncoder(tokenizer, metadata.input, max_input_length(model))
+    _resize_embeddings(model, tokenizer)
+    return Checkpoint(model.float().eval(), tokenizer, encoder, metadata, trained)
 
 
 def max_input_length(model: PreTrainedModel) -> int:
-    """The longest input of a model in tokens."""
+    """Return the maximum input of a model in tokens."""
     positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
-    # RoBERTa and its kin number positions from behind the padding token's id on: 514 of them hold 512 tokens.
-    learnt = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    padding = [module.padding_idx for module in learnt if isinstance(module, torch.nn.Embedding)]
+    # RoBERTa's positions start after the padding token's id: 514 positions hold 512 tokens.
+    embeddings = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    padding = [table.padding_idx for table in embeddings if isinstance(table, torch.nn.Embedding)]
     return positions - max((index + 1 for index in padding if index is not None), default=0)
 
 
-def _read_card(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMetadata | None:
+def _read_metadata(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMetadata | None:
     path = folder / JUDGE_FILE
     if path.is_file():
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content.get("pairwise", {}).get("writes"):
-                raise InputError(f"{path}: a language model that compares two answers, and no encoder; name another checkpoint")
-            return JudgeMetadata(**{**content, "input": Input.model_validate(content["input"])})
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError, ValidationError) as error:
-            raise InputError(f"{path}: broken: {' '.join(str(error).split())[:200]}; train the judge anew") from error
+                raise InputError(f"{path}: a pairwise language model, not an encoder; name another checkpoint")
+            content["input"] = Input.model_validate(content["input"])
+            content["stacker"] = StackerWeights(**content["stacker"]) if content.get("stacker") else None
+            content["logit_bounds"] = LogitBounds(**content["logit_bounds"]) if content.get("logit_bounds") else None
+            return JudgeMetadata(**content)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path}: broken: {' '.join(str(error).split())[:200]}; retrain the judge") from error
     if set(TAGS.values()) <= set(tokenizer.get_vocab()):
-        log.info("%s: a published checkpoint: format 'tags', cut on the left", folder)
+        log.info("%s: a published checkpoint: format 'tags', truncated on the left", folder)
         return JudgeMetadata(input=Input(format="tags", truncation="left", max_length=8192))
     return None
 
 
-def _grow(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Make room for added tokens; each starts as the separator, whose meaning comes nearest (measured: docs/log.md)."""
-    old = cast(torch.nn.Embedding, model.get_input_embeddings()).num_embeddings
-    if len(tokenizer) <= old:
+def _resize_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Add embeddings for added tokens, initialised with that of the separator (measured: docs/log.md)."""
+    num_embeddings = cast(torch.nn.Embedding, model.get_input_embeddings()).num_embeddings
+    if len(tokenizer) <= num_embeddings:
         return
     weight = model.resize_token_embeddings(len(tokenizer), mean_resizing=False).weight
     separator = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
     with torch.no_grad():
-        weight[old:] = weight[separator]
+        weight[num_embeddings:] = weight[separator]

@@ -1,4 +1,4 @@
-"""A picture of a judge's scores on its validation rows: how far they are probabilities, and what each threshold would give."""
+"""Reliability diagram and threshold curve of a judge's validation scores, as one PNG."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def draw_curves(scores: ArrayLike, labels: ArrayLike, threshold: float, path: st
 
     Args:
         scores: in [0, 1], shape (n,).
-        labels: in [0, 1], shape (n,); from 0.5 on they count as right.
-        threshold: the judge's own, marked in the curve.
-        path: of the picture.
+        labels: in [0, 1], shape (n,); positive from 0.5 on.
+        threshold: of the judge, marked in the curve.
+        path: of the PNG.
     """
     p, y = np.asarray(scores, float), np.asarray(labels, float)
     figure = Figure(figsize=(9, 3.6), layout="constrained")
@@ -38,23 +38,23 @@ def draw_curves(scores: ArrayLike, labels: ArrayLike, threshold: float, path: st
 
 
 def _reliability(axes: Axes, p: np.ndarray, y: np.ndarray) -> None:
-    """Points: share of right rows over mean score, per tenth of the scale, as large as the bin has rows."""
-    rows, mean, share = reliability_bins(y, p)
+    """Plot positive rate over mean score per bin; the size of a point is the bin's number of rows."""
+    rows, mean_score, positive_rate = reliability_bins(y, p)
     filled = rows > 0
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
-    axes.plot(mean[filled], share[filled], color=BLUE, linewidth=1)
-    axes.scatter(mean[filled], share[filled], s=15 + 250 * rows[filled] / rows.sum(), color=BLUE, zorder=3)
+    axes.plot(mean_score[filled], positive_rate[filled], color=BLUE, linewidth=1)
+    axes.scatter(mean_score[filled], positive_rate[filled], s=15 + 250 * rows[filled] / rows.sum(), color=BLUE, zorder=3)
     axes.set_xlabel("score")
-    axes.set_ylabel("share that the teacher calls right")
+    axes.set_ylabel("share the teacher labels correct")
     axes.set_title("Reliability", loc="left", fontsize=11)
 
 
-def _thresholds(axes: Axes, p: np.ndarray, right: np.ndarray, threshold: float) -> None:
-    curve = threshold_curve(right, p)
+def _thresholds(axes: Axes, p: np.ndarray, positive: np.ndarray, threshold: float) -> None:
+    curve = threshold_curve(positive, p)
     axes.plot(THRESHOLDS, curve["agreement"], color=BLUE, label="agreement")
     axes.plot(THRESHOLDS, curve["macro_f1"], color=BLUE, linestyle=":", label="macro-F1")
-    axes.plot(THRESHOLDS, curve["predicted_positive_rate"], color=GREY, label="called correct")
-    axes.axhline(right.mean(), color=GREY, linewidth=1, linestyle="--", label="right")
+    axes.plot(THRESHOLDS, curve["predicted_positive_rate"], color=GREY, label="predicted positive rate")
+    axes.axhline(positive.mean(), color=GREY, linewidth=1, linestyle="--", label="base rate")
     axes.axvline(threshold, color="black", linewidth=0.8)
     axes.set_xlabel("threshold")
     axes.set_ylabel("share")

@@ -1,4 +1,4 @@
-"""The encoder of a judge together with the programs that can run it."""
+"""The encoder of a judge together with the backend that runs it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from bert_judge.judges.bert import backends, inference
+from bert_judge.judges.bert.backends.base import Backend
 from bert_judge.judges.bert.backends.choice import BackendChoice, choose_backend
-from bert_judge.judges.bert.backends.protocol import Backend
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
 from bert_judge.judges.bert.checkpoint import Checkpoint
 from bert_judge.judges.bert.encoding import EncodedRow
@@ -24,15 +24,14 @@ log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Reads rows with one back end, and with torch where exact numbers are wanted.
+    """Scores rows with one backend, and with torch where exact logits are needed.
 
     Args:
         checkpoint: its model is moved to the best device.
-        backend, precision, work_folder: see `BERTJudge`.
-        batch_tokens: tokens per batch, padding included; fitting the back end when left out.
+        backend, precision, batch_tokens, work_folder: see `BERTJudge`.
 
     Attributes:
-        choice: back end and precision, and why.
+        choice: backend and precision, and why.
     """
 
     def __init__(
@@ -49,54 +48,57 @@ class Engine:
         self.device = hardware.best_device()
         checkpoint.model.to(self.device)  # type: ignore[arg-type]
         self.choice = choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
-        # What nobody asked for may fail to be: then torch does it.
-        self._asked = backend != "auto" or precision != "auto"
+        # An automatic choice may fall back to torch.
+        self._is_explicit = backend != "auto" or precision != "auto"
         self._converted: Backend | None = None
         if not checkpoint.trained:
             self.stay_on_torch("a model that is yet to be trained")
 
     @property
-    def error(self) -> float:
-        """What rounding may do to the logits of `score`; see `protocol.Backend`."""
-        return self._backend.error
+    def logit_error(self) -> float:
+        """Rounding error of the logits of `score`; see `Backend`."""
+        return self._backend.logit_error
 
     def score(
         self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str], exact: bool = False
     ) -> EncoderOutput:
-        """Per row the logit of its best reference, whether anything was cut, and the tokens read over all references.
+        """Return per row the highest logit over its references, whether anything was cut, and the tokens of all of them.
 
         Args:
             references: at least one per row.
-            exact: with the model in memory, not with a rounded copy.
+            exact: use the model in memory, not a converted copy.
         """
         if not len(candidates):
             return EncoderOutput(np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
-        counts = [len(listed) for listed in references]
-        seen = inference.score_rows(
+        counts = [len(texts) for texts in references]
+        output = inference.score_rows(
             self._torch if exact else self._backend,
             self.checkpoint.encoder,
             [question for question, n in zip(questions, counts, strict=True) for _ in range(n)],
+            [text for texts in references for text in texts],
             [candidate for candidate, n in zip(candidates, counts, strict=True) for _ in range(n)],
-            [reference for listed in references for reference in listed],
             self.batch_tokens,
         )
         starts = np.cumsum([0, *counts[:-1]])
-        cut = np.logical_or.reduceat(seen.truncated, starts)
-        return EncoderOutput(np.maximum.reduceat(seen.logits, starts), cut, np.add.reduceat(seen.tokens, starts))
+        return EncoderOutput(
+            np.maximum.reduceat(output.logits, starts),
+            np.logical_or.reduceat(output.truncated, starts),
+            np.add.reduceat(output.tokens, starts),
+        )
 
     def logits(self, rows: Sequence[EncodedRow]) -> np.ndarray:
-        """logit₁ − logit₀ of encoded rows, float64, shape (n,); the same for a row whatever the order of the rows."""
-        ordered = sorted(set(rows), key=lambda row: (len(row.ids), row.ids, row.types))
+        """Return logit₁ − logit₀ of encoded rows, float64, shape (n,), whatever their order."""
+        unique = sorted(set(rows), key=lambda row: (len(row.ids), row.ids, row.types))
         pad_id = cast(int, self.checkpoint.tokenizer.pad_token_id)
-        found = inference.compute_logits(self._backend, ordered, pad_id, self.batch_tokens)
-        of = dict(zip(ordered, found.tolist(), strict=True))
-        return np.array([of[row] for row in rows], dtype=float)
+        logits = inference.compute_logits(self._backend, unique, pad_id, self.batch_tokens)
+        logit_of = dict(zip(unique, logits.tolist(), strict=True))
+        return np.array([logit_of[row] for row in rows], dtype=float)
 
-    def stay_on_torch(self, why: str) -> None:
-        """Run the model in memory from now on: a converted copy would not follow its changes."""
+    def stay_on_torch(self, reason: str) -> None:
+        """Run the model in memory from now on, because a converted copy would not follow its changes."""
         if self.choice.backend != "torch":
             dtype = hardware.best_dtype(self.device)
-            self.choice = BackendChoice("torch", str(dtype).removeprefix("torch."), why)
+            self.choice = BackendChoice("torch", str(dtype).removeprefix("torch."), reason)
             self._converted = None
 
     @property
@@ -106,12 +108,12 @@ class Engine:
 
     @property
     def _backend(self) -> Backend:
-        """What runs the encoder; a model that must be converted is, the first time."""
+        """The chosen backend; the model is converted on first use."""
         if self.choice.backend != "torch" and self._converted is None:
             try:
                 self._converted = backends.convert_model(self.choice, self.checkpoint.model, self.work_folder)
             except InputError as error:
-                if self._asked:
+                if self._is_explicit:
                     raise
                 log.warning("%s", error)
                 self.stay_on_torch("the model cannot be converted")

@@ -220,9 +220,7 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
 }
 
 
-def _extraction_features(
-    options: Mapping[str, str], reference: str, references: Sequence[str], answer: _Text
-) -> dict[str, float]:
+def _extraction_features(options: Mapping[str, str], reference: str, references: Sequence[str], answer: _Text) -> dict[str, float]:
     """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
     final, number = extraction.final_answer(answer.text), extraction.last_number(answer.text)
     wanted = words(reference)

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from scipy.special import expit
 
-from bert_judge.config import BertJudge, Input, Training
+from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
+from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.bert.early_exit import fit_logit_bounds
 from bert_judge.judges.bert.encoding import closest_references
 from bert_judge.judges.bert.engine import Engine
@@ -28,7 +29,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.metrics import classification_metrics
 
 log = logging.getLogger(__name__)
-REFERENCE_MODES = get_args(BertJudge.model_fields["references"].annotation)
+REFERENCE_MODES = get_args(BertJudgeConfig.model_fields["references"].annotation)
 References = Sequence[str | Sequence[str]]
 EARLY_EXIT_REASON = "decided by features (early exit)"
 

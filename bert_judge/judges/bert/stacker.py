@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 
+from bert_judge.judges.bert.checkpoint import StackerWeights
 from bert_judge.judges.bert.features import FEATURE_NAMES
 from bert_judge.runtime.errors import InputError
 
@@ -54,19 +54,6 @@ PARAMETERS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Stacker:
-    """Weights of the encoder's logit, the trees' logit and a constant."""
-
-    encoder: float
-    features: float
-    bias: float
-
-    def combine(self, encoder_logits: np.ndarray, tree_logits: np.ndarray) -> np.ndarray:
-        """Return the calibrated logits, shape (n,)."""
-        return self.encoder * encoder_logits + self.features * tree_logits + self.bias
-
-
 def fit_trees(features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int) -> lightgbm.Booster:
     """Train trees that predict correctness from features alone.
 
@@ -96,7 +83,7 @@ def fit_stacker(
     labels: Sequence[float],
     weights: Sequence[float] | None = None,
     num_real: int | None = None,
-) -> Stacker:
+) -> StackerWeights:
     """Fit the weights of the two models, then calibrate the sum.
 
     Args:
@@ -114,12 +101,12 @@ def fit_stacker(
     real = slice(num_real)
     if y[real].min() >= 0.5 or y[real].max() < 0.5:
         log.warning("validation rows of one class only: encoder and features get equal weights")
-        return Stacker(0.5, 0.5, 0.0)
+        return StackerWeights(0.5, 0.5, 0.0)
     encoder, features = _logistic_regression(np.column_stack([encoder_logits, tree_logits]), y, w).coef_[0]
     combined = encoder * encoder_logits + features * tree_logits
     platt = _logistic_regression(combined[real, None], y[real], w[real])
     scale = float(platt.coef_[0][0])
-    return Stacker(scale * float(encoder), scale * float(features), float(platt.intercept_[0]))
+    return StackerWeights(scale * float(encoder), scale * float(features), float(platt.intercept_[0]))
 
 
 def _logistic_regression(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> LogisticRegression:

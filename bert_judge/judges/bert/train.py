@@ -1,4 +1,4 @@
-"""The stage that makes a trained judge: dataset tables and a backbone in, a folder with everything about the judge out."""
+"""Stage that trains a judge from dataset tables and a backbone."""
 
 from __future__ import annotations
 
@@ -34,64 +34,63 @@ def train_judge(
     work_folder: str | Path,
     micro_batch_size: int | None = None,
 ) -> None:
-    """Train, calibrate and describe a judge.
+    """Train and calibrate a judge; write it with its model card.
 
     Args:
         spec: of `Plan.judge_spec`.
-        train, validation, validation_weak: dataset tables; the temperature and the metrics come from the validation part, what
-            encoder and trees are worth from its weakly labelled rows too.
+        train, validation, validation_weak: dataset tables. Temperature and metrics are fitted on `validation`, the stacker on
+            `validation_weak` and augmented rows too.
         summary: the dataset's summary.json.
         backbone: manifest of the prepared backbone.
-        folder: gets weights, tokenizer, metrics.json, README.md (the model card) with its picture and, last, judge.json.
-        work_folder: keeps the training's checkpoints until the judge is whole.
-        micro_batch_size: see `config.Training`; it changes no result.
+        folder: gets weights, tokenizer, metrics.json, README.md (the model card) with its figure and, last, judge.json.
+        work_folder: holds the training checkpoints until the judge is complete.
+        micro_batch_size: see `config.Training`; does not change the result.
     """
     folder, manifest = Path(folder), load_manifest(backbone)
     judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
-    rows, held_out = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
-    # Other rows or another spec must not go on from this run's checkpoints.
-    progress = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
+    train_rows, validation_rows = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
+    # Other rows or another spec must not resume from these checkpoints.
+    key = resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(train_rows))
     training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
-    figures = judge.fit(*_texts(rows), rows["label"].tolist(), rows["weight"].tolist(), training, spec["features"], progress)
+    labels, weights = train_rows["label"].tolist(), train_rows["weight"].tolist()
+    statistics = judge.fit(*_texts(train_rows), labels, weights, training, spec["features"], Path(work_folder) / key)
     dataset = json.loads(tables.provenance(train)["spec"])
-    made_up = augment(held_out.drop(columns="weight"), dataset["augment"], dataset["seed"])
-    weak = tables.read(validation_weak, tables.DATASET)
+    weak_rows = tables.read(validation_weak, tables.DATASET)
+    synthetic_rows = augment(validation_rows.drop(columns="weight"), dataset["augment"], dataset["seed"])
     metrics, scores = judge.calibrate(
-        *(*_texts(held_out), held_out["label"].tolist()),
-        weak=CalibrationRows(*_texts(weak), weak["label"].tolist(), weak["weight"].tolist()),
-        synthetic=CalibrationRows(*_texts(made_up), made_up["label"].tolist()),
+        *_texts(validation_rows),
+        validation_rows["label"].tolist(),
+        weak=CalibrationRows(*_texts(weak_rows), weak_rows["label"].tolist(), weak_rows["weight"].tolist()),
+        synthetic=CalibrationRows(*_texts(synthetic_rows), synthetic_rows["label"].tolist()),
     )
-    _warn_of_an_idle_encoder(spec["judge"], metrics)
+    _warn_if_encoder_is_useless(spec["judge"], metrics)
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
-    card = judge.checkpoint.metadata
-    card.backbone, card.backbone_revision, card.spec = manifest.repository, manifest.revision, dict(spec)
+    metadata = judge.checkpoint.metadata
+    metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
     folder.mkdir(parents=True, exist_ok=True)
-    # From here until the new one is written, last of all, the folder is no judge.
+    # Without judge.json the folder does not count as a judge until all other files are written.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     counts = json.loads(Path(summary).read_text())
-    learnt = {"rows": len(rows), "rows_weakly_labelled": counts["weak_teacher"]}
-    _write_json(folder / METRICS, {"validation": metrics, "training": {**learnt, **figures}})
-    draw_curves(scores, held_out["label"], judge.threshold, folder / CURVES)
-    write_judge_card(folder, spec["judge"], card, metrics, dataset, counts)
+    row_counts = {"rows": len(train_rows), "rows_weakly_labelled": counts["weak_teacher"]}
+    with tables.atomic(folder / METRICS) as temporary:
+        content = {"validation": metrics, "training": {**row_counts, **statistics}}
+        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    draw_curves(scores, validation_rows["label"], judge.threshold, folder / CURVES)
+    write_judge_card(folder, spec["judge"], metadata, metrics, dataset, counts)
     judge.save(folder)
     resume.clear(work_folder)
 
 
-def _warn_of_an_idle_encoder(judge: str, metrics: Mapping[str, float]) -> None:
-    """Trees and calibration hide an encoder that learnt nothing."""
-    common = max(metrics["base_rate"], 1 - metrics["base_rate"])
-    if metrics["accuracy_encoder"] <= common:
+def _warn_if_encoder_is_useless(judge: str, metrics: Mapping[str, float]) -> None:
+    """Warn if the encoder is no better than the majority class, which trees and calibration would hide."""
+    majority = max(metrics["base_rate"], 1 - metrics["base_rate"])
+    if metrics["accuracy_encoder"] <= majority:
         log.warning(
-            "%s: on the %d validation rows the encoder alone is right in %.1f%%, and whoever always says the commoner verdict in "
-            "%.1f%%; lower training.learning_rate, raise training.epochs or label more answers",
-            *(judge, metrics["n"], 100 * metrics["accuracy_encoder"], 100 * common),
+            "%s: on %d validation rows the accuracy of the encoder is %.1f%%, of the majority class %.1f%%; "
+            "lower training.learning_rate, raise training.epochs or label more answers",
+            *(judge, metrics["n"], 100 * metrics["accuracy_encoder"], 100 * majority),
         )
 
 
 def _texts(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     return rows["question"].tolist(), rows["references"].tolist(), rows["candidate"].tolist()
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    with tables.atomic(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

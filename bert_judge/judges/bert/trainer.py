@@ -1,7 +1,7 @@
-"""Fitting an encoder to labels with transformers' Trainer, so that a killed run goes on from its last checkpoint.
+"""Train an encoder with transformers' Trainer, resuming from the last checkpoint.
 
-The order of all batches over all epochs is laid down beforehand from the seed: rows of similar length share a batch, batches are
-shuffled. So a run that was killed and resumed sees the same batches as one that was not.
+The order of the batches of all epochs is computed from the seed before training: rows of similar length share a batch, batches are
+shuffled. A resumed run therefore sees the same batches as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from bert_judge.runtime.hardware import best_device, best_dtype
 
 log = logging.getLogger(__name__)
 
-# Batches are formed within this many batches' worth of shuffled rows: enough to sort by length, few enough to stay random.
+# Rows are sorted by length within shuffled pools of this many batches.
 BATCHES_PER_POOL = 50
 CHECKPOINTS_PER_RUN = 10
 
 
 class Schedule(Protocol):
-    """How often rows are seen, how many at a time and how fast is learnt; see `config.Training`."""
+    """The settings of `config.Training` that the order of batches and the Trainer's arguments depend on."""
 
     @property
     def epochs(self) -> float: ...
@@ -56,35 +56,35 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class Examples:
-    """Encoded rows with their labels in [0, 1] and weights, each of length n.
+    """Encoded rows with labels in [0, 1] and weights, each of length n.
 
     Attributes:
-        against: for each row another one, whose logit is taken off: what is learnt is which of the two is better. None: rows alone.
+        opponents: for pairwise training, the row whose logit is subtracted from each row's.
     """
 
     rows: Sequence[EncodedRow]
     labels: Sequence[float]
     weights: Sequence[float]
-    against: Sequence[EncodedRow] | None = None
+    opponents: Sequence[EncodedRow] | None = None
 
     @property
     def tokens(self) -> list[int]:
-        """Tokens of each example."""
-        own = [len(row.ids) for row in self.rows]
-        return own if self.against is None else [one + len(other.ids) for one, other in zip(own, self.against, strict=True)]
+        """Number of tokens of each example."""
+        lengths = [len(row.ids) for row in self.rows]
+        if self.opponents is None:
+            return lengths
+        return [length + len(opponent.ids) for length, opponent in zip(lengths, self.opponents, strict=True)]
 
 
 def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_folder: str | Path) -> dict[str, float]:
     """Train the model of a checkpoint in place.
 
     Args:
-        checkpoint: its model is changed and left in eval mode.
-        examples: what to learn.
-        settings: how.
-        work_folder: keeps the run's progress; a run that finds progress there goes on from it.
+        checkpoint: its model is left in eval mode.
+        work_folder: holds the Trainer's checkpoints; a run that finds one there resumes.
 
     Returns:
-        Figures of the run: steps, loss and those of `ThroughputCallback.figures`.
+        steps, loss and `ThroughputCallback.summary`.
     """
     work_folder = Path(work_folder)
     tokens = examples.tokens
@@ -94,14 +94,14 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
         initialize_head(model, settings.seed)
     set_dropout(model, settings.dropout)
     embeddings = model.get_input_embeddings()
-    # New tokens have everything to learn; old ones are better left to what they mean in the whole language.
+    # The tags are new tokens and must be trained; the embeddings of other tokens generalise better frozen.
     embeddings.requires_grad_(checkpoint.metadata.input.format == "tags" or not settings.freeze_embeddings)
     pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
     throughput = ThroughputCallback(model, sum(tokens[i] for i in order), best_dtype(best_device()))
     trainer = _WeightedTrainer(
         model=model,
         args=training_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
-        train_dataset=_Ordered(examples, order),
+        train_dataset=_OrderedExamples(examples, order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
         callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
@@ -117,22 +117,22 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
 
 
 def batch_order(lengths: Sequence[int], settings: Schedule) -> list[int]:
-    """Positions of rows in the order of training, all epochs one after the other.
+    """Return the positions of rows in training order, all epochs concatenated.
 
-    Every epoch holds each row once (the last epoch may be a part). Runs of `batch_size` positions are similar in length.
+    Every epoch has each row once (the last may be partial). Rows of the same batch, `batch_size` positions, are similar in length.
     """
-    shuffle = random.Random(settings.seed)
+    rng = random.Random(settings.seed)
     stream: list[int] = []
     for _ in range(math.ceil(settings.epochs)):
         epoch = list(range(len(lengths)))
-        shuffle.shuffle(epoch)
+        rng.shuffle(epoch)
         stream += epoch
     stream = stream[: max(1, round(settings.epochs * len(lengths)))]
     order: list[int] = []
     for pool in _chunks(stream, settings.batch_size * BATCHES_PER_POOL):
         batches = _chunks(sorted(pool, key=lambda i: lengths[i]), settings.batch_size)
-        shuffle.shuffle(batches)
-        # Only the last pool may have a short batch; at its end it keeps the others aligned with the Trainer's steps.
+        rng.shuffle(batches)
+        # The short batch of the last pool comes last, so that the others stay aligned with the Trainer's steps.
         batches.sort(key=lambda batch: len(batch) < settings.batch_size)
         order += [position for batch in batches for position in batch]
     return order
@@ -143,26 +143,26 @@ def _chunks(items: list[int], size: int) -> list[list[int]]:
 
 
 def find_last_checkpoint(folder: Path) -> str | None:
-    """The newest whole checkpoint below a folder; half-written ones are removed.
+    """Return the newest complete checkpoint in a folder, or None; remove incomplete ones.
 
     The Trainer writes `trainer_state.json` last.
     """
-    whole: dict[int, Path] = {}
+    complete: dict[int, Path] = {}
     for path in folder.glob("checkpoint-*"):
         try:
-            whole[json.loads((path / "trainer_state.json").read_text())["global_step"]] = path
+            complete[json.loads((path / "trainer_state.json").read_text())["global_step"]] = path
         except (OSError, json.JSONDecodeError, KeyError):
-            log.warning("%s: a checkpoint that was not finished; removed", path)
+            log.warning("%s: removed an incomplete checkpoint", path)
             shutil.rmtree(path)
-    if not whole:
+    if not complete:
         return None
-    step = max(whole)
-    log.info("going on from step %d", step)
-    return str(whole[step])
+    step = max(complete)
+    log.info("resuming from step %d", step)
+    return str(complete[step])
 
 
-class _Ordered(Dataset[dict[str, Any]]):
-    """The rows in the order of training."""
+class _OrderedExamples(Dataset[dict[str, Any]]):
+    """The examples in training order."""
 
     def __init__(self, examples: Examples, order: Sequence[int]) -> None:
         self.examples, self.order = examples, order
@@ -173,12 +173,12 @@ class _Ordered(Dataset[dict[str, Any]]):
     def __getitem__(self, position: int) -> dict[str, Any]:
         i = self.order[position]
         item = {"row": self.examples.rows[i], "label": self.examples.labels[i], "weight": self.examples.weights[i]}
-        return item if self.examples.against is None else item | {"against": self.examples.against[i]}
+        return item if self.examples.opponents is None else item | {"opponent": self.examples.opponents[i]}
 
 
 def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoothing: float) -> dict[str, torch.Tensor]:
-    # Those that are taken off come behind all others, so that the model reads both in one go.
-    rows = [item["row"] for item in batch] + [item["against"] for item in batch if "against" in item]
+    # Opponents follow the rows, so that one forward pass covers both.
+    rows = [item["row"] for item in batch] + [item["opponent"] for item in batch if "opponent" in item]
     tensors = collate(rows, pad_id, config)
     labels = torch.tensor([item["label"] for item in batch], dtype=torch.float32)
     tensors["targets"] = labels * (1 - smoothing) + smoothing / 2
@@ -187,13 +187,15 @@ def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoot
 
 
 class _WeightedTrainer(Trainer):
-    """Cross-entropy of the two logits against soft, weighted labels; a faster head. Of rows with others against them, the logits'
-    difference stands in the place of the logit."""
+    """Minimises the weighted cross-entropy of soft labels, with a higher learning rate for the head.
+
+    For rows with opponents, the difference of the two logits takes the place of the logit.
+    """
 
     def __init__(self, settings: Training, **options: Any) -> None:
         self.settings = settings
         super().__init__(**options)
-        # `compute_loss` gives the mean over its rows, so the Trainer divides it by the parts of a step.
+        # `compute_loss` returns a mean, so the Trainer must divide by the gradient accumulation steps.
         self.model_accepts_loss_kwargs = False
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -204,27 +206,26 @@ class _WeightedTrainer(Trainer):
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
         targets, weights = inputs.pop("targets"), inputs.pop("weights")
         outputs = model(**inputs)
-        logits = outputs.logits.float()
-        # Two logits with softmax are one logit with sigmoid: only their difference counts.
-        found = logits[:, 1] - logits[:, 0]
-        if len(found) > len(targets):
-            found = found[: len(targets)] - found[len(targets) :]
-        losses = binary_cross_entropy_with_logits(found, targets, reduction="none")
+        # A softmax over two logits is a sigmoid of their difference.
+        logits = outputs.logits.float().diff(dim=1).squeeze(1)
+        if len(logits) > len(targets):
+            logits = logits[: len(targets)] - logits[len(targets) :]
+        losses = binary_cross_entropy_with_logits(logits, targets, reduction="none")
         loss = (losses * weights).mean()
         return (loss, outputs) if return_outputs else loss
 
 
-def training_arguments(settings: Schedule, folder: Path, steps: int, **more: Any) -> TrainingArguments:
-    """What the Trainer is told: rows in their given order, once; checkpoints that a kill does not reach; no network, no bars.
+def training_arguments(settings: Schedule, folder: Path, steps: int, **overrides: Any) -> TrainingArguments:
+    """Return the Trainer's arguments: rows in the given order, regular checkpoints, no network, no progress bars.
 
     Args:
         folder: of the checkpoints.
         steps: of the whole run.
-        more: arguments beside these, or in their place.
+        overrides: further arguments, or other values for these.
     """
     device = best_device()
-    told: dict[str, Any] = {
-        "num_train_epochs": 1,  # the order of the rows holds the epochs
+    arguments: dict[str, Any] = {
+        "num_train_epochs": 1,  # the order of the rows contains all epochs
         "train_sampling_strategy": "sequential",
         "per_device_train_batch_size": settings.micro_batch_size or settings.batch_size,
         "gradient_accumulation_steps": settings.batch_size // (settings.micro_batch_size or settings.batch_size),
@@ -242,11 +243,11 @@ def training_arguments(settings: Schedule, folder: Path, steps: int, **more: Any
         "disable_tqdm": True,
         "report_to": "none",
     }
-    return TrainingArguments(output_dir=str(folder), **(told | more))
+    return TrainingArguments(output_dir=str(folder), **(arguments | overrides))
 
 
 def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[str, Any]]:
-    """Parameters by learning rate and weight decay: head or encoder, matrices or vectors (which do not decay)."""
+    """Group parameters by learning rate (head or encoder) and weight decay (matrices only)."""
     groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -262,7 +263,7 @@ def parameter_groups(model: PreTrainedModel, settings: Training) -> list[dict[st
 
 
 def initialize_head(model: PreTrainedModel, seed: int) -> None:
-    """Start the layers above the encoder anew (LeCun normal): a backbone's own pooler was made for another purpose."""
+    """Reinitialise the layers above the encoder (LeCun normal); a backbone's pooler was trained for another task."""
     torch.manual_seed(seed)
     for name, module in model.named_modules():
         if isinstance(module, torch.nn.Linear) and is_head_parameter(model, name):
@@ -272,15 +273,15 @@ def initialize_head(model: PreTrainedModel, seed: int) -> None:
 
 
 def is_head_parameter(model: PreTrainedModel, name: str) -> bool:
-    """Whether a module or parameter stands above the encoder."""
+    """Return whether a module or parameter is above the encoder."""
     return "pooler" in name or not name.startswith(f"{model.base_model_prefix}.")
 
 
-def set_dropout(model: PreTrainedModel, share: float) -> None:
-    """One rate of dropout for all layers, and none inside attention, where it keeps off the fast path."""
+def set_dropout(model: PreTrainedModel, probability: float) -> None:
+    """Set the dropout of all layers; 0 inside attention, where it would disable the fused kernels."""
     for module in model.modules():
         if isinstance(getattr(module, "attention_dropout", None), float):
             module.attention_dropout = 0.0  # type: ignore[assignment]
         for child in module.children():
             if isinstance(child, torch.nn.Dropout):
-                child.p = 0.0 if type(module).__name__.endswith("SelfAttention") else share
+                child.p = 0.0 if type(module).__name__.endswith("SelfAttention") else probability

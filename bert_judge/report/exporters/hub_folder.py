@@ -198,6 +198,6 @@ def _extend_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame 
 
 def _max_score_difference(judge: BERTJudge, folder: Path) -> float:
     rows = [row for row in CHECK_ROWS if not judge.explain([row[0]], [row[1]], [row[2]]).truncated[0]]
-    expected = [judge.explain([question], [reference], [candidate]).raw[0] for question, reference, candidate in rows]
+    expected = [judge.explain([question], [reference], [candidate]).raw_scores[0] for question, reference, candidate in rows]
     scores = plain_scores(folder, [tokenizer_inputs(judge, *row) for row in rows])
     return float(np.max(np.abs(np.array(expected) - scores), initial=0.0))

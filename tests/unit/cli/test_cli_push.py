@@ -53,7 +53,7 @@ def test_transformers_gives_the_raw_scores(tmp_path: Path, architecture: str, se
     assert result.exit_code == 0, result.output
     shown = [hub_folder.tokenizer_inputs(judge, *row) for row in zip(*ROWS, strict=True)]
     found = hub_folder.plain_scores(tmp_path / "published", shown)
-    expected = BERTJudge(tmp_path / "judge", precision="float32").explain(*map(list, ROWS)).raw
+    expected = BERTJudge(tmp_path / "judge", precision="float32").explain(*map(list, ROWS)).raw_scores
     np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_allclose(
         BERTJudge(tmp_path / "published").predict(*map(list, ROWS)), judge.predict(*map(list, ROWS)), atol=1e-6
@@ -68,7 +68,7 @@ def test_code_in_the_card_runs(tmp_path: Path) -> None:
     code = next(block for block in card.split("```python\n")[1:] if "AutoTokenizer" in block).split("```")[0]
     names: dict[str, Any] = {"q": "Capital?", "r": "Paris", "c": "It is Paris."}
     exec(code, names)
-    assert math.isclose(names["score"].item(), judge.explain(["Capital?"], ["Paris"], ["It is Paris."]).raw[0], abs_tol=1e-5)
+    assert math.isclose(names["score"].item(), judge.explain(["Capital?"], ["Paris"], ["It is Paris."]).raw_scores[0], abs_tol=1e-5)
     classify = pipeline("text-classification", str(tmp_path / "published"), device="cpu")
     assert classify({"text": "Paris", "text_pair": "It is Paris.[SEP]Capital?"})["label"] in ("correct", "incorrect")
 

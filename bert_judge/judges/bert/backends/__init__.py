@@ -1,4 +1,4 @@
-"""Programs that run an encoder: PyTorch, ONNX Runtime, OpenVINO. `choice.py` picks one, a file each makes it."""
+"""Programs that run an encoder: PyTorch, ONNX Runtime, OpenVINO. `choice.py` selects one."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from pathlib import Path
 
 from transformers import PreTrainedModel
 
+from bert_judge.judges.bert.backends.base import Backend
 from bert_judge.judges.bert.backends.choice import BackendChoice
-from bert_judge.judges.bert.backends.protocol import Backend
 
 
 def convert_model(choice: BackendChoice, model: PreTrainedModel, folder: Path | None = None) -> Backend:
-    """The back end of a choice other than torch, with a converted copy of the model.
+    """Convert a model for a backend other than torch.
 
     Args:
-        model: in eval mode; stays as it is.
-        folder: keeps what was converted for the next process; None keeps nothing.
+        model: in eval mode; it is not changed.
+        folder: caches the converted model for the next process; None caches nothing.
 
     Raises:
         InputError: this kind of model cannot be converted.
     """
-    # Only here: neither package is needed by those who stay on torch.
+    # Optional packages.
     if choice.backend == "onnx":
         from bert_judge.judges.bert.backends import onnx
 

@@ -1,32 +1,28 @@
-"""Which program runs the encoder, in which number format, and why."""
+"""Choose backend and precision for a machine and an encoder."""
 
 from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 
-BackendName = Literal["auto", "torch", "onnx", "openvino"]
-Precision = Literal["auto", "float32", "bfloat16", "int8"]
-
-# What each can compute in; of two that can do the same, the first is taken.
-FORMATS = {"torch": ("float32", "bfloat16"), "openvino": ("float32", "bfloat16", "int8"), "onnx": ("float32", "int8")}
-# What must be importable; the extra of the Python package has the back end's name.
+# Backend → precisions; of two backends with the same precision, the first is chosen.
+PRECISIONS = {"torch": ("float32", "bfloat16"), "openvino": ("float32", "bfloat16", "int8"), "onnx": ("float32", "int8")}
+# Backend → packages that must be importable; the extra of the Python package has the backend's name.
 PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime"), "openvino": ("openvino",)}
-# The one that is so fast on a CPU, and so near in int8, that nobody has to ask for it (measured: docs/log.md).
+# Fastest on a CPU and accurate in int8, so `auto` takes it (measured: docs/log.md).
 FASTEST_BACKEND = "openvino"
-# A smaller encoder is judged through before it is converted.
-LEAST_PARAMETERS = 5_000_000
+# Converting a smaller encoder takes longer than judging with it.
+MIN_PARAMETERS = 5_000_000
 
 
 @dataclass(frozen=True)
 class BackendChoice:
-    """Attributes: backend and precision without `auto`, and the reason in words."""
+    """Backend and precision, neither of them `auto`, and the reason for the log."""
 
     backend: str
     precision: str
@@ -34,72 +30,68 @@ class BackendChoice:
 
 
 def choose_backend(backend: str, precision: str, device: torch.device, parameters: int) -> BackendChoice:
-    """Settle what is left to `auto`.
+    """Resolve `auto`.
 
     Args:
         device: the best one of this machine.
         parameters: of the model.
 
     Raises:
-        InputError: an unknown name, a back end that is not installed, or a format that it does not have.
+        InputError: an unknown name, a backend that is not installed, or a precision that it does not support.
     """
     _check(backend, precision)
-    fast = str(hardware.best_dtype(device)).removeprefix("torch.")
-    if (backend, precision) == ("openvino", "bfloat16") and fast != precision:
+    torch_precision = str(hardware.best_dtype(device)).removeprefix("torch.")
+    if (backend, precision) == ("openvino", "bfloat16") and torch_precision != precision:
         raise InputError("precision: this CPU does not compute in bfloat16; choose int8, float32 or auto")
     if backend == "torch":
-        return BackendChoice(backend, fast if precision == "auto" else precision, "as asked")
+        return BackendChoice(backend, torch_precision if precision == "auto" else precision, "as configured")
     if backend != "auto":
-        return BackendChoice(backend, _best_of(backend, fast) if precision == "auto" else precision, "as asked")
+        fastest = _fastest_precision(backend, torch_precision)
+        return BackendChoice(backend, fastest if precision == "auto" else precision, "as configured")
     if precision == "int8":
-        return BackendChoice(next(name for name in FORMATS if _has_int8(name)), precision, "int8 as asked")
+        return BackendChoice(next(name for name in PRECISIONS if _has_int8(name)), precision, "int8 as configured")
     if precision != "auto":
-        return BackendChoice("torch", precision, f"{precision} as asked")
+        return BackendChoice("torch", precision, f"{precision} as configured")
     if device.type != "cpu":
-        return BackendChoice("torch", fast, f"the fastest format of this {device.type.upper()}")
-    best = _best_of(FASTEST_BACKEND, fast)
-    if best == "float32":
-        return BackendChoice("torch", fast, "this CPU is fast in no smaller format")
-    if parameters < LEAST_PARAMETERS:
-        return BackendChoice("torch", fast, "the encoder is too small to be worth a conversion")
+        return BackendChoice("torch", torch_precision, f"the fastest precision of this {device.type.upper()}")
+    fastest = _fastest_precision(FASTEST_BACKEND, torch_precision)
+    if fastest == "float32":
+        return BackendChoice("torch", torch_precision, "this CPU is fast in float32 only")
+    if parameters < MIN_PARAMETERS:
+        return BackendChoice("torch", torch_precision, "the encoder is too small to be worth a conversion")
     if not is_installed(FASTEST_BACKEND):
-        return BackendChoice(
-            "torch", fast, f"{FASTEST_BACKEND} would be faster in {best}: pip install 'bert-judge[{FASTEST_BACKEND}]'"
-        )
-    return BackendChoice(FASTEST_BACKEND, best, "the fastest format of this CPU; verdicts that hang on it are checked in float32")
+        hint = f"{FASTEST_BACKEND} in {fastest} would be faster: pip install 'bert-judge[{FASTEST_BACKEND}]'"
+        return BackendChoice("torch", torch_precision, hint)
+    return BackendChoice(FASTEST_BACKEND, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
 
 
 def is_installed(backend: str) -> bool:
-    """Whether a back end's packages are there, without importing them."""
+    """Return whether a backend's packages are installed, without importing them."""
     return all(importlib.util.find_spec(package) is not None for package in PACKAGES[backend])
 
 
-def _best_of(backend: str, fast: str) -> str:
-    """The fastest format of a back end other than torch that no verdict suffers from, on this CPU.
-
-    Args:
-        fast: the fastest format of torch here.
-    """
-    if fast == "bfloat16" and fast in FORMATS[backend]:
-        return fast
+def _fastest_precision(backend: str, torch_precision: str) -> str:
+    """Return the fastest precision of a backend other than torch that changes no verdict, on this CPU."""
+    if torch_precision == "bfloat16" and torch_precision in PRECISIONS[backend]:
+        return torch_precision
     return "int8" if hardware.supports_int8() else "float32"
 
 
 def _has_int8(backend: str) -> bool:
-    return "int8" in FORMATS[backend] and is_installed(backend)
+    return "int8" in PRECISIONS[backend] and is_installed(backend)
 
 
 def _check(backend: str, precision: str) -> None:
-    if backend not in (known := ("auto", *FORMATS)):
-        raise InputError(f"backend: {backend!r} is none; choose one of {', '.join(known)}")
-    if precision not in (formats := ("auto", "float32", "bfloat16", "int8")):
-        raise InputError(f"precision: {precision!r} is none; choose one of {', '.join(formats)}")
+    if backend not in (known := ("auto", *PRECISIONS)):
+        raise InputError(f"backend: unknown value {backend!r}; choose one of {', '.join(known)}")
+    if precision not in (known := ("auto", "float32", "bfloat16", "int8")):
+        raise InputError(f"precision: unknown value {precision!r}; choose one of {', '.join(known)}")
     if backend == "auto":
-        if precision == "int8" and not any(map(_has_int8, FORMATS)):
-            raise InputError(f"precision: int8 needs another back end; pip install 'bert-judge[{FASTEST_BACKEND}]'")
+        if precision == "int8" and not any(map(_has_int8, PRECISIONS)):
+            raise InputError(f"precision: int8 needs another backend; pip install 'bert-judge[{FASTEST_BACKEND}]'")
         return
     if not is_installed(backend):
         raise InputError(f"backend: {backend} is not installed; pip install 'bert-judge[{backend}]', or choose torch")
-    if precision != "auto" and precision not in FORMATS[backend]:
-        able = ", ".join(name for name, formats in FORMATS.items() if precision in formats)
-        raise InputError(f"precision: {backend} has no {precision}; {able} has")
+    if precision != "auto" and precision not in PRECISIONS[backend]:
+        supporting = ", ".join(name for name, precisions in PRECISIONS.items() if precision in precisions)
+        raise InputError(f"precision: {backend} does not support {precision}; choose one of the backends {supporting}")

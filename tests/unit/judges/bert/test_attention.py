@@ -1,4 +1,4 @@
-"""Attention of a model that learns on a CPU."""
+"""Float32 attention for training on a CPU."""
 
 from pathlib import Path
 
@@ -41,14 +41,14 @@ def check(model: PreTrainedModel, inputs: dict[str, torch.Tensor]) -> None:
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
-def test_an_encoder_learns_the_same(tmp_path: Path, architecture: str) -> None:
+def test_gradients_of_encoders(tmp_path: Path, architecture: str) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
     rows = loaded.encoder.encode(["What is the capital of France?"] * len(TEXTS), TEXTS, ["Paris"] * len(TEXTS))
     check(loaded.model, collate(rows, loaded.tokenizer.pad_token_id, loaded.model.config))
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
-def test_a_language_model_learns_the_same(tmp_path: Path, architecture: str) -> None:
+def test_gradients_of_language_models(tmp_path: Path, architecture: str) -> None:
     folder = tiny_models.causal_lm(tmp_path / "model", architecture)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     ids = torch.randint(5, 500, (4, 40), generator=torch.Generator().manual_seed(0))
@@ -57,14 +57,14 @@ def test_a_language_model_learns_the_same(tmp_path: Path, architecture: str) -> 
     check(model, {"input_ids": ids, "attention_mask": mask})
 
 
-def test_a_training_that_fails_leaves_the_model_as_it_was(tmp_path: Path) -> None:
+def test_an_exception_restores_the_attention(tmp_path: Path) -> None:
     model = checkpoint.load(tiny_models.encoder(tmp_path / "model")).model
     with pytest.raises(ZeroDivisionError), float32_attention(model):
         raise ZeroDivisionError
     assert model.config._attn_implementation == "sdpa"
 
 
-def test_on_a_gpu_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_change_on_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hardware, "best_device", lambda: torch.device("cuda"))
     model = checkpoint.load(tiny_models.encoder(tmp_path / "model")).model
     with float32_attention(model):

@@ -1,4 +1,4 @@
-"""Other programs that run the encoder: which one is taken, and that they say what torch says."""
+"""Backends: the automatic choice, and agreement with torch."""
 
 import importlib.util
 import logging
@@ -11,8 +11,8 @@ import torch
 
 from bert_judge.judges.bert import backends, checkpoint
 from bert_judge.judges.bert.backends import choice
+from bert_judge.judges.bert.backends.base import Backend
 from bert_judge.judges.bert.backends.choice import BackendChoice, choose_backend
-from bert_judge.judges.bert.backends.protocol import Backend
 from bert_judge.judges.bert.backends.pytorch import TorchBackend
 from bert_judge.judges.bert.inference import compute_logits
 from bert_judge.judges.bert.judge import BERTJudge
@@ -21,8 +21,7 @@ from bert_judge.runtime.errors import InputError
 
 LARGE = 10_000_000
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
-# Of a logit, as a share of what lies between the logits of different rows; in bfloat16, which keeps eight bits of every number, as
-# a share of the largest one.
+# Tolerance of a logit, relative to the range of the logits, and for bfloat16 to the largest logit.
 ERRORS = {"float32": 1e-3, "bfloat16": 0.04, "int8": 0.5}
 CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", "", "the capital of Mars is a fox " * 9]
 
@@ -32,67 +31,69 @@ def machine(
 ) -> None:
     monkeypatch.setattr(hardware, "supports_int8", lambda: int8)
     monkeypatch.setattr(hardware, "best_dtype", lambda device: dtype)
-    monkeypatch.setattr(choice, "installed", lambda name: name in packages.split() or name == "torch")
+    monkeypatch.setattr(choice, "is_installed", lambda name: name in packages.split() or name == "torch")
 
 
 @pytest.mark.parametrize(
-    ("asked", "device", "parameters", "has", "chosen", "because"),
+    ("settings", "device", "parameters", "hardware_of", "expected", "reason"),
     [
-        (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "checked in float32"),
+        (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "rechecked in float32"),
         (("auto", "auto"), CPU, LARGE, {"packages": "onnx"}, ("torch", "float32"), "pip install 'bert-judge[openvino]'"),
-        (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "no smaller format"),
-        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "fastest format of this CPU"),
+        (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "fast in float32 only"),
+        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "fastest precision of this CPU"),
         (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16, "packages": ""}, ("torch", "bfloat16"), "bert-judge[openvino]"),
         (("auto", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "too small"),
         (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
-        (("auto", "auto"), GPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest format of this CUDA"),
-        (("auto", "float32"), CPU, LARGE, {}, ("torch", "float32"), "asked"),
-        (("auto", "int8"), CPU, 1000, {"int8": False}, ("openvino", "int8"), "asked"),
-        (("auto", "int8"), CPU, LARGE, {"packages": "onnx"}, ("onnx", "int8"), "asked"),
-        (("torch", "auto"), CPU, LARGE, {}, ("torch", "float32"), "asked"),
-        (("openvino", "auto"), CPU, 1000, {}, ("openvino", "int8"), "asked"),
-        (("openvino", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "asked"),
-        (("onnx", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("onnx", "int8"), "asked"),
-        (("onnx", "auto"), CPU, LARGE, {"int8": False}, ("onnx", "float32"), "asked"),
-        (("onnx", "float32"), CPU, LARGE, {}, ("onnx", "float32"), "asked"),
+        (("auto", "auto"), GPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest precision of this CUDA"),
+        (("auto", "float32"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
+        (("auto", "int8"), CPU, 1000, {"int8": False}, ("openvino", "int8"), "as configured"),
+        (("auto", "int8"), CPU, LARGE, {"packages": "onnx"}, ("onnx", "int8"), "as configured"),
+        (("torch", "auto"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
+        (("openvino", "auto"), CPU, 1000, {}, ("openvino", "int8"), "as configured"),
+        (("openvino", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "as configured"),
+        (("onnx", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("onnx", "int8"), "as configured"),
+        (("onnx", "auto"), CPU, LARGE, {"int8": False}, ("onnx", "float32"), "as configured"),
+        (("onnx", "float32"), CPU, LARGE, {}, ("onnx", "float32"), "as configured"),
     ],
 )
-def test_the_choice_and_its_reason(
+def test_choose_backend(
     monkeypatch: pytest.MonkeyPatch,
-    asked: tuple[str, str],
+    settings: tuple[str, str],
     device: torch.device,
     parameters: int,
-    has: dict[str, object],
-    chosen: tuple[str, str],
-    because: str,
+    hardware_of: dict[str, object],
+    expected: tuple[str, str],
+    reason: str,
 ) -> None:
-    machine(monkeypatch, **has)
-    made = choose_backend(*asked, device, parameters)
-    assert (made.backend, made.precision) == chosen
-    assert because in made.reason
+    machine(monkeypatch, **hardware_of)
+    choice_ = choose_backend(*settings, device, parameters)
+    assert (choice_.backend, choice_.precision) == expected
+    assert reason in choice_.reason
 
 
 @pytest.mark.parametrize(
-    ("asked", "packages", "says"),
+    ("settings", "packages", "message"),
     [
         (("onnx", "auto"), "", "pip install 'bert-judge[onnx]'"),
         (("openvino", "int8"), "onnx", "pip install 'bert-judge[openvino]'"),
         (("auto", "int8"), "", "pip install 'bert-judge[openvino]'"),
-        (("tensorflow", "auto"), "onnx", "'tensorflow' is none; choose one of auto, torch, openvino, onnx"),
-        (("torch", "int4"), "onnx", "'int4' is none; choose one of auto, float32, bfloat16, int8"),
-        (("torch", "int8"), "onnx", "torch has no int8; openvino, onnx has"),
-        (("onnx", "bfloat16"), "onnx", "onnx has no bfloat16; torch, openvino has"),
+        (("tensorflow", "auto"), "onnx", "unknown value 'tensorflow'; choose one of auto, torch, openvino, onnx"),
+        (("torch", "int4"), "onnx", "unknown value 'int4'; choose one of auto, float32, bfloat16, int8"),
+        (("torch", "int8"), "onnx", "torch does not support int8; choose one of the backends openvino, onnx"),
+        (("onnx", "bfloat16"), "onnx", "onnx does not support bfloat16; choose one of the backends torch, openvino"),
         (("openvino", "bfloat16"), "openvino", "this CPU does not compute in bfloat16; choose int8, float32 or auto"),
     ],
 )
-def test_what_cannot_be_says_what_to_do(monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str], packages: str, says: str) -> None:
+def test_an_unsupported_choice_gives_one_line_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, settings: tuple[str, str], packages: str, message: str
+) -> None:
     machine(monkeypatch, packages=packages)
     with pytest.raises(InputError) as caught:
-        choose_backend(*asked, CPU, LARGE)
-    assert says in str(caught.value) and "\n" not in str(caught.value)
+        choose_backend(*settings, CPU, LARGE)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choice.is_installed("torch")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert not choice.is_installed("onnx")
@@ -109,7 +110,7 @@ def converted(name: str, precision: str, loaded: checkpoint.Checkpoint, folder: 
     ("name", "precision"),
     [("onnx", "float32"), ("onnx", "int8"), ("openvino", "float32"), ("openvino", "bfloat16"), ("openvino", "int8")],
 )
-def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: str, name: str, precision: str) -> None:
+def test_backends_agree_with_torch_whatever_the_batch(tmp_path: Path, architecture: str, name: str, precision: str) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
     with torch.no_grad():
         for parameter in loaded.model.parameters():
@@ -137,20 +138,20 @@ def test_they_say_what_torch_says_in_any_company(tmp_path: Path, architecture: s
 
 
 @pytest.mark.parametrize("architecture", ["eurobert", "modernbert"])
-def test_a_gated_layer_stays_several_operations(tmp_path: Path, architecture: str) -> None:
-    """As one operation it divides by zero in bfloat16 on AMX, where a stream has one thread."""
+def test_gated_layers_are_not_fused(tmp_path: Path, architecture: str) -> None:
+    """The fused operation divides by zero in bfloat16 on AMX, where a stream has one thread."""
     pytest.importorskip("openvino")
     from bert_judge.judges.bert.backends import openvino
 
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
-    model = openvino._made(loaded.model, "float32")
+    model = openvino._convert(loaded.model, "float32")
     products = [product for product, _ in openvino._products_with_weights(model)]
     gated = [product for product in products if openvino._is_gated(product.input_value(0).get_node())]
     assert [product.get_transpose_b() for product in gated] == [False] * loaded.model.config.num_hidden_layers
 
 
 @pytest.mark.parametrize("name", ["onnx", "openvino"])
-def test_a_converted_model_is_kept_where_it_may_be(tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_converted_models_are_cached(tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model"))
     before = sorted(path.name for path in (tmp_path / "model").iterdir())
     rows = loaded.encoder.encode(["q"], ["Paris"], ["Paris"])
@@ -161,7 +162,7 @@ def test_a_converted_model_is_kept_where_it_may_be(tmp_path: Path, name: str, ca
         ]
         assert found[0] == found[1] == found[2]
         assert caplog.text.count("converting") == 2 and len(list((tmp_path / "kept").iterdir())) == 1
-        # Other weights are another model.
+        # Other weights need another conversion.
         with torch.no_grad():
             next(loaded.model.parameters()).add_(1)
         converted(name, "int8", loaded, tmp_path / "kept")
@@ -172,7 +173,7 @@ def test_a_converted_model_is_kept_where_it_may_be(tmp_path: Path, name: str, ca
 class Rounded:
     """Torch with an error in every logit."""
 
-    budget, at_once, tile, name, error = 512, 2, 1, "rounded", 0.1
+    batch_tokens, parallel_batches, length_multiple, name, logit_error = 512, 2, 1, "rounded", 0.1
 
     def __init__(self, exact: TorchBackend, shift: float) -> None:
         self.exact, self.shift = exact, shift
@@ -192,14 +193,14 @@ def judge_and_rows(folder: Path, precision: str = "auto") -> tuple[BERTJudge, tu
     return judge, (["Which?"] * 64, [["Paris", "Mars"]] * 64, candidates)
 
 
-def test_no_verdict_hangs_on_rounding(tmp_path: Path) -> None:
+def test_rounding_changes_no_verdict(tmp_path: Path) -> None:
     judge, rows = judge_and_rows(tmp_path, "float32")
     exact = judge.explain(*rows)
     judge.threshold = float(np.median(exact.scores))
     verdicts = exact.scores >= judge.threshold
     assert 0 < verdicts.sum() < 64
     model = judge.checkpoint.model
-    for shift, equal in ((Rounded.error * 0.99, True), (Rounded.error * 50, False)):
+    for shift, equal in ((Rounded.logit_error * 0.99, True), (Rounded.logit_error * 50, False)):
         judge.engine.choice = BackendChoice("onnx", "int8", "test")
         judge.engine._converted = Rounded(TorchBackend(model), shift)
         rounded = judge.explain(*rows)
@@ -207,23 +208,25 @@ def test_no_verdict_hangs_on_rounding(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rounded.tokens, exact.tokens)
 
 
-def test_what_nobody_asked_for_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_automatic_choice_falls_back_to_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def refuse(*_: object) -> Backend:
         raise InputError("this model cannot be converted")
 
     judge, rows = judge_and_rows(tmp_path)
     exact = judge.predict(*rows)
-    monkeypatch.setattr(backends, "convert", refuse)
+    monkeypatch.setattr(backends, "convert_model", refuse)
     judge.engine.choice = BackendChoice("onnx", "int8", "test")
     with caplog.at_level(logging.WARNING):
         np.testing.assert_array_equal(judge.predict(*rows), exact)
     assert "cannot be converted" in caplog.text and judge.engine.choice.backend == "torch"
-    judge.engine.choice, judge.engine._asked = BackendChoice("onnx", "int8", "test"), True
+    judge.engine.choice, judge.engine._is_explicit = BackendChoice("onnx", "int8", "test"), True
     with pytest.raises(InputError, match="cannot be converted"):
         judge.predict(*rows)
 
 
-def test_the_choice_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_choice_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         BERTJudge(tiny_models.encoder(tmp_path / "model"), precision="float32")
     [line] = [record.getMessage() for record in caplog.records if "torch on" in record.getMessage()]

@@ -1,4 +1,4 @@
-"""The encoder judge as its users see it."""
+"""The public interface of the BERT judge."""
 
 import json
 import shutil
@@ -41,21 +41,21 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     assert again.checkpoint.metadata == judge.checkpoint.metadata
 
 
-def test_features_are_part_of_the_saved_judge(tmp_path: Path) -> None:
+def test_saved_judges_include_trees_and_stacker(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     metrics, scores = judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
     parts = {"accuracy_encoder", "accuracy_features", "ece_uncalibrated", "share_read", "temperature"}
-    assert {"accuracy", *parts} <= set(metrics) and metrics["share_read"] == 1, "three rows tell no reach"
+    assert {"accuracy", *parts} <= set(metrics) and metrics["share_read"] == 1, "three rows are too few for early exit"
     judge.save(tmp_path / "judge")
     whole, alone = BERTJudge(tmp_path / "judge"), BERTJudge(tmp_path / "judge", calibrated=False)
     explained = whole.explain(QUESTIONS, REFERENCES, CANDIDATES)
     np.testing.assert_allclose(explained.scores, judge.predict(QUESTIONS, REFERENCES, CANDIDATES), atol=1e-6)
     np.testing.assert_allclose(explained.scores, scores, atol=1e-6)
-    np.testing.assert_allclose(alone.predict(QUESTIONS, REFERENCES, CANDIDATES), explained.raw, atol=1e-6)
-    assert not np.allclose(explained.scores, explained.raw)
+    np.testing.assert_allclose(alone.predict(QUESTIONS, REFERENCES, CANDIDATES), explained.raw_scores, atol=1e-6)
+    assert not np.allclose(explained.scores, explained.raw_scores)
 
 
-def test_weak_rows_calibrate_and_are_not_measured_on(tmp_path: Path) -> None:
+def test_weak_rows_calibrate_but_enter_no_metric(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     rows = QUESTIONS, REFERENCES, CANDIDATES
     alone, scores = judge.calibrate(*rows, [1.0, 0.0, 0.0])
@@ -66,9 +66,9 @@ def test_weak_rows_calibrate_and_are_not_measured_on(tmp_path: Path) -> None:
     assert (made_up < raised).all()
 
 
-def test_the_published_formula_gives_the_same_scores(tmp_path: Path) -> None:
+def test_published_checkpoints_give_their_own_scores(tmp_path: Path) -> None:
     trained(tmp_path, "eurobert", format="tags").save(tmp_path / "judge")
-    (tmp_path / "judge" / JUDGE_FILE).unlink()  # a published checkpoint has no card
+    (tmp_path / "judge" / JUDGE_FILE).unlink()  # published checkpoints have no judge.json
     judge = BERTJudge(tmp_path / "judge", precision="float32")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "judge", truncation_side="left")
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "judge").eval()
@@ -86,7 +86,7 @@ def test_the_best_reference_wins(tmp_path: Path) -> None:
     assert judge.predict(["q"], [["Paris", "Mars", "noon fox"]], ["Mars"])[0] == pytest.approx(max(single))
 
 
-def test_only_the_closest_reference_is_read_when_asked(tmp_path: Path) -> None:
+def test_closest_reference_only(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     rows = QUESTIONS, REFERENCES, CANDIDATES
     judge.calibrate(*rows, [1.0, 0.0, 0.0])
@@ -94,23 +94,23 @@ def test_only_the_closest_reference_is_read_when_asked(tmp_path: Path) -> None:
     each, one = BERTJudge(tmp_path / "judge"), BERTJudge(tmp_path / "judge", references="closest")
     asked = ["Wo ist Köln?"] * 2, [["Bonn", "Paris", "Köln am Rhein"]] * 2, ["In KÖLN.", "東京"]
     all_read, one_read = each.explain(*asked), one.explain(*asked)
-    # Of none that shares a word the first.
+    # Without common words, the first.
     for i, closest in enumerate(["Köln am Rhein", "Bonn"]):
         alone = each.explain([asked[0][i]], [[closest]], [asked[2][i]])
-        assert one_read.raw[i] == pytest.approx(alone.raw[0], abs=1e-6)
+        assert one_read.raw_scores[i] == pytest.approx(alone.raw_scores[0], abs=1e-6)
         assert one_read.tokens[i] == alone.tokens[0] < all_read.tokens[i]
-    assert (one_read.raw <= all_read.raw + 1e-6).all()
-    # The trees look at every reference still.
-    whole = judge._tree_logits(*asked)
-    stack = one.checkpoint.metadata.stacker
-    logits = np.log(one_read.raw / (1 - one_read.raw))
-    expected = stack["encoder"] * logits + stack["features"] * whole + stack["bias"]
+    assert (one_read.raw_scores <= all_read.raw_scores + 1e-6).all()
+    # The trees still use every reference.
+    tree_logits = judge._predict_tree_logits(judge._extract_features(*asked))
+    weights = one.checkpoint.metadata.stacker
+    logits = np.log(one_read.raw_scores / (1 - one_read.raw_scores))
+    expected = weights.combine(logits, tree_logits)
     np.testing.assert_allclose(one_read.scores, 1 / (1 + np.exp(-expected)), atol=1e-5)
 
 
-def test_a_way_to_read_references_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_unknown_reference_mode_is_rejected(tmp_path: Path) -> None:
     trained(tmp_path).save(tmp_path / "judge")
-    with pytest.raises(InputError, match="references: 'nearest' is none; choose one of all, closest"):
+    with pytest.raises(InputError, match="references: unknown value 'nearest'; choose one of all, closest"):
         BERTJudge(tmp_path / "judge", references="nearest")
 
 
@@ -149,7 +149,7 @@ def test_the_threshold_decides(tmp_path: Path) -> None:
     assert verdicts == ["correct", "incorrect"]
 
 
-def broken_card(folder: Path) -> Path:
+def broken_metadata(folder: Path) -> Path:
     trained(folder).save(folder / "judge")
     (folder / "judge" / JUDGE_FILE).write_text('{"input": {"format": "verse"}}')
     return folder / "judge"
@@ -174,7 +174,7 @@ def with_three_logits(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "make", [broken_card, broken_weights, without_padding_token, with_three_logits, lambda folder: folder / "nowhere"]
+    "make", [broken_metadata, broken_weights, without_padding_token, with_three_logits, lambda folder: folder / "nowhere"]
 )
 def test_a_broken_folder_gives_one_line(tmp_path: Path, make: object) -> None:
     with pytest.raises(InputError) as caught:
@@ -200,7 +200,7 @@ def test_bad_calls_give_one_line(tmp_path: Path) -> None:
     assert judge.predict([], [], []).shape == (0,)
 
 
-def test_what_nobody_sees_does_not_count(tmp_path: Path) -> None:
+def test_invisible_characters_do_not_count(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     scores = judge.predict(
         ["Capital?"] * 3, ["Paris"] * 3, ["It is Paris.", "It is P\u200baris.", "It is Rome\b\b\b\bParis<!-- Rome -->."]
@@ -210,6 +210,6 @@ def test_what_nobody_sees_does_not_count(tmp_path: Path) -> None:
     assert (judge.predict(["Capital?"] * 5, ["Paris"] * 5, texts) == 0).all()
     labels = judge.judge([Row(str(i), 0, "m", "Capital?", ("Paris",), text) for i, text in enumerate(texts)])
     assert {(label.verdict, label.reason) for label in labels} == {("incorrect", "empty answer")}
-    # Where a mark is asked for, a mark is judged.
+    # Punctuation can be the answer.
     [mark] = judge.judge([Row("0", 0, "m", "Which mark?", ("?",), "?")])
     assert mark.reason is None

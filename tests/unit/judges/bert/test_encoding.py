@@ -70,7 +70,7 @@ def test_left_truncation_is_the_published_one(backbones: dict[str, Path]) -> Non
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
-def test_the_window_is_what_the_model_can_read(backbones: dict[str, Path], architecture: str) -> None:
+def test_max_input_length_is_what_the_model_can_read(backbones: dict[str, Path], architecture: str) -> None:
     loaded = checkpoint.load(backbones[architecture], Input(max_length=10_000))
     [row] = loaded.encoder.encode([ROW[0]], ["no " * 1000], [ROW[2]])
     assert len(row.ids) == 128 and row.truncated
@@ -98,7 +98,7 @@ def test_a_long_row_keeps_the_reference_and_both_ends_of_the_candidate(backbones
     assert row.truncated and len(row.ids) == 64
 
 
-def test_a_huge_text_is_cut_before_it_is_tokenised(backbones: dict[str, Path]) -> None:
+def test_a_huge_text_is_truncated_before_tokenisation(backbones: dict[str, Path]) -> None:
     encoder = row_encoder(backbones["bert"], format="pair", max_length=32)
     [row] = encoder.encode(["q"], ["x " * 500_000 + "Paris"], ["Paris"])
     assert row.truncated and len(row.ids) == 32
@@ -116,14 +116,16 @@ lengths = st.integers(0, 300)
 
 
 @given(lengths, lengths, lengths, st.integers(4, 200))
-def test_fit_stays_in_its_room_and_prefers_the_reference(question: int, candidate: int, reference: int, room: int) -> None:
+def test_truncate_parts_respects_the_budget_and_prefers_the_reference(
+    question: int, candidate: int, reference: int, budget: int
+) -> None:
     parts = [list(range(n)) for n in (question, candidate, reference)]
-    q, c, r, cut = truncate_parts(*parts, room)
+    q, c, r, cut = truncate_parts(*parts, budget)
     total = question + candidate + reference
-    assert len(q) + len(c) + len(r) == min(total, room)
-    assert cut == (total > room)
+    assert len(q) + len(c) + len(r) == min(total, budget)
+    assert cut == (total > budget)
     assert r == parts[2][: len(r)]
-    if reference <= room // 2:
+    if reference <= budget // 2:
         assert r == parts[2]
     if c and len(c) > 1:
         assert c[-1] == parts[1][-1]

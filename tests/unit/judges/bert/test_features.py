@@ -1,21 +1,24 @@
-"""What the lexical features see, and the head that weighs them."""
+"""Lexical features, in one process and in several."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.judges.bert import reference_context, stacker
-from bert_judge.judges.bert.features import NAMES, feature_table, features
-from bert_judge.runtime.errors import InputError
+from bert_judge.judges.bert import features
+from bert_judge.judges.bert.features import FEATURE_NAMES, FeatureExtractor, extract_features, feature_table
 
 CHOICE = "Which planet is the largest?\n(A) Mars\n(B) Jupiter\n(C) Venus"
 
 
-def seen(question: str, references: list[str], candidate: str) -> dict[str, float]:
-    return dict(zip(NAMES, features(question, references, candidate), strict=True))
+def named_features(question: str, references: list[str], candidate: str) -> dict[str, float]:
+    return dict(zip(FEATURE_NAMES, extract_features(question, references, candidate), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -69,111 +72,97 @@ def seen(question: str, references: list[str], candidate: str) -> dict[str, floa
     ],
 )
 def test_features(question: str, references: list[str], candidate: str, name: str, expected: float) -> None:
-    assert seen(question, references, candidate)[name] == expected
+    assert named_features(question, references, candidate)[name] == expected
 
 
 @given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=3), st.text(max_size=80))
 def test_any_text_has_finite_features(question: str, references: list[str], candidate: str) -> None:
-    row = features(question, references, candidate)
-    assert len(row) == len(NAMES) and np.isfinite(row).all()
+    row = extract_features(question, references, candidate)
+    assert len(row) == len(FEATURE_NAMES) and np.isfinite(row).all()
 
 
-def test_a_huge_answer_costs_no_more_than_its_end() -> None:
-    assert seen("Capital?", ["Paris"], "x " * 500_000 + "Paris")["contained"] == 1
+def test_a_long_answer_keeps_its_end() -> None:
+    assert named_features("Capital?", ["Paris"], "x " * 500_000 + "Paris")["contained"] == 1
 
 
-def test_no_rows_are_a_table() -> None:
-    assert feature_table([], [], []).shape == (0, len(NAMES))
+def test_feature_table_of_no_rows() -> None:
+    assert feature_table([], [], []).shape == (0, len(FEATURE_NAMES))
 
 
-def rows(count: int) -> tuple[np.ndarray, np.ndarray]:
-    candidates = ["It is Paris." if i % 2 else "It is Lyon." for i in range(count)]
-    return feature_table(["Capital?"] * count, [["Paris"]] * count, candidates), np.arange(count) % 2.0
+ANSWERS = ["Paris", "", "東京 and Größe", "no " * 3_000, "It is Paris, not Lyon.", "\ud83d"]
+# Without `if __name__ == "__main__"`, as in a notebook or a script of Snakemake.
+SCRIPT = """
+from bert_judge.judges.bert import features
+features.SINGLE_PROCESS_ROWS, features.MIN_PARALLEL_ROWS = 0, 1
+print("begun")
+table = features.FeatureExtractor(2).extract(["Capital?"] * 40, [["Paris"]] * 40, ["Paris", "Rome"] * 20)
+print(table.shape[0], "rows")
+"""
 
 
-def test_trees_learn_save_and_load(tmp_path: Path) -> None:
-    table, labels = rows(400)
-    trees = stacker.fit_trees(table, labels, np.ones(400), seed=0)
-    logits = stacker.tree_logits(trees, table)
-    assert ((logits > 0) == (labels > 0.5)).all()
-    stacker.save_trees(trees, tmp_path)
-    np.testing.assert_array_equal(stacker.tree_logits(stacker.load_trees(tmp_path), table), logits)
-    np.testing.assert_array_equal(stacker.tree_logits(stacker.fit_trees(table, labels, np.ones(400), seed=0), table), logits)
+def answer_rows(count: int) -> tuple[list[str], list[list[str]], list[str]]:
+    candidates = [f"{ANSWERS[i % len(ANSWERS)]} {i}" for i in range(count)]
+    return [f"Which town is number {i}?" for i in range(count)], [["Paris", str(i)] for i in range(count)], candidates
 
 
-def test_more_of_the_reference_never_counts_against_an_answer() -> None:
-    """Not even where the rows of the training say so."""
-    drawn = np.random.default_rng(0).uniform(0, 1, (2000, len(NAMES)))
-    recall, length = NAMES.index("recall"), NAMES.index("answer_length")
-    labels = (drawn[:, recall] + 0.1 * drawn[:, length] < 0.55).astype(float)
-    trees = stacker.fit_trees(drawn, labels, np.ones(len(drawn)), seed=0)
-    less, more = drawn.copy(), drawn.copy()
-    less[:, recall], more[:, recall] = 0.1, 0.9
-    assert (stacker.tree_logits(trees, more) >= stacker.tree_logits(trees, less)).all()
-    less[:, length], more[:, length] = 0.1, 0.9
-    assert (stacker.tree_logits(trees, more) < stacker.tree_logits(trees, less)).any(), "only what RISING names is bound"
+@pytest.fixture
+def always_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use several processes from the first row on."""
+    monkeypatch.setattr(features, "SINGLE_PROCESS_ROWS", 0)
+    monkeypatch.setattr(features, "MIN_PARALLEL_ROWS", 1)
 
 
-def test_what_may_only_help_are_features() -> None:
-    assert set(NAMES) >= stacker.RISING
+@pytest.fixture
+def no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail if a process is started."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(joblib, "Parallel", refuse)
 
 
-def test_trees_of_fewer_features_are_still_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, labels = rows(400)
-    known = [name for name in NAMES if name not in reference_context.NAMES]
-    monkeypatch.setattr(stacker, "NAMES", tuple(known))
-    older = table[:, [NAMES.index(name) for name in known]]
-    trees = stacker.fit_trees(older, labels, np.ones(400), seed=0)
-    logits = stacker.tree_logits(trees, older)
-    stacker.save_trees(trees, tmp_path)
-    monkeypatch.setattr(stacker, "NAMES", NAMES)
-    np.testing.assert_array_equal(stacker.tree_logits(stacker.load_trees(tmp_path), table), logits)
-    monkeypatch.setattr(stacker, "NAMES", NAMES[1:])
-    with pytest.raises(InputError, match="made with other features than this version computes"):
-        stacker.load_trees(tmp_path)
+@pytest.mark.parametrize("count", [0, 1, 5, 203])
+def test_several_processes_compute_the_same_features(always_parallel: None, count: int) -> None:
+    columns = answer_rows(count)
+    table = FeatureExtractor(3).extract(*columns)
+    assert table.shape == (count, len(FEATURE_NAMES))
+    np.testing.assert_array_equal(table, feature_table(*columns))
 
 
-def test_broken_trees_are_one_line(tmp_path: Path) -> None:
-    for content in ("", "no trees"):
-        (tmp_path / stacker.FILE).write_text(content)
-        with pytest.raises(InputError, match=r"features\.txt"):
-            stacker.load_trees(tmp_path)
+def test_columns_of_a_data_frame_are_split_by_position(always_parallel: None) -> None:
+    columns = answer_rows(30)
+    shuffled = pd.DataFrame(dict(zip("qrc", columns, strict=True)), index=np.arange(30)[::-1], dtype=object)
+    table = FeatureExtractor(2).extract(shuffled["q"], shuffled["r"], shuffled["c"])
+    np.testing.assert_array_equal(table, feature_table(*columns))
 
 
-def test_the_stack_trusts_what_is_right() -> None:
-    random = np.random.default_rng(0)
-    labels = random.random(2000) < 0.5
-    good, noise = np.where(labels, 2.0, -2.0) + random.normal(0, 1, 2000), random.normal(0, 2, 2000)
-    stack = stacker.fit_stack(noise, good, labels.astype(float).tolist())
-    assert stack["features"] > 1 and abs(stack["encoder"]) < 0.2
+def test_a_small_table_starts_no_process(no_processes: None) -> None:
+    columns = answer_rows(600)
+    np.testing.assert_array_equal(FeatureExtractor(2).extract(*columns), feature_table(*columns))
 
 
-def test_made_up_rows_weigh_and_do_not_calibrate() -> None:
-    random = np.random.default_rng(0)
-    labels = (random.random(3000) < 0.8).astype(float)
-    both = np.where(labels > 0.5, 1.0, -1.0) + random.normal(0, 1, 3000)
-    # On the made-up rows, all wrong, the second is blind.
-    encoder, trees = np.append(both, np.full(1000, -2.0)), np.append(both, np.full(1000, 2.0))
-    stack = stacker.fit_stack(encoder, trees, [*labels, *np.zeros(1000)], real=3000)
-    alone = stacker.fit_stack(both, both, labels.tolist())
-    assert stack["encoder"] > 2 * abs(stack["features"])
-    assert stack["encoder"] + stack["features"] == pytest.approx(alone["encoder"] + alone["features"], rel=0.05)
-    assert stack["bias"] == pytest.approx(alone["bias"], abs=0.05)
+def test_one_core_starts_no_process(always_parallel: None, no_processes: None) -> None:
+    columns = answer_rows(20)
+    np.testing.assert_array_equal(FeatureExtractor(1).extract(*columns), feature_table(*columns))
 
 
-def test_weights_count_rows_as_often() -> None:
-    random = np.random.default_rng(0)
-    encoder, trees, labels = random.normal(0, 2, 300), random.normal(0, 2, 300), random.random(300)
-    often = [np.concatenate([part, np.repeat(part[200:], 2)]) for part in (encoder, trees, labels)]
-    weighted = stacker.fit_stack(encoder, trees, labels.tolist(), weights=[1.0] * 200 + [3.0] * 100)
-    assert weighted == pytest.approx(stacker.fit_stack(often[0], often[1], often[2].tolist()), abs=1e-3)
+def test_many_small_tables_count_as_a_long_one(monkeypatch: pytest.MonkeyPatch, no_processes: None) -> None:
+    monkeypatch.setattr(features, "SINGLE_PROCESS_ROWS", 100)
+    monkeypatch.setattr(features, "MIN_PARALLEL_ROWS", 40)
+    extractor = FeatureExtractor(2)
+    for count in (50, 50, 39):
+        extractor.extract(*answer_rows(count))
+    with pytest.raises(AssertionError, match="a process was started"):
+        extractor.extract(*answer_rows(40))
 
 
-def test_soft_labels_calibrate_the_stack() -> None:
-    z = np.linspace(-4, 4, 4000)
-    stack = stacker.fit_stack(z, np.zeros(4000), (1 / (1 + np.exp(-z / 2))).tolist())
-    assert stack["encoder"] == pytest.approx(0.5, abs=0.02) and stack["bias"] == pytest.approx(0, abs=0.02)
+def test_the_number_of_processes_is_bounded() -> None:
+    assert FeatureExtractor(200).processes == features.MAX_PROCESSES
 
 
-def test_one_class_weighs_nothing() -> None:
-    assert stacker.fit_stack(np.ones(3), np.ones(3), [1.0, 1.0, 1.0]) == {"encoder": 0.5, "features": 0.5, "bias": 0.0}
+def test_a_script_is_not_run_twice(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    completed = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (0, "begun\n40 rows\n", "")

@@ -1,4 +1,4 @@
-"""Scores do not depend on the company of a row."""
+"""Batching: a row's logit does not depend on the other rows."""
 
 import random
 from pathlib import Path
@@ -15,11 +15,11 @@ from bert_judge.judges.bert.inference import batch_by_tokens, compute_logits
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200))
-def test_batches_hold_every_row_once_within_the_budget(lengths: list[int], budget: int) -> None:
-    batches = list(batch_by_tokens(lengths, budget))
+def test_batches_have_every_row_once_within_the_limit(lengths: list[int], limit: int) -> None:
+    batches = list(batch_by_tokens(lengths, limit))
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget
+        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= limit
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
@@ -35,18 +35,19 @@ def test_batches_order_and_duplicates_do_not_change_logits(tmp_path: Path, archi
     random.Random(0).shuffle(shuffled)
     reordered = compute_logits(torch_backend, [rows[i] for i in shuffled], pad, batch_tokens=100)
     spread = np.ptp(alone)
-    assert spread > 1e-5, "the rows must differ, or the test says nothing"
+    assert spread > 1e-5, "the rows must differ for the test to be meaningful"
     np.testing.assert_allclose(together, alone, atol=spread / 100)
     np.testing.assert_allclose(reordered, alone[shuffled], atol=spread / 100)
 
 
-class Wide:
-    """Torch in batches whose lengths are multiples, several at a time; notes their shapes."""
+class RecordingBackend:
+    """Torch with padded lengths and parallel batches; records the shapes of batches."""
 
-    name, error = "wide", 0.0
+    name, logit_error = "recording", 0.0
 
-    def __init__(self, exact: TorchBackend, budget: int, at_once: int, tile: int) -> None:
-        self.exact, self.budget, self.at_once, self.tile = exact, budget, at_once, tile
+    def __init__(self, exact: TorchBackend, batch_tokens: int, parallel_batches: int, length_multiple: int) -> None:
+        self.exact, self.batch_tokens = exact, batch_tokens
+        self.parallel_batches, self.length_multiple = parallel_batches, length_multiple
         self.shapes: list[tuple[int, int]] = []
 
     def run(self, batch: dict[str, np.ndarray]) -> np.ndarray:
@@ -59,28 +60,30 @@ def test_padding_to_a_multiple_changes_no_logit(tmp_path: Path, architecture: st
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
     rows = loaded.encoder.encode(["q"] * 40, ["no " * n for n in range(40)], ["Größe 東京"] * 40)
     pad, exact = loaded.tokenizer.pad_token_id, TorchBackend(loaded.model)
-    wide = Wide(exact, budget=512, at_once=2, tile=16)
+    backend = RecordingBackend(exact, batch_tokens=512, parallel_batches=2, length_multiple=16)
     expected = compute_logits(exact, rows, pad)
-    np.testing.assert_allclose(compute_logits(wide, rows, pad), expected, atol=np.ptp(expected) / 100)
-    assert {length % 16 for _, length in wide.shapes} == {0}
-    # The table of positions ends with the longest row, and the last tile with it.
+    np.testing.assert_allclose(compute_logits(backend, rows, pad), expected, atol=np.ptp(expected) / 100)
+    assert {length % 16 for _, length in backend.shapes} == {0}
+    # The longest row fills the position embeddings exactly.
     [full] = loaded.encoder.encode(["q"], ["no " * 500], ["Paris"])
     assert len(full.ids) == 128
-    compute_logits(wide, [full], pad)
-    assert wide.shapes[-1] == (1, 128)
+    compute_logits(backend, [full], pad)
+    assert backend.shapes[-1] == (1, 128)
 
 
 @pytest.mark.parametrize(
-    ("rows", "at_once", "batches"),
-    # One batch at a time is as large as it may be; of two at a time each thread gets several while there is much to do.
+    ("rows", "parallel_batches", "batches"),
+    # One batch at a time is as large as allowed; with two at a time, each thread gets several.
     [(10, 1, 1), (200, 1, 3), (10, 2, 1), (50, 2, 5), (200, 2, 17), (1000, 2, 17)],
 )
-def test_threads_that_share_the_work_end_together(tmp_path: Path, rows: int, at_once: int, batches: int) -> None:
+def test_parallel_batches_are_small_enough_to_share_the_work(
+    tmp_path: Path, rows: int, parallel_batches: int, batches: int
+) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model"))
     encoded = loaded.encoder.encode(
         ["q"] * rows, [f"{n:04} makes forty-one tokens of the rest of the row" for n in range(rows)], ["P"] * rows
     )
-    backend = Wide(TorchBackend(loaded.model), budget=4096, at_once=at_once, tile=1)
+    backend = RecordingBackend(TorchBackend(loaded.model), batch_tokens=4096, parallel_batches=parallel_batches, length_multiple=1)
     compute_logits(backend, encoded, loaded.tokenizer.pad_token_id)
     assert sum(count for count, _ in backend.shapes) == rows
     assert len(backend.shapes) == batches

@@ -1,4 +1,4 @@
-"""Training: the order of the rows, what is learnt, and going on after a kill."""
+"""Training: batch order, learning, and resuming after a kill."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_every_epoch_holds_each_row_once(lengths: list[int], batch_size: int, ep
     assert order == trainer.batch_order(lengths, settings)
 
 
-def test_batches_are_of_similar_length() -> None:
+def test_batches_have_rows_of_similar_length() -> None:
     lengths = [i % 50 + 1 for i in range(1600)]
     order = trainer.batch_order(lengths, Training(epochs=1, batch_size=32))
     spreads = [
@@ -51,23 +51,23 @@ def test_batches_are_of_similar_length() -> None:
     assert max(spreads) <= 2
 
 
-def test_learns_and_leaves_the_model_ready(tmp_path: Path) -> None:
+def test_fit_learns_and_leaves_the_model_in_eval_mode(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
-    figures = trainer.fit(loaded, examples, SETTINGS, tmp_path / "work")
-    assert figures["steps"] == 120
+    statistics = trainer.fit(loaded, examples, SETTINGS, tmp_path / "work")
+    assert statistics["steps"] == 120
     scores = inference.compute_logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
     assert [float(score > 0) for score in scores] == examples.labels
     assert not loaded.model.training
 
 
-def test_a_training_that_diverges_ends_early_in_one_line(tmp_path: Path) -> None:
+def test_divergence_ends_training_with_one_line(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
     with pytest.raises(InputError, match=r"diverged: at step \d of 120 .* lower its learning_rate, 1e\+30 now$"):
         trainer.fit(loaded, examples, SETTINGS.model_copy(update={"learning_rate": 1e30}), tmp_path / "work")
 
 
-def test_a_step_in_parts_is_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also the last step of all, which has fewer parts. In float32: bfloat16 rounds other sums to other numbers."""
+def test_gradient_accumulation_gives_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for the last step, which is smaller. In float32, because bfloat16 sums depend on the order."""
     monkeypatch.setattr(trainer, "best_dtype", lambda device: torch.float32)
     backbone = tiny_models.encoder(tmp_path / "backbone")
     ends = []
@@ -80,7 +80,7 @@ def test_a_step_in_parts_is_the_same_step(tmp_path: Path, monkeypatch: pytest.Mo
         torch.testing.assert_close(ends[1][name], tensor, rtol=0, atol=1e-4, msg=name)
 
 
-def test_rows_without_weight_teach_nothing(tmp_path: Path) -> None:
+def test_rows_of_weight_0_change_nothing(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"), rows=8)
     loaded.trained = True  # so that its head is kept
     before = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
@@ -89,7 +89,7 @@ def test_rows_without_weight_teach_nothing(tmp_path: Path) -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in loaded.model.state_dict().items())
 
 
-def test_a_half_written_checkpoint_is_not_trusted(tmp_path: Path) -> None:
+def test_incomplete_checkpoints_are_removed(tmp_path: Path) -> None:
     for step, content in ((10, '{"global_step": 10}'), (20, '{"global_st'), (30, None)):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
@@ -102,24 +102,24 @@ def test_a_half_written_checkpoint_is_not_trusted(tmp_path: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from test_fitting import SETTINGS, problem
+from test_trainer import SETTINGS, problem
 from bert_judge.judges.bert import trainer
 loaded, examples = problem(Path(sys.argv[1]))
 trainer.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))
 """
 
 
-# Pre-emption asks first: then the step in hand is saved, and the status tells the scheduler that the work is not done.
+# On pre-emption, SIGTERM saves the current step, and the exit status tells the scheduler that the work is unfinished.
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM)])
-def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path, number: signal.Signals, status: int) -> None:
+def test_a_killed_run_resumes_with_the_same_result(tmp_path: Path, number: signal.Signals, status: int) -> None:
     backbone = tiny_models.encoder(tmp_path / "backbone")
-    undisturbed, examples = problem(backbone)
-    trainer.fit(undisturbed, examples, SETTINGS, tmp_path / "undisturbed")
+    uninterrupted, examples = problem(backbone)
+    trainer.fit(uninterrupted, examples, SETTINGS, tmp_path / "uninterrupted")
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(backbone), str(tmp_path / "work")], env=environment)
     deadline = time.monotonic() + 600
-    while not fitting_began(tmp_path / "work"):
+    while not has_checkpoint(tmp_path / "work"):
         assert child.poll() is None and time.monotonic() < deadline, "the child must be killed in the middle of its work"
         time.sleep(0.01)
     os.kill(child.pid, number)
@@ -128,12 +128,12 @@ def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(tmp_path: Path, num
     resumed, examples = problem(backbone)
     assert trainer.find_last_checkpoint(tmp_path / "work") is not None
     trainer.fit(resumed, examples, SETTINGS, tmp_path / "work")
-    for name, tensor in undisturbed.model.state_dict().items():
+    for name, tensor in uninterrupted.model.state_dict().items():
         torch.testing.assert_close(resumed.model.state_dict()[name], tensor, rtol=0, atol=1e-6, msg=name)
 
 
-def fitting_began(folder: Path) -> bool:
-    """There is a checkpoint whose last file is written to its end."""
+def has_checkpoint(folder: Path) -> bool:
+    """Return whether a complete checkpoint exists."""
     states = (path / "trainer_state.json" for path in folder.glob("checkpoint-*"))
     return any(state.is_file() and state.read_text().rstrip().endswith("}") for state in states)
 
@@ -141,5 +141,5 @@ def fitting_began(folder: Path) -> bool:
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS[1:])
 def test_every_backbone_trains(tmp_path: Path, architecture: str) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone", architecture), rows=16)
-    figures = trainer.fit(loaded, examples, Training(epochs=1, batch_size=8), tmp_path / "work")
-    assert figures["steps"] == 2 and figures["loss"] > 0
+    statistics = trainer.fit(loaded, examples, Training(epochs=1, batch_size=8), tmp_path / "work")
+    assert statistics["steps"] == 2 and statistics["loss"] > 0
