@@ -29,7 +29,7 @@ rule merge_dataset:
 # One job per test task, required by its labels: a new test task is checked without retraining.
 rule check_overlap:
     input:
-        parts=expand(
+        dataset=expand(
             "results/datasets/{{dataset}}/{part}.parquet",
             part=["train", "validation", "validation_weak"],
         ),

@@ -9,7 +9,7 @@ with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     check_overlap(
         spec,
-        parts=snakemake.input.parts,
+        dataset=snakemake.input.dataset,
         tests={snakemake.wildcards.task: snakemake.input.tests},
         output=snakemake.output[0],
     )

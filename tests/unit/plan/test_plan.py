@@ -138,7 +138,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
     ),
     "a trained judge's learning rate": (_set("judges", "bert", "training", to={"learning_rate": 1e-5}), {("judge", "bert")}),
     "the rows that are in memory at once": (_set("judges", "bert", "training", to={"micro_batch_size": 4}), set()),
-    "the share of validation": (_set("datasets", "answers", "validation", to=0.2), {("dataset", "answers")}),
+    "the share of validation": (_set("datasets", "answers", "validation_fraction", to=0.2), {("dataset", "answers")}),
     "a judge for what the teacher leaves open": (
         _set("datasets", "answers", "weak_teacher", to={"teacher": "rouge", "tasks": ["learn"]}),
         # Shared by what its verdicts cost.
