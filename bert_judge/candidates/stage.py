@@ -13,7 +13,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.candidates.generators.cache import CachedGenerator
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
-from bert_judge.candidates.importers import task_rows
+from bert_judge.candidates.importers import files
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
@@ -42,7 +42,7 @@ def import_candidates(spec: Mapping[str, Any], task_table: str | Path, source: s
         InputError: the file cannot be read, or contains questions that the task table lacks.
     """
     task_ids = set(tables.read(task_table, tables.TASK)["sample_id"])
-    rows = task_rows.of_task(spec, source, ["candidate"], model=spec["settings"]["model_name"])
+    rows = files.read_task_rows(spec, source, ["candidate"], model=spec["settings"]["model_name"])
     if unknown := set(rows["sample_id"]) - task_ids:
         raise InputError(f"{task_table}: lacks {len(unknown)} questions of {source}; rebuild the task table")
     rows = rows.assign(

@@ -126,11 +126,11 @@ def _to_json(document: Mapping[str, object]) -> str:
 
 def _datasets(options: Sequence[str], accuracies: Sequence[AccuracyResult]) -> dict[str, str]:
     """Return task → dataset on the hub, for built-in tasks and `TASK=OWNER/NAME` options."""
-    from bert_judge.tasks.sources import published
+    from bert_judge.tasks.sources import published_sources
 
     tasks = {result.task for result in accuracies}
     datasets: dict[str, str] = {
-        task: source.repository for task, source in published().items() if source.repository and task in tasks
+        task: source.repository for task, source in published_sources().items() if source.repository and task in tasks
     }
     for option in options:
         task, separator, name = option.partition("=")

@@ -98,11 +98,11 @@ def import_(
     force: Force = False,
 ) -> None:
     """Other frameworks' outputs as plain rows: question, references, candidate, model, task, label, id, attempt."""
-    from bert_judge.candidates.importers import hub_files
+    from bert_judge.assets.prepare import resolve_files
     from bert_judge.cli.import_files import Request, import_files
     from bert_judge.cli.import_pairs import import_pairs
 
-    paths = [path for name in files for path in hub_files.local(name, config, split)]
+    paths = [path for name in files for path in resolve_files(name, config, split)]
     asked = Request(paths, output, format, references, requests, scores, model, task, force)
     (import_pairs if pairs else import_files)(asked)
 

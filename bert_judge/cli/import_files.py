@@ -17,11 +17,11 @@ import typer
 
 from bert_judge import tables
 from bert_judge.candidates.importers import column_names, frameworks
-from bert_judge.candidates.importers.answers import Answer, of_columns
-from bert_judge.candidates.importers.companion_files import Beside
-from bert_judge.candidates.importers.frameworks import NAMES, Found
+from bert_judge.candidates.importers.answers import Answer, make_column_reader
+from bert_judge.candidates.importers.companion_files import CompanionFiles
+from bert_judge.candidates.importers.frameworks import FRAMEWORKS, ImportStats
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers.rows import open_rows
 
 ROWS = "rows"
 CHUNK_ROWS = 1024
@@ -62,14 +62,14 @@ def import_files(request: Request) -> None:
         InputError: a file cannot be read, tells no model's name, or the output is there already; then nothing is written.
     """
     check(request)
-    output, found = request.output, Found()
+    output, found = request.output, ImportStats()
     with tables.atomic(output) as temporary:
         with writer(output, temporary) as write:
             rows = (row for path in request.files for row in _rows(path, request, found))
             while some := list(islice(rows, CHUNK_ROWS)):
                 write(some)
         if not found.answers:
-            raise frameworks.no_answer(request.files[0], found)
+            raise frameworks.no_answers_error(request.files[0], found)
     typer.echo(f"{output}: {found.answers:,} answers")
 
 
@@ -82,31 +82,31 @@ def check(request: Request) -> None:
     output = request.output
     if output.exists() and not request.force:
         raise InputError(f"{output}: is there already; add --force to write over it, or name another with -o")
-    if request.format not in (None, ROWS, *NAMES):
-        raise InputError(f"--format {request.format}: unknown; there are {', '.join(NAMES)} and {ROWS}")
+    if request.format not in (None, ROWS, *FRAMEWORKS):
+        raise InputError(f"--format {request.format}: unknown; there are {', '.join(FRAMEWORKS)} and {ROWS}")
     if any(path.resolve() == output.resolve() for path in request.files):
         raise InputError(f"{output}: is a file that is read; name another with -o")
 
 
 def imported(path: Path, format: str, output: Path) -> None:
     """Write one file's answers as JSONL, under whatever name its model has."""
-    found = Found()
+    found = ImportStats()
     with tables.atomic(output) as temporary:
         with _jsonl(temporary) as write:
             rows = (asdict(answer) for _, answer in _answers(path, Request([path], output, format), found))
             while some := list(islice(rows, CHUNK_ROWS)):
                 write(some)
         if not found.answers:
-            raise frameworks.no_answer(path, found)
+            raise frameworks.no_answers_error(path, found)
 
 
 def answers_of(path: Path) -> Iterator[Answer]:
     """The answers of a file, whatever wrote it, without saying what was left out."""
-    return (answer for _, answer in _answers(path, Request([path], path), Found()))
+    return (answer for _, answer in _answers(path, Request([path], path), ImportStats()))
 
 
-def _rows(path: Path, request: Request, total: Found) -> Iterator[dict[str, Any]]:
-    found = Found()
+def _rows(path: Path, request: Request, total: ImportStats) -> Iterator[dict[str, Any]]:
+    found = ImportStats()
     for place, answer in _answers(path, request, found):
         row = asdict(answer)
         row["model"] = request.model or row["model"]
@@ -117,23 +117,21 @@ def _rows(path: Path, request: Request, total: Found) -> Iterator[dict[str, Any]
     total.answers += found.answers
     total.skipped += found.skipped
     total.unreadable += found.unreadable
-    for line in found.lines():
+    for line in found.describe_losses():
         typer.echo(f"{path}: {line}", err=True)
 
 
-def _answers(path: Path, request: Request, found: Found) -> Iterator[tuple[str, Answer]]:
+def _answers(path: Path, request: Request, found: ImportStats) -> Iterator[tuple[str, Answer]]:
     """Place and answer, whatever wrote the file."""
     format = request.format or frameworks.detect(path)
     if format in (None, ROWS):
         source = open_rows(path)
-        columns = column_names.guess(path, source.columns, {})
-        plain = (pair for chunk in source.chunks(CHUNK_ROWS) for pair in zip(chunk.places, chunk.records, strict=True))
-        yield from frameworks.answers(of_columns(columns, source.format == "csv"), plain, found)
+        columns = column_names.detect_columns(path, source.columns, {})
+        yield from frameworks.read_answers(make_column_reader(columns, source.format == "csv"), source.records(), found)
         return
     assert format is not None
-    second = Beside(request.references, request.requests, request.scores)
-    read = frameworks.reader(path, format, second)
-    yield from frameworks.answers(read, frameworks.records(path, format, second), found)
+    kind, companions = FRAMEWORKS[format], CompanionFiles(request.references, request.requests, request.scores)
+    yield from frameworks.read_answers(kind.make_reader(path, companions), kind.records(path, companions), found)
 
 
 def writer(output: Path, temporary: Path, schema: pa.Schema = SCHEMA) -> Any:

@@ -12,12 +12,13 @@ import pyarrow as pa
 import typer
 
 from bert_judge import tables
-from bert_judge.candidates.importers import companion_files, frameworks, judgelm_pairs
+from bert_judge.candidates.importers import companion_files, frameworks, judgelm
 from bert_judge.cli.import_files import CHUNK_ROWS, Request, check, writer
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
+from bert_judge.tables.readers.rows import open_rows
 
-SCHEMA = pa.schema([(name, pa.list_(pa.string()) if name == "reference" else pa.string()) for name in judgelm_pairs.COLUMNS])
+SCHEMA = pa.schema([(name, pa.list_(pa.string()) if name == "reference" else pa.string()) for name in judgelm.PAIR_COLUMNS])
 
 
 def import_pairs(request: Request) -> None:
@@ -43,11 +44,10 @@ def import_pairs(request: Request) -> None:
 
 
 def _rows(path: Path, request: Request, unreadable: Counter[str]) -> Iterator[dict[str, Any]]:
-    if (format := request.format or frameworks.detect(path)) != "judgelm":
+    if (request.format or frameworks.detect(path)) != "judgelm":
         raise InputError(f"{path}: is no file of JudgeLM; a file with two answers in a row is read as it is, see `pairs`")
-    references = companion_files.by_id(request.references) if request.references else {}
-    read = judgelm_pairs.Reader(path, references)
-    for _, record in frameworks.records(path, format):
+    read = judgelm.JudgeLMPairReader(path, companion_files.references_by_id(request.references))
+    for _, record in open_rows(path).records():
         try:
             found = list(read(record))
         except values.UnreadableCell as why:

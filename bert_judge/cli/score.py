@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,22 +16,23 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from bert_judge.candidates.importers import column_names, frameworks
-from bert_judge.candidates.importers.answers import Reader, of_columns
+from bert_judge.candidates.importers.answers import RecordReader, make_column_reader
+from bert_judge.candidates.importers.companion_files import CompanionFiles
 from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
 from bert_judge.evaluation.statistics import proportion
 from bert_judge.labels.score_file import judge_loading
-from bert_judge.labels.score_file.score_file import Tell, check_output, score_file, work_folder
-from bert_judge.labels.score_file.tally import INVALID, RIGHT, Tally
+from bert_judge.labels.score_file.score_file import OnProgress, check_output, score_file, work_folder
+from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
-from bert_judge.tables.readers.streams import RowFile, open_rows
+from bert_judge.runtime.progress import ProgressLogger
+from bert_judge.tables.readers.rows import RowFile, open_rows
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter
 
-SECONDS_BETWEEN_LINES = 10.0
 SHOWN_MODELS, SHOWN_REASONS = 40, 3
 
 
@@ -65,7 +65,7 @@ def score(request: Request, load: Load | None = None) -> None:
     """
     # Whoever names columns means the file's rows, whatever wrote them.
     framework = None if request.columns else frameworks.detect(request.file)
-    if framework is None or framework in frameworks.ROWS:
+    if framework is None or frameworks.FRAMEWORKS[framework].is_annotatable:
         output = request.output or request.file.with_suffix(f"{request.suffix}{request.file.suffix}")
         source = open_rows(request.file)
         # All that can be told at once, before a judge is loaded.
@@ -77,7 +77,9 @@ def score(request: Request, load: Load | None = None) -> None:
     judges = load() if load else load_judges(request.judges, request.threshold)
     adapter = _adapter(judges) if request.adapt else None
     with _progress() as tell:
-        tally = score_file(source, reader, output, judges, request.prefix, request.force, tell, adapter)
+        tally = score_file(
+            source, reader, output, judges, prefix=request.prefix, force=request.force, on_progress=tell, adapter=adapter
+        )
     _report(tally, output)
     if adapter:
         _report_shares(adapter)
@@ -98,17 +100,17 @@ def _imported(request: Request, framework: str, output: Path) -> RowFile:
     return source
 
 
-def _reader(source: RowFile, framework: str | None, request: Request) -> Reader:
+def _reader(source: RowFile, framework: str | None, request: Request) -> RecordReader:
     """How the rows are read; says what they were taken for."""
     if framework is not None:
-        _say(f"{request.file}: {frameworks.NAMES[framework]}")
-    if framework in frameworks.ROWS:
-        return frameworks.reader(source.path, framework)
-    if framework is not None:
-        return of_columns(frameworks.PLAIN)
-    columns = column_names.guess(source.path, source.columns, request.columns)
+        kind = frameworks.FRAMEWORKS[framework]
+        _say(f"{request.file}: {kind.description}")
+        if kind.is_annotatable:
+            return kind.make_reader(source.path, CompanionFiles())
+        return make_column_reader(frameworks.PLAIN_COLUMNS)
+    columns = column_names.detect_columns(source.path, source.columns, request.columns)
     _say("; ".join(f"{part}: {column!r}" for part, column in columns.items()))
-    return of_columns(columns, source.format == "csv")
+    return make_column_reader(columns, source.format == "csv")
 
 
 def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.Chosen]:
@@ -133,11 +135,18 @@ def _say(text: str) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Tell]:
+def _progress() -> Iterator[OnProgress]:
     """A bar on a terminal, a line now and then elsewhere."""
     screen = Console(stderr=True)
     if not screen.is_terminal:
-        yield _Lines()
+        progress, finished = ProgressLogger("rows judged", emit=_say), 0
+
+        def report(rows: int, fraction: float) -> None:
+            nonlocal finished
+            finished += rows
+            progress.update(finished, fraction)
+
+        yield report
         return
     texts = TextColumn("{task.fields[rows]:,} rows judged")
     with Progress(TextColumn("judging"), BarColumn(), texts, TimeRemainingColumn(), console=screen, transient=True) as bar:
@@ -149,21 +158,6 @@ def _progress() -> Iterator[Tell]:
         yield tell
 
 
-class _Lines:
-    """Progress for a log."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.spoken = self.started = time.monotonic()
-
-    def __call__(self, rows: int, share: float) -> None:
-        self.rows += rows
-        now = time.monotonic()
-        if rows and now - self.spoken > SECONDS_BETWEEN_LINES:
-            self.spoken = now
-            _say(f"{self.rows:,} rows judged, {self.rows / (now - self.started):.0f}/s; {share:.0%} of the file read")
-
-
 def _report(tally: Tally, output: Path) -> None:
     """Accuracy per judge and model, and why verdicts are missing."""
     table = Table("judge", "model", title_justify="left")
@@ -172,7 +166,7 @@ def _report(tally: Tally, output: Path) -> None:
     lines = list(tally.by_model())
     for judge, model, verdicts, questions in lines[:SHOWN_MODELS]:
         valid = verdicts != INVALID
-        found = proportion(verdicts[valid] == RIGHT, questions[valid])
+        found = proportion(verdicts[valid] == CORRECT, questions[valid])
         share = f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]" if valid.any() else "–"
         table.add_row(judge, model or "–", f"{len(verdicts):,}", share, f"{100 * (1 - valid.mean()):.1f}")
     console().print(table)
@@ -187,6 +181,6 @@ def _report(tally: Tally, output: Path) -> None:
 
 def _report_shares(adapter: Adapter) -> None:
     """Which shares of right answers were told."""
-    for (judge, model), share in islice(adapter.shares.items(), SHOWN_MODELS):
-        prior = adapter.calibrated[judge].prior
+    for (judge, model), share in islice(adapter.base_rates.items(), SHOWN_MODELS):
+        prior = adapter.calibrations[judge].prior
         typer.echo(f"{judge}, {model or 'all answers'}: {share:.1%} right by its scores, moved from {prior:.1%}")

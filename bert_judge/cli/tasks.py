@@ -13,8 +13,8 @@ from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import TaskSource
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks import find, from_source, names, source_rows
-from bert_judge.tasks.sources import published
+from bert_judge.tasks import find, names, source_samples
+from bert_judge.tasks.sources import published_sources
 
 Line = tuple[bool, str]
 
@@ -22,7 +22,7 @@ Line = tuple[bool, str]
 def listed() -> Iterator[str]:
     """One line per task that a configuration may name: its family and where its questions come from."""
     lines = {name: (find(name).family, "written for this project") for name in names()}
-    lines |= {name: (source.family, _origin(source)) for name, source in published().items()}
+    lines |= {name: (source.family, _origin(source)) for name, source in published_sources().items()}
     width = max(map(len, lines))
     for name, (family, origin) in sorted(lines.items()):
         yield f"{name:<{width}}  {family:<15}  {origin}"
@@ -48,7 +48,7 @@ def checked(chosen: Sequence[str], configurations: Sequence[Path], rows: int) ->
         InputError: the configuration has faults, or no such task has a data set.
     """
     made = plan.make(config_files.load(configurations)) if configurations else None
-    known: Mapping[str, TaskSource] = published()
+    known: Mapping[str, TaskSource] = published_sources()
     asked = list(chosen)
     if made is not None:
         known = {**known, **made.config.tasks.sources}
@@ -71,9 +71,9 @@ def _one(name: str, source: TaskSource, made: plan.Plan | None, rows: int) -> st
         files, version = [path for path in [made.source_path(name)] if path], "its present content"
     else:
         files, version = _prepared(spec)
-    needed, lists = from_source.columns(spec)
-    first = list(islice(source_rows.read(files, needed, lists), rows))
-    samples = list(from_source.mapped(name, spec, first))
+    needed, lists = source_samples.needed_columns(spec)
+    first = list(islice(source_samples.read_rows(files, needed, lists), rows))
+    samples = list(source_samples.map_rows(name, spec, first))
     return f"{_origin(source)} at {version}: the first {len(first)} rows give {len(samples)} questions"
 
 

@@ -13,7 +13,7 @@ import yaml
 from bert_judge.candidates.importers import column_names
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers.rows import open_rows
 
 NEEDED = ("question", "references", "candidate", "label")
 
@@ -64,7 +64,7 @@ def train(request: Request) -> None:
 
 def found_columns(file: Path, told: Mapping[str, str], needed: tuple[str, ...], labelled: bool = False) -> dict[str, str]:
     """Of the parts that are needed, the file's columns."""
-    guessed = column_names.guess(file, open_rows(file).columns, told, needed, labelled)
+    guessed = column_names.detect_columns(file, open_rows(file).columns, told, needed, labelled)
     return {part: guessed[part] for part in needed}
 
 

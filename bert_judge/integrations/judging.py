@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.judges.protocol import Label
 from bert_judge.labels.score_file import judge_loading
 from bert_judge.labels.score_file.judge_loading import Chosen
-from bert_judge.labels.score_file.score_file import judged, prepared
+from bert_judge.labels.score_file.score_file import judge_rows, to_row
 from bert_judge.runtime.logs import disable_progress_bars
 
-_READ = of_columns({name: name for name in ("question", "references", "candidate")})
+_READ = make_column_reader({name: name for name in ("question", "references", "candidate")})
 
 
 @lru_cache(maxsize=8)
@@ -42,4 +42,4 @@ def labels(
         for question, right, candidate in rows
     ]
     # None stands for a row that its reader skips, and this one skips none.
-    return [label for label in judged(judge, [prepared(_READ, record) for record in records]) if label is not None]
+    return [label for label in judge_rows(judge, [to_row(_READ, record) for record in records]) if label is not None]

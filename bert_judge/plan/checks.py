@@ -21,7 +21,7 @@ from bert_judge.judges.probe.config import ProbeJudgeConfig
 from bert_judge.judges.simulated.config import SimulatedJudgeConfig
 from bert_judge.plan.resolved_config import from_data, import_path
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks.sources import published
+from bert_judge.tasks.sources import published_sources
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
@@ -96,7 +96,9 @@ def of_tasks(raw: Mapping[str, Any]) -> list[str]:
             faults.append(str(error))
     imported, sources = entries(raw, "tasks", "imported"), entries(raw, "tasks", "sources")
     functions = set(tasks.names())
-    faults += [f"task_files: {name!r} is the name of a published task; choose another" for name in functions & set(published())]
+    faults += [
+        f"task_files: {name!r} is the name of a published task; choose another" for name in functions & set(published_sources())
+    ]
     # A published task may be defined anew, from a file or with a revision; a function has no such second place.
     taken = dict.fromkeys(functions, "a task function")
     faults += [f"tasks.imported.{name}: {taken[name]} has this name; choose another" for name in imported if name in taken]
@@ -110,7 +112,7 @@ def of_tasks(raw: Mapping[str, Any]) -> list[str]:
             "and the published ones (bert-judge tasks list)"
             for part in ("train", "test")
             for name in listed_tasks(raw, part)
-            if name not in known and name not in published()
+            if name not in known and name not in published_sources()
         ]
     return faults
 

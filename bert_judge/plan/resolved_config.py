@@ -20,7 +20,7 @@ from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
 from bert_judge.judges.probe.config import ProbeJudgeConfig
 from bert_judge.plan import selections
 from bert_judge.runtime.resume import content_key
-from bert_judge.tasks.sources import published
+from bert_judge.tasks.sources import published_sources
 
 Spec = dict[str, Any]
 
@@ -147,7 +147,7 @@ class Names:
         """The data set that a task's questions come from; None for a task of a function or an imported file."""
         if task in self.config.tasks.imported:
             return None
-        return self.config.tasks.sources.get(task) or published().get(task)
+        return self.config.tasks.sources.get(task) or published_sources().get(task)
 
     def source_path(self, task: str) -> Path | None:
         """The file of a task's source; None when it has none, or lies on the hub."""

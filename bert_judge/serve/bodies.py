@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.judges.lexical.extraction import without_reasoning
 from bert_judge.judges.pairwise.protocol import Pair, Preference
 from bert_judge.judges.protocol import Label, Row, invalid
-from bert_judge.labels.score_file.score_file import prepared
+from bert_judge.labels.score_file.score_file import to_row
 from bert_judge.serve.limits import Limits, check_count, check_texts
 
 References = str | list[str]
-_READ = of_columns({name: name for name in ("question", "references", "candidate")})
+_READ = make_column_reader({name: name for name in ("question", "references", "candidate")})
 
 
 class Body(BaseModel):
@@ -144,7 +144,7 @@ class Fault(BaseModel):
 def row_of(row: RowBody) -> Row | Label:
     """What a judge sees of a row, the same as of a file's row; a label where there is nothing to judge."""
     record = {"question": row.question, "references": row.references, "candidate": row.candidate}
-    found = prepared(_READ, record)
+    found = to_row(_READ, record)
     return invalid("no answer") if found is None else found
 
 

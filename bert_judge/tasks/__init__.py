@@ -1,4 +1,4 @@
-"""Tasks: questions with their right answers. A task is a function decorated with `@task`, or a part of an imported file."""
+"""Tasks: questions with references, from a function decorated with `@task`, a dataset, or an imported file."""
 
 from bert_judge.tasks.registry import Sample, file_of, find, load_files, names, task
 

@@ -1,4 +1,4 @@
-"""Cells of a data set's row: nested columns by a dotted name, and what a cell means as a text or a list of texts."""
+"""Cells of a dataset row: nested columns by dotted names, parsed as a text or a list of texts."""
 
 from __future__ import annotations
 
@@ -8,78 +8,73 @@ from typing import Any
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 
-Row = Mapping[str, Any]
+SourceRow = Mapping[str, Any]
 
 
-class Unusable(Exception):
-    """A row that no question can be made of, through no fault of the mapping; the text says why. Such rows are counted."""
+class UnusableRow(Exception):
+    """A row that no question can be made from, although the column mapping is right. The message gives the reason."""
 
 
-def cell(row: Row, name: str) -> Any:
-    """The value of a column; `a.b` is the member `b` of column `a`, and of a list of structures the list of their members.
+def get_cell(row: SourceRow, name: str) -> Any:
+    """Return the value of a column; `a.b` is the member `b` of column `a`, and for a list of structures the list of their members.
 
     Raises:
-        InputError: there is no such column.
+        InputError: no such column.
     """
     if name in row:
         return row[name]
-    here: Any = row
-    for part in name.split("."):
-        here = _member(here, part, name, row)
-    return here
+    value: Any = row
+    for key in name.split("."):
+        value = _get_member(value, key, name, row)
+    return value
 
 
-def _member(here: Any, part: str, name: str, row: Row) -> Any:
-    if here is None:
+def _get_member(value: Any, key: str, name: str, row: SourceRow) -> Any:
+    if value is None:
         return None
-    if isinstance(here, list):
-        return [_member(item, part, name, row) for item in here]
-    if not isinstance(here, Mapping) or part not in here:
-        there = ", ".join(map(repr, here if isinstance(here, Mapping) else row))
-        raise InputError(f"no column {name!r}; there are {there}; mend the source's columns")
-    return here[part]
+    if isinstance(value, list):
+        return [_get_member(item, key, name, row) for item in value]
+    if not isinstance(value, Mapping) or key not in value:
+        present = ", ".join(map(repr, value if isinstance(value, Mapping) else row))
+        raise InputError(f"no column {name!r}; there are {present}; fix the source's columns")
+    return value[key]
 
 
-def text(value: Any, what: str) -> str:
-    """A text that is not blank, stripped; a number becomes its digits.
+def parse_text(value: Any, content: str) -> str:
+    """Return a stripped text that is not blank; a number becomes its digits.
 
-    Raises:
-        Unusable: there is nothing.
-        InputError: it is no text.
-    """
-    if not (found := maybe_text(value, what)):
-        raise Unusable(f"no {what}")
-    return found
-
-
-def maybe_text(value: Any, what: str) -> str:
-    """A text, stripped; null is the empty text.
+    Args:
+        content: name of the value for error messages, e.g. `question`.
 
     Raises:
-        InputError: it is no text.
+        UnusableRow: the cell is empty.
+        InputError: it is not a text.
     """
+    if not (text := parse_optional_text(value, content)):
+        raise UnusableRow(f"no {content}")
+    return text
+
+
+def parse_optional_text(value: Any, content: str) -> str:
+    """Return a stripped text, empty for null; see `parse_text`."""
     try:
         return values.parse_text(value).strip()
     except values.UnreadableCell as error:
-        raise InputError(f"the {what} {error}") from error
+        raise InputError(f"the {content} {error}") from error
 
 
-def texts(value: Any, what: str) -> list[str]:
-    """The texts of a list, or of a single text, stripped and without blank ones.
-
-    Raises:
-        InputError: something in it is no text.
-    """
+def parse_texts(value: Any, content: str) -> list[str]:
+    """Return the stripped, non-blank texts of a list or of a single text; see `parse_text`."""
     members = value if isinstance(value, list | tuple) else [value]
-    return [found for member in members if (found := maybe_text(member, what))]
+    return [text for member in members if (text := parse_optional_text(member, content))]
 
 
-def whole_list(value: Any, what: str) -> Sequence[Any]:
-    """A list as it is.
+def parse_list(value: Any, content: str) -> Sequence[Any]:
+    """Return a list unchanged.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not a list.
     """
     if not isinstance(value, list | tuple):
-        raise InputError(f"the {what} is {value!r:.60}; the column must hold lists")
+        raise InputError(f"the {content} is {value!r:.60}; the column must hold lists")
     return value

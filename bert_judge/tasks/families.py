@@ -1,7 +1,6 @@
-"""The four families: how a row of a data set becomes a question with its references.
+"""The four task families: how a dataset row becomes a question with its references.
 
-A family knows what a question looks like (options, a text above it) and what is right; the source says in which columns it all
-stands. A row that no question can be made of raises `Unusable`; a mapping that does not fit the data set, `InputError`.
+A family defines the form of a question (options, a text above it) and what is correct; the source names the columns.
 """
 
 from __future__ import annotations
@@ -15,186 +14,181 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import shuffled
 from bert_judge.tables.readers.values import to_float
 from bert_judge.tasks import cells, gold
-from bert_judge.tasks.cells import Row, Unusable
+from bert_judge.tasks.cells import SourceRow, UnusableRow
 from bert_judge.tasks.registry import Sample
 
-# A source's spec: `config.TaskSource` as plain values.
+# The spec of a source: `config.TaskSource` as plain values.
 Source = Mapping[str, Any]
 
 LETTERS = string.ascii_uppercase
-# What fills up rows with too few options.
+# Values that pad rows with too few options.
 PADDING = ("", "N/A")
 # 18, -3.5, 1,234.50, .5, 2e10, $18 or 12%.
 NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?((\d{1,3}(,\d{3})+|\d+)(\.\d*)?|\.\d+)(e[-+]?\d+)?\s?%?", re.IGNORECASE)
 
 
-def samples(source: Source, row: Row) -> list[Sample]:
-    """The questions of a row: one, or one per turn of a dialogue.
+def make_samples(source: Source, row: SourceRow) -> list[Sample]:
+    """Return the questions of a row: one, or one per turn of a dialogue.
 
     Raises:
-        Unusable: the row has no question, no right answer, or a blank option.
-        InputError: a column is missing or holds something else than the source says.
+        UnusableRow: no question, no correct answer, or a blank option.
+        InputError: a column is missing or does not hold what the source declares.
     """
     return list(_FAMILIES[source["family"]](source, row))
 
 
-def _multiple_choice(source: Source, row: Row) -> Iterator[Sample]:
+def _multiple_choice(source: Source, row: SourceRow) -> Iterator[Sample]:
     stem = _question(source, row)
     options, labels = _options(source, row)
-    right = _right_option(source, row, options, labels)
-    while len(options) > right + 1 and options[-1] in PADDING:
+    correct = _correct_option(source, row, options, labels)
+    while len(options) > correct + 1 and options[-1] in PADDING:
         options = options[:-1]
     if "" in options:
-        raise Unusable("a blank option")
+        raise UnusableRow("a blank option")
     if not 2 <= len(options) <= len(LETTERS):
-        raise Unusable(f"{len(options)} options")
+        raise UnusableRow(f"{len(options)} options")
     order = list(range(len(options)))
     if source["shuffle"]:
         order = shuffled(order, "options", stem)
-    lines = "\n".join(f"({letter}) {options[at]}" for letter, at in zip(LETTERS, order, strict=False))
-    references = (LETTERS[order.index(right)], options[right])
-    yield Sample(f"{stem}\n{lines}", references, "choice", tuple(options[at] for at in order))
+    lines = "\n".join(f"({letter}) {options[index]}" for letter, index in zip(LETTERS, order, strict=False))
+    references = (LETTERS[order.index(correct)], options[correct])
+    yield Sample(f"{stem}\n{lines}", references, "choice", tuple(options[index] for index in order))
 
 
-def _options(source: Source, row: Row) -> tuple[list[str], list[str]]:
-    """The options' texts and labels, in the data set's order."""
-    names = source["columns"]["choices"]
-    given = [cells.cell(row, name) for name in names]
-    listed = cells.whole_list(given[0], "list of options") if len(names) == 1 else given
-    options = [cells.maybe_text(option, "option") for option in listed]
+def _options(source: Source, row: SourceRow) -> tuple[list[str], list[str]]:
+    """Return the texts and labels of the options, in the dataset's order."""
+    columns = [cells.get_cell(row, name) for name in source["columns"]["choices"]]
+    members = cells.parse_list(columns[0], "list of options") if len(columns) == 1 else columns
+    options = [cells.parse_optional_text(option, "option") for option in members]
     if source["columns"]["labels"] is None:
         return options, list(LETTERS[: len(options)])
-    labels = cells.whole_list(cells.cell(row, source["columns"]["labels"]), "list of labels")
+    labels = cells.parse_list(cells.get_cell(row, source["columns"]["labels"]), "list of labels")
     if len(labels) != len(options):
-        raise Unusable(f"{len(options)} options with {len(labels)} labels")
-    return options, [cells.maybe_text(label, "label") for label in labels]
+        raise UnusableRow(f"{len(options)} options with {len(labels)} labels")
+    return options, [cells.parse_optional_text(label, "label") for label in labels]
 
 
-def _right_option(source: Source, row: Row, options: Sequence[str], labels: Sequence[str]) -> int:
-    """The place of the right option, from 0."""
-    answer = cells.cell(row, source["columns"]["answer"][0])
+def _correct_option(source: Source, row: SourceRow, options: Sequence[str], labels: Sequence[str]) -> int:
+    """Return the index of the correct option."""
+    answer = cells.get_cell(row, source["columns"]["answer"][0])
     match source["answer_form"]:
         case "flags":
-            right = [at for at, flag in enumerate(cells.whole_list(answer, "list of flags")) if flag]
-            if len(right) != 1 or right[0] >= len(options):
-                raise Unusable(f"{len(right)} right options")
-            return right[0]
+            correct = [index for index, flag in enumerate(cells.parse_list(answer, "list of flags")) if flag]
+            if len(correct) != 1 or correct[0] >= len(options):
+                raise UnusableRow(f"{len(correct)} correct options")
+            return correct[0]
         case "index":
-            place = to_float(cells.text(answer, "right option"))
-            if place == -1:
-                raise Unusable("a hidden answer (-1)")
-            if place not in range(len(options)):
-                raise InputError(f"the right option is {answer!r}, and the options count from 0 to {len(options) - 1}")
-            return int(place)
+            index = to_float(cells.parse_text(answer, "correct option"))
+            if index == -1:
+                raise UnusableRow("a hidden answer (-1)")
+            if index not in range(len(options)):
+                raise InputError(f"the correct option is {answer!r}, and the options count from 0 to {len(options) - 1}")
+            return int(index)
         case _:
-            said = cells.text(answer, "right option")
-            for known in (labels, options):
-                if said in known:
-                    return list(known).index(said)
+            name = cells.parse_text(answer, "correct option")
+            for names in (labels, options):
+                if name in names:
+                    return list(names).index(name)
             raise InputError(
-                f"the right option is {said!r:.60}, which is no label and no option; set answer_form or columns.labels"
+                f"the correct option is {name!r:.60}, which is no label and no option; set answer_form or columns.labels"
             )
 
 
-def _reading(source: Source, row: Row) -> Iterator[Sample]:
+def _reading(source: Source, row: SourceRow) -> Iterator[Sample]:
     context = _context(source, row)
-    question = cells.cell(row, source["columns"]["question"][0])
+    question = cells.get_cell(row, source["columns"]["question"][0])
     if isinstance(question, list):
         yield from _dialogue(source, row, context, question)
         return
     references = _references(source, row)
-    yield Sample(f"{context}\n\nQuestion: {_question(source, row)}", references, _kind(references, context))
+    yield Sample(f"{context}\n\nQuestion: {_question(source, row)}", references, _answer_kind(references, context))
 
 
-def _dialogue(source: Source, row: Row, context: str, questions: Sequence[Any]) -> Iterator[Sample]:
-    """One sample per turn: the text, what was asked and answered before, and the question."""
-    answers = [cells.whole_list(cells.cell(row, name), "list of answers") for name in source["columns"]["answer"]]
-    said: list[str] = []
-    for turn, asked in enumerate(questions):
-        question = cells.text(asked, "question")
-        # A person who answered fewer questions, or none, has a shorter list.
-        given = [answer for people in answers if turn < len(people) for answer in cells.texts(people[turn], "answer")]
-        references = tuple(dict.fromkeys(given))
+def _dialogue(source: Source, row: SourceRow, context: str, turns: Sequence[Any]) -> Iterator[Sample]:
+    """Yield one sample per turn: the text, the preceding turns, and the question."""
+    annotators = [cells.parse_list(cells.get_cell(row, name), "list of answers") for name in source["columns"]["answer"]]
+    history: list[str] = []
+    for turn, cell in enumerate(turns):
+        question = cells.parse_text(cell, "question")
+        # An annotator who answered fewer questions, or none, has a shorter list.
+        answers = [text for given in annotators if turn < len(given) for text in cells.parse_texts(given[turn], "answer")]
+        references = tuple(dict.fromkeys(answers))
         if not references:
-            raise Unusable("a turn without an answer")
-        before = "\n".join(["Conversation so far:", *said]) + "\n\n" if said else ""
-        yield Sample(f"{context}\n\n{before}Question: {question}", references, _kind(references, context))
-        said += [f"Q: {question}", f"A: {references[0]}"]
+            raise UnusableRow("a turn without an answer")
+        conversation = "\n".join(["Conversation so far:", *history]) + "\n\n" if history else ""
+        yield Sample(f"{context}\n\n{conversation}Question: {question}", references, _answer_kind(references, context))
+        history += [f"Q: {question}", f"A: {references[0]}"]
 
 
-def _math(source: Source, row: Row) -> Iterator[Sample]:
+def _math(source: Source, row: SourceRow) -> Iterator[Sample]:
     references = _references(source, row)
     # The first form of an answer is the plain one.
     yield Sample(_question(source, row), references, "number" if NUMBER.fullmatch(references[0]) else "math")
 
 
-def _short_answer(source: Source, row: Row) -> Iterator[Sample]:
+def _short_answer(source: Source, row: SourceRow) -> Iterator[Sample]:
     context = f"{_context(source, row)}\n\n" if source["columns"]["context"] else ""
     references = _references(source, row)
-    yield Sample(f"{context}{_question(source, row)}", references, _kind(references))
+    yield Sample(f"{context}{_question(source, row)}", references, _answer_kind(references))
 
 
-_FAMILIES: Mapping[str, Callable[[Source, Row], Iterator[Sample]]] = {
+_FAMILIES: Mapping[str, Callable[[Source, SourceRow], Iterator[Sample]]] = {
     "multiple_choice": _multiple_choice,
     "reading": _reading,
     "math": _math,
     "short_answer": _short_answer,
 }
 
-_GOLD: Mapping[str, Callable[[str], list[str]]] = {
+_ANSWER_FORMS: Mapping[str, Callable[[str], list[str]]] = {
     "after_hashes": gold.after_hashes,
     "boxed": gold.last_box,
     "with_unit": gold.without_unit,
 }
 
 
-def _question(source: Source, row: Row) -> str:
-    parts = [part for name in source["columns"]["question"] for part in cells.texts(cells.cell(row, name), "question")]
-    return cells.text(" ".join(parts), "question")
+def _question(source: Source, row: SourceRow) -> str:
+    parts = [text for name in source["columns"]["question"] for text in cells.parse_texts(cells.get_cell(row, name), "question")]
+    return cells.parse_text(" ".join(parts), "question")
 
 
-def _context(source: Source, row: Row) -> str:
-    """The text above the question; of several columns, the members belong together: title and paragraph."""
-    columns = [cells.cell(row, name) for name in source["columns"]["context"]]
+def _context(source: Source, row: SourceRow) -> str:
+    """Return the text above the question; members of several columns are joined pairwise: title and paragraph."""
+    columns = [cells.get_cell(row, name) for name in source["columns"]["context"]]
     if len(columns) == 1:
         paragraphs = [_paragraph(part) for part in (columns[0] if isinstance(columns[0], list) else columns)]
     else:
         members = [column if isinstance(column, list) else [column] for column in columns]
         if len({len(column) for column in members}) > 1:
-            raise Unusable("titles and paragraphs that do not match")
+            raise UnusableRow("titles and paragraphs that do not match")
         paragraphs = ["\n".join(filter(None, map(_paragraph, parts))) for parts in zip(*members, strict=True)]
-    return cells.text("\n\n".join(filter(None, paragraphs)), "text to read")
+    return cells.parse_text("\n\n".join(filter(None, paragraphs)), "text to read")
 
 
 def _paragraph(value: Any) -> str:
-    """A text, or a list of sentences as one."""
-    return " ".join(cells.texts(value, "text to read"))
+    """Return a text, or a list of sentences as one text."""
+    return " ".join(cells.parse_texts(value, "text to read"))
 
 
-def _references(source: Source, row: Row) -> tuple[str, ...]:
-    """All right answers, each once, the first column's first."""
-    found: list[str] = []
+def _references(source: Source, row: SourceRow) -> tuple[str, ...]:
+    """Return all distinct correct answers, those of the first column first."""
+    references: list[str] = []
     for name in source["columns"]["answer"]:
-        value = cells.cell(row, name)
+        value = cells.get_cell(row, name)
         if source["answer_form"] == "drop":
-            found += gold.drop_answers(value)
-        elif make := _GOLD.get(source["answer_form"]):
-            found += make(cells.text(value, "right answer"))
+            references += gold.drop_answers(value)
+        elif parse := _ANSWER_FORMS.get(source["answer_form"]):
+            references += parse(cells.parse_text(value, "correct answer"))
         else:
             forms = gold.number_forms if source["family"] == "math" else lambda answer: [answer]
-            found += [form for answer in cells.texts(value, "right answer") for form in forms(answer)]
-    if not found:
-        raise Unusable("no right answer")
-    return tuple(dict.fromkeys(found))
+            references += [form for answer in cells.parse_texts(value, "correct answer") for form in forms(answer)]
+    if not references:
+        raise UnusableRow("no correct answer")
+    return tuple(dict.fromkeys(references))
 
 
-def _kind(references: Sequence[str], context: str = "") -> str:
-    """`number`, `span` when the text contains every reference, or `text` (yes, no, free words)."""
-    if _are_numbers(references):
+def _answer_kind(references: Sequence[str], context: str = "") -> str:
+    """Return `number`, `span` if the context contains every reference, or `text` (yes, no, free words)."""
+    if all(NUMBER.fullmatch(reference) for reference in references):
         return "number"
-    read = context.casefold()
-    return "span" if read and all(reference.casefold() in read for reference in references) else "text"
-
-
-def _are_numbers(references: Sequence[str]) -> bool:
-    return all(NUMBER.fullmatch(reference) for reference in references)
+    context = context.casefold()
+    return "span" if context and all(reference.casefold() in context for reference in references) else "text"

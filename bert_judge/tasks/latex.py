@@ -1,4 +1,4 @@
-r"""LaTeX in answers and solutions: the content of a box, with nested braces."""
+r"""Boxed answers in LaTeX, with nested braces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
 def boxed(text: str) -> str | None:
-    r"""The content of the last `\boxed{…}`, its braces balanced; None without a box, or when the last one is not closed."""
+    r"""Return the content of the last `\boxed{…}`, with balanced braces; None without a box, or if the last one is not closed."""
     box = None
     for box in BOX.finditer(text):  # noqa: B007
         pass
@@ -22,7 +22,7 @@ def boxed(text: str) -> str | None:
 
 
 def closing_brace(text: str, start: int) -> int | None:
-    """Where the brace that was opened just before `start` closes."""
+    """Return the index of the brace that closes the one just before `start`, or None."""
     depth = 1
     for brace in _BRACE.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)

@@ -1,4 +1,4 @@
-"""What a model is asked: the question, and what is wanted of the answer's form. One wording per family, three styles."""
+"""Prompts for the models: the question and an instruction on the form of the answer; one wording per family, three styles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bert_judge.tasks.registry import Sample
 
 MARKER = "Final answer:"
 
-# What stands for X in "Final answer: X".
+# Stands for X in "Final answer: X".
 WANTED = {
     "multiple_choice": "the letter of the right option",
     "reading": "a short span taken from the text, a number, or yes or no",
@@ -15,7 +15,6 @@ WANTED = {
     "short_answer": "a name, a number or a few words",
 }
 
-# Free: nothing is said about the form.
 INSTRUCTIONS = {
     "free": "",
     "soft": "\n\nAnswer in your own way, and conclude your response with `{marker} X`, where X is {wanted}.",
@@ -24,10 +23,10 @@ INSTRUCTIONS = {
 
 
 def prompt(sample: Sample, family: str, style: str) -> str:
-    """The text for the model.
+    """Return the prompt for a question.
 
     Args:
-        family: one of `config.Family`; it says what X is.
+        family: one of `config.Family`; it determines X.
         style: `free`, `soft` or `strict`.
 
     Raises:
@@ -37,7 +36,7 @@ def prompt(sample: Sample, family: str, style: str) -> str:
 
 
 def instruction(family: str, style: str) -> str:
-    """What is said after the question; empty for `free`.
+    """Return the instruction after the question; empty for `free`.
 
     Raises:
         InputError: no such family or style.
@@ -50,8 +49,8 @@ def instruction(family: str, style: str) -> str:
 
 
 def style_of(prompt: str, question: str) -> str:
-    """The style that made a prompt: `free`, `soft` or `strict`."""
-    said = prompt.removeprefix(question)
-    if MARKER not in said:
+    """Return the style of a prompt: `free`, `soft` or `strict`."""
+    text = prompt.removeprefix(question)
+    if MARKER not in text:
         return "free"
-    return "strict" if "respond only" in said else "soft"
+    return "strict" if "respond only" in text else "soft"

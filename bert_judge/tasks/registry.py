@@ -1,4 +1,4 @@
-"""What a task is, and the list of those that are known by name."""
+"""Registered tasks, by name."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Sample:
     """One question.
 
     Attributes:
-        question: what the model is asked, options included.
-        references: right answers; any one of them is right.
+        question: including the options.
+        references: any of them is correct.
         answer_kind: one of `tables.ANSWER_KINDS`.
-        choices: the options in their order, for multiple choice.
+        choices: the options in order, for multiple choice.
     """
 
     question: str
@@ -50,10 +50,10 @@ _files: dict[str, Path] = {}
 
 
 def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]], Callable[[], Iterable[Sample]]]:
-    """Register a function without arguments that yields `Sample`s under a name.
+    """Return a decorator that registers a function without arguments that yields `Sample`s.
 
     Raises:
-        InputError: another function has the name.
+        InputError: another function is registered under the name.
     """
 
     def register(samples: Callable[[], Iterable[Sample]]) -> Callable[[], Iterable[Sample]]:
@@ -68,14 +68,14 @@ def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]]
 
 
 def load_files(paths: Iterable[str | Path]) -> None:
-    """Import the user's task files, so that their tasks are known.
+    """Import the user's task files, which register their tasks.
 
     Raises:
         InputError: a file is missing or fails to run.
     """
     _load_built_in()
     for path in map(Path, paths):
-        known = set(_tasks)
+        registered = set(_tasks)
         spec = importlib.util.spec_from_file_location(f"bert_judge_user_tasks.{path.stem}", path)
         if spec is None or spec.loader is None or not path.is_file():
             raise InputError(f"task_files: {path}: no such Python file")
@@ -87,29 +87,29 @@ def load_files(paths: Iterable[str | Path]) -> None:
             raise
         except Exception as error:
             raise InputError(f"task_files: {path}: {type(error).__name__}: {error}") from error
-        _files.update({name: path for name in _tasks if name not in known})
+        _files.update({name: path for name in _tasks if name not in registered})
 
 
 def names() -> list[str]:
-    """Names of all known tasks."""
+    """Return the names of all registered tasks."""
     _load_built_in()
     return sorted(_tasks)
 
 
 def find(name: str) -> Task:
-    """The task of that name.
+    """Return the task with this name.
 
     Raises:
         InputError: there is none.
     """
     _load_built_in()
     if name not in _tasks:
-        raise InputError(f"unknown task {name!r}; known are: {', '.join(sorted(_tasks))}")
+        raise InputError(f"unknown task {name!r}; there are: {', '.join(sorted(_tasks))}")
     return _tasks[name]
 
 
 def file_of(name: str) -> Path | None:
-    """The user's file that defines a task; None for a built-in one."""
+    """Return the user's file that defines a task; None for a built-in one."""
     return _files.get(name)
 
 

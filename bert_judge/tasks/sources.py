@@ -1,4 +1,4 @@
-"""The published tasks by name, and what a task's source is."""
+"""The 22 published tasks (`sources.yaml`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bert_judge.config import TaskSource
 
 
 @cache
-def published() -> Mapping[str, TaskSource]:
-    """Name → source of the 22 published tasks."""
+def published_sources() -> Mapping[str, TaskSource]:
+    """Return the source of each published task, by name."""
     text = resources.files("bert_judge.tasks").joinpath("sources.yaml").read_text(encoding="utf-8")
     return {name: TaskSource.model_validate(entry) for name, entry in yaml.safe_load(text).items()}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from bert_judge.candidates.importers import frameworks
 from bert_judge.candidates.importers.answers import Answer
-from bert_judge.candidates.importers.companion_files import Beside
+from bert_judge.candidates.importers.companion_files import CompanionFiles
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "frameworks"
 TIME = "2026-11-22T05-42-27.490995"
@@ -36,10 +36,11 @@ def parquet(path: Path, rows: list[Any]) -> Path:
     return path
 
 
-def read(path: Path, framework: str, second: Beside = Beside()) -> tuple[list[Answer], frameworks.Found]:  # noqa: B008
-    found = frameworks.Found()
-    source = frameworks.records(path, framework, second)
-    return [answer for _, answer in frameworks.answers(frameworks.reader(path, framework, second), source, found)], found
+def read(path: Path, framework: str, second: CompanionFiles = CompanionFiles()) -> tuple[list[Answer], frameworks.ImportStats]:  # noqa: B008
+    found = frameworks.ImportStats()
+    kind = frameworks.FRAMEWORKS[framework]
+    answers = frameworks.read_answers(kind.make_reader(path, second), kind.records(path, second), found)
+    return [answer for _, answer in answers], found
 
 
 # --- what each framework writes, in its own schema ---

@@ -1,1 +1,1 @@
-"""Importers: files that somebody else wrote, as rows of this program."""
+"""Importers: answers in files of other programs, as rows of this program."""

@@ -1,4 +1,4 @@
-"""One answer, as every importer gives it: what was asked, what is right, what was said."""
+"""The common form of imported answers, and helpers to build them from the records of a file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_judge.tables.readers import values
-
-Record = Mapping[str, Any]
+from bert_judge.tables.readers.rows import Record
 
 
 @dataclass(frozen=True)
@@ -16,12 +15,12 @@ class Answer:
     """A model's answer to a question.
 
     Attributes:
-        question: as far as the file tells; may be empty.
-        references: right answers; any one of them is right. Never empty.
-        candidate: the raw answer, before anybody's filter.
-        model, task: names; empty where the file does not tell.
-        label: somebody's verdict, 0 to 1; None where there is none.
-        id: of the question in the file; empty where it has none.
+        question: may be empty.
+        references: correct answers, at least one; any of them is correct.
+        candidate: the raw answer, before any filter of the framework.
+        model, task: names; empty if the file does not contain them.
+        label: verdict of the file, 0 to 1; None if there is none.
+        id: of the question in the file; empty if there is none.
         attempt: 0 for the first answer of the record, 1 for the second, …
     """
 
@@ -35,19 +34,19 @@ class Answer:
     attempt: int = 0
 
 
-class Skipped(Exception):
-    """A record that holds no answer to judge, and need not: another filter's copy, a choice by likelihood. The text says why."""
+class SkippedRecord(Exception):
+    """A valid record without an answer to judge, e.g. a choice by likelihood. The message gives the reason."""
 
 
-# Returns the answers of a record, at least one; raises `Skipped`, or `values.UnreadableCell` for an invalid record.
-Reader = Callable[[Record], Sequence[Answer]]
+# Returns the answers of a record, at least one. Raises `SkippedRecord`, or `values.UnreadableCell` for an invalid record.
+RecordReader = Callable[[Record], Sequence[Answer]]
 
 
-def of_columns(columns: Mapping[str, str], is_csv: bool = False) -> Reader:
-    """A reader of plain rows.
+def make_column_reader(columns: Mapping[str, str], is_csv: bool = False) -> RecordReader:
+    """Return a reader for rows with one answer each.
 
     Args:
-        columns: `references` and `candidate`, and where known `question`, `model`, `task` and `label` → the file's own column.
+        columns: `references` and `candidate`, and if known `question`, `model`, `task` and `label` → column of the file.
         is_csv: references in brackets are a JSON list.
     """
 
@@ -72,27 +71,27 @@ def of_columns(columns: Mapping[str, str], is_csv: bool = False) -> Reader:
     return read
 
 
-def repeated(references: Sequence[str], candidates: Sequence[Any], **same: Any) -> list[Answer]:
-    """Several answers to one question.
+def make_answers(references: Sequence[Any], candidates: Sequence[Any], **common: Any) -> list[Answer]:
+    """Return several answers to one question.
 
     Args:
-        references: of the question.
-        candidates: texts, or what should be.
-        same: the other parts, which all of them share.
+        references, candidates: unparsed texts.
+        common: the other attributes, equal for all answers.
 
     Raises:
-        values.UnreadableCell: there is no reference or no answer, or one of them is no text.
+        values.UnreadableCell: no reference, no answer, or one that is not a text.
     """
-    right = tuple(dict.fromkeys(values.parse_texts(list(references))))
-    if not right:
+    texts = tuple(dict.fromkeys(values.parse_texts(list(references))))
+    if not texts:
         raise values.UnreadableCell("no reference")
     if not candidates:
         raise values.UnreadableCell("no answer")
-    return [Answer(references=right, candidate=values.parse_text(text), attempt=n, **same) for n, text in enumerate(candidates)]
+    parsed = map(values.parse_text, candidates)
+    return [Answer(references=texts, candidate=text, attempt=attempt, **common) for attempt, text in enumerate(parsed)]
 
 
-def part(value: Any, *path: str | int) -> Any:
-    """A part of nested objects and lists by its path; None where a step leads nowhere."""
+def get_path(value: Any, *path: str | int) -> Any:
+    """Return a member of nested objects and lists by its path; None if a step does not exist."""
     for step in path:
         if isinstance(value, Mapping):
             value = value.get(step)
@@ -103,13 +102,15 @@ def part(value: Any, *path: str | int) -> Any:
     return value
 
 
-def lettered(question: str, options: Sequence[str], right: Sequence[int]) -> tuple[str, list[str]]:
-    """A question with its options as lines, and its references: letter and text of each right option.
+def letter_options(question: str, options: Sequence[str], correct: Sequence[int]) -> tuple[str, list[str]]:
+    """Return a question with its options as lettered lines, and its references: letter and text of each correct option.
 
     Raises:
-        values.UnreadableCell: there is no such option.
+        values.UnreadableCell: no such option.
     """
-    if not all(0 <= at < len(options) for at in right):
-        raise values.UnreadableCell(f"the right option is {list(right)} of {len(options)}")
-    lines = [f"({chr(ord('A') + at)}) {option.strip()}" for at, option in enumerate(options)]
-    return "\n".join([question.rstrip(), *lines]), [form for at in right for form in (chr(ord("A") + at), options[at].strip())]
+    if not all(0 <= index < len(options) for index in correct):
+        raise values.UnreadableCell(f"the correct option is {list(correct)} of {len(options)}")
+    letters = [chr(ord("A") + index) for index in range(len(options))]
+    lines = [f"({letter}) {option.strip()}" for letter, option in zip(letters, options, strict=True)]
+    references = [form for index in correct for form in (letters[index], options[index].strip())]
+    return "\n".join([question.rstrip(), *lines]), references

@@ -1,101 +1,80 @@
-"""Which column of a stranger's file holds what, by the names that people give such columns."""
+"""Detection of the columns of a file by their usual names (`column_names.yaml`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
+
+import yaml
 
 from bert_judge.runtime.errors import InputError
 
-# Part → names that it goes by, in small letters with underscores. A file that has the first name means it.
-SPELLINGS: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "prompt", "input", "query", "instruction", "problem"),
-    "references": (
-        "references",
-        "reference",
-        "gold",
-        "golds",
-        "target",
-        "targets",
-        "expected",
-        "expected_answer",
-        "expected_output",
-        "ground_truth",
-        "ground_truths",
-        "correct_answer",
-        "reference_answer",
-        "gold_answer",
-    ),
-    "candidate": (
-        "candidate",
-        "response",
-        "prediction",
-        "output",
-        "completion",
-        "generation",
-        "generated_text",
-        "model_output",
-        "model_answer",
-        "model_response",
-    ),
-    "model": ("model", "model_name"),
-    "task": ("task", "task_name"),
-}
-# A verdict on the row, for those who learn from it; a file that `label` or `score` wrote has one too.
-LABEL = ("label", "labels", "human_label", "is_correct", "label_score", "score")
-# "answer" is what the model said in one file and what is right in another.
-EITHER = ("answer", "answers")
-NEEDED = ("references", "candidate")
+# Columns that every file of answers needs.
+REQUIRED = ("references", "candidate")
+# A column of one of these names holds the candidate in one file and the references in another.
+AMBIGUOUS = ("answer", "answers")
 
 
-def guess(
-    path: Path, columns: Sequence[str], told: Mapping[str, str], needed: Sequence[str] = NEEDED, labelled: bool = False
+@cache
+def known_names() -> Mapping[str, tuple[str, ...]]:
+    """Return role → names of its column, in small letters with underscores; the first name takes precedence."""
+    text = resources.files("bert_judge.candidates.importers").joinpath("column_names.yaml").read_text("utf-8")
+    return {role: tuple(names) for role, names in yaml.safe_load(text).items()}
+
+
+def detect_columns(
+    path: Path, columns: Sequence[str], given: Mapping[str, str], required: Sequence[str] = REQUIRED, with_label: bool = False
 ) -> dict[str, str]:
-    """Part → column of the file.
+    """Return role → column of a file.
 
     Args:
-        path: of the file, for messages.
-        columns: names of its columns.
-        told: part → column, as far as the user said; these are not guessed.
-        needed: parts that must be found.
-        labelled: look for a `label` too.
+        path: for error messages.
+        columns: of the file.
+        given: role → column as given by the user; these are not detected.
+        required: roles that must be detected.
+        with_label: detect a `label` too.
 
     Raises:
-        InputError: a column that was named is not there, a part has no column or several, or a column has two parts.
+        InputError: a given column does not exist, a role has no column or several, or a column has two roles.
     """
-    for part, column in told.items():
+    for role, column in given.items():
         if column not in columns:
-            raise InputError(f"{path}: no column {column!r} for the {part}; there are {_listed(columns)}")
-    found = dict(told)
-    for part, names in {**SPELLINGS, **({"label": LABEL} if labelled else {})}.items():
-        if part not in found and (spelt := _spelt(path, part, columns, names)):
-            found[part] = spelt
-    if missing := [part for part in needed if part not in found]:
-        either = [name for name in columns if _plain(name) in EITHER and name not in found.values()]
-        if len(missing) > 1 or len(either) != 1 or missing[0] not in NEEDED:
+            raise InputError(f"{path}: no column {column!r} for the {role}; there are {_list_columns(columns)}")
+    detected = dict(given)
+    for role, names in known_names().items():
+        if role in detected or (role == "label" and not with_label):
+            continue
+        if column := _find_column(path, role, columns, names):
+            detected[role] = column
+    if missing := [role for role in required if role not in detected]:
+        ambiguous = [name for name in columns if _normalize(name) in AMBIGUOUS and name not in detected.values()]
+        if len(missing) > 1 or len(ambiguous) != 1 or missing[0] not in REQUIRED:
             raise InputError(
-                f"{path}: no telling which column holds the {missing[0]}; say --{missing[0]} COLUMN; there are {_listed(columns)}"
+                f"{path}: cannot tell which column holds the {missing[0]}; "
+                f"set --{missing[0]} COLUMN; there are {_list_columns(columns)}"
             )
-        found[missing[0]] = either[0]
-    for part, column in found.items():
-        if twice := [other for other in found if found[other] == column and other != part]:
-            raise InputError(f"{path}: the column {column!r} cannot hold both {part} and {twice[0]}; say --{part} COLUMN")
-    return found
+        detected[missing[0]] = ambiguous[0]
+    for role, column in detected.items():
+        if others := [other for other in detected if detected[other] == column and other != role]:
+            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {others[0]}; set --{role} COLUMN")
+    return detected
 
 
-def _spelt(path: Path, part: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """The one column with a name of this part; none for a part that is not there."""
-    spelt = [name for name in columns if _plain(name) in names]
-    first = [name for name in spelt if _plain(name) == names[0]]
-    if len(spelt) > 1 and len(first) != 1:
-        raise InputError(f"{path}: the {part} may be in the column {' or '.join(map(repr, spelt))}; say --{part} COLUMN")
-    return next(iter(first or spelt), None)
+def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the only column with a name of this role, or None if there is none."""
+    matching = [name for name in columns if _normalize(name) in names]
+    preferred = [name for name in matching if _normalize(name) == names[0]]
+    if len(matching) > 1 and len(preferred) != 1:
+        raise InputError(f"{path}: the {role} may be in the column {' or '.join(map(repr, matching))}; set --{role} COLUMN")
+    return next(iter(preferred or matching), None)
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[\s.-]+", "_", name.strip()).casefold()
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _list_columns(columns: Sequence[str]) -> str:
     return ", ".join(map(repr, columns[:40]))

@@ -1,4 +1,4 @@
-"""Second files: right answers and questions that a framework's own file lacks."""
+"""Companion files: references and questions that a framework's own file lacks."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.answers import Record, part
+from bert_judge.candidates.importers.answers import get_path
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.disk_map import OnDisk
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers.disk_map import DiskMap
+from bert_judge.tables.readers.rows import PlacedRecord, Record, open_rows
 
-IDS = ("custom_id", "question_id", "sample_id", "id")
-CHUNK_ROWS = 1024
+ID_COLUMNS = ("custom_id", "question_id", "sample_id", "id")
 
 
 @dataclass(frozen=True)
-class Beside:
-    """The files that a user names beside the one to import.
+class CompanionFiles:
+    """The files that a user names in addition to the imported one.
 
     Attributes:
-        references: right answers, by id or in the order of the answers.
-        requests: of a batch of OpenAI's.
-        scores: a judge's, in the order of the answers.
+        references: by id or in the order of the answers.
+        requests: of an OpenAI batch.
+        scores: of a judge, in the order of the answers.
     """
 
     references: Path | None = None
@@ -33,49 +32,47 @@ class Beside:
     scores: Path | None = None
 
 
-def by_id(path: Path) -> Mapping[str, list[str]]:
-    """Id → right answers.
+def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
+    """Return id → references; nothing without a file.
 
     Raises:
-        InputError: the file has no column of ids or of right answers, a cell cannot be read, or an id is there twice.
+        InputError: no column of ids or references, an invalid cell, or a duplicate id.
     """
-    rows = open_rows(path)
-    name = next((name for name in IDS if name in rows.columns), None)
-    if name is None:
-        raise InputError(f"{path}: no column of ids; there must be one of {', '.join(IDS)}")
-    return OnDisk(path, name, ((place, row["id"], row["references"]) for place, row in _rows(path, name)))
+    if path is None:
+        return {}
+    columns = open_rows(path).columns
+    id_column = next((name for name in ID_COLUMNS if name in columns), None)
+    if id_column is None:
+        raise InputError(f"{path}: no column of ids; there must be one of {', '.join(ID_COLUMNS)}")
+    rows = _parsed_rows(path, id_column)
+    return DiskMap(path, id_column, ((place, row["id"], row["references"]) for place, row in rows))
 
 
-def in_order(path: Path) -> Iterator[Record]:
-    """Questions with their right answers, in the file's order.
+def questions_in_order(path: Path) -> Iterator[Record]:
+    """Yield `question` and `references` of each row.
 
     Raises:
-        InputError: the file has no column of right answers, or a cell cannot be read; rows before that are given.
+        InputError: no column of references, or an invalid cell; preceding rows are yielded.
     """
-    return (row for _, row in _rows(path))
+    return (row for _, row in _parsed_rows(path))
 
 
-def _rows(path: Path, identity: str | None = None) -> Iterator[tuple[str, Record]]:
-    """Place, and `question`, `references` and where it is named `id`, of each row.
+def parse_reference_cell(value: Any, is_csv: bool = False) -> list[str]:
+    """Return the references of a cell, which may be an object `{"text": …}`."""
+    return values.parse_texts(get_path(value, "text") if isinstance(value, Mapping) else value, is_csv)
 
-    Args:
-        identity: column of the ids.
-    """
+
+def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[PlacedRecord]:
+    """Yield place, and `question`, `references` and (if its column is named) `id` of each row."""
     source = open_rows(path)
-    columns = column_names.guess(path, source.columns, {}, needed=("references",))
-
-    def right(told: Any) -> list[str]:
-        return values.parse_texts(part(told, "text") if isinstance(told, Mapping) else told, source.format == "csv")
-
-    wanted: dict[str, tuple[str, Callable[[Any], Any]]] = {"references": (columns["references"], right)}
+    columns = column_names.detect_columns(path, source.columns, {}, required=("references",))
+    parsers: dict[str, tuple[str, Callable[[Any], Any]]] = {
+        "references": (columns["references"], lambda cell: parse_reference_cell(cell, source.format == "csv"))
+    }
     if "question" in columns:
-        wanted["question"] = (columns["question"], values.parse_text)
-    if identity is not None:
-        wanted["id"] = (identity, values.parse_text)
-    for chunk in source.chunks(CHUNK_ROWS):
-        for place, record in zip(chunk.places, chunk.records, strict=True):
-            row = {
-                name: values.parse_cell(path, place, column, convert, record.get(column))
-                for name, (column, convert) in wanted.items()
-            }
-            yield place, {"question": "", **row}
+        parsers["question"] = (columns["question"], values.parse_text)
+    if id_column is not None:
+        parsers["id"] = (id_column, values.parse_text)
+    for place, record in source.records():
+        row = {name: values.parse_cell(path, place, column, parse, record.get(column)) for name, (column, parse) in parsers.items()}
+        yield place, {"question": "", **row}

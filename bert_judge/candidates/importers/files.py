@@ -1,94 +1,31 @@
-"""Reading a file of answers that somebody else wrote: parquet, CSV or JSONL, with a column map and a filter.
+"""Imported files of answers as data frames: column mapping, filters and cell parsing.
 
 An import's spec is `config.Import` as plain values without its path: `{"format": …, "columns": {…}, "where": {…}}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bert_judge import tables
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import formats, values
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.rows import ENDINGS, PlacedRecord, Record, open_rows
 
 if TYPE_CHECKING:
-    # Imported models are listed whenever a workflow is read, which must not wait for pandas.
     import pandas as pd
 
     from bert_judge.config import Import
 
 Where = Mapping[str, Any]
 EVERY_MODEL = "*"
-# Column → what its cell means, given whether it comes from a CSV file.
-Converters = Mapping[str, Callable[[Any, bool], Any]]
+# Column → parser of its cells, given whether they come from a CSV file.
+Parsers = Mapping[str, Callable[[Any, bool], Any]]
 
-
-def distinct_models(entry: Import, path: Path) -> list[str]:
-    """Names of the models whose answers the file holds, after the import's filter, in the file's order.
-
-    Raises:
-        InputError: the file or a name cannot be read, or no row passes the filter.
-    """
-    spec = entry.model_dump(mode="json")
-    columns = _filtered(_open(spec, path, ["model"], list(spec["where"])), spec["where"])
-    return list(dict.fromkeys(_converted(columns, spec, "model")))
-
-
-def read(
-    spec: Mapping[str, Any],
-    path: str | Path,
-    where: Where | None = None,
-    needs: Collection[str] = ("question", "references", "candidate", "model", "label"),
-    may: Collection[str] = (),
-    model: str | None = None,
-    converters: Converters | None = None,
-) -> pd.DataFrame:
-    """Read an imported file under the names that this program uses.
-
-    Args:
-        spec: the import's spec.
-        where: a second filter, on top of the import's own.
-        needs: the columns that the caller cannot do without, by this program's names.
-        may: columns that are read when the file has them.
-        model: only the rows of the model with this name in the file; `*` stands for every model.
-        converters: how the cells of the columns are read, for files whose rows are something else than an answer.
-
-    Returns:
-        One row per row that passes, in the file's order, with the columns asked for: `question`, `candidate` (null is ""), `model`
-        and `id` are texts, `references` is a list of at least one text, `choices` a list or None, `label` a float in [0, 1] or
-        not a number where there is no verdict.
-
-    Raises:
-        InputError: the file, a column or a cell cannot be read, an id is there twice, or no row passes the filters. A model
-            without rows is no error.
-    """
-    import pandas as pd
-
-    where = where or {}
-    ids = ["id"] if spec["columns"]["id"] is not None else []
-    model = None if model == EVERY_MODEL else model
-    required = [*needs, *ids, *(["model"] if model is not None else [])]
-    columns = _open(spec, Path(path), required, [*spec["where"], *where], may)
-    if ids:
-        _check_ids(columns, spec)
-    columns = _filtered(_filtered(columns, spec["where"]), where)
-    if model is not None:
-        columns = columns.keep([name == model for name in _converted(columns, spec, "model")])
-    found = [name for name in dict.fromkeys([*needs, *may]) if spec["columns"][name] in columns.values]
-    return pd.DataFrame(
-        {
-            name: pd.Series(
-                _converted(columns, spec, name, converters),
-                dtype=object if converters or name in TEXT_COLUMNS else float,
-            )
-            for name in found
-        }
-    )
-
-
-# How the cells of each column are read, given whether they come from a CSV file.
-CONVERTERS: Converters = {
+PARSERS: Parsers = {
     "question": lambda cell, _: values.parse_required_text(cell),
     "references": values.parse_required_texts,
     "candidate": lambda cell, _: values.parse_text(cell),
@@ -98,78 +35,180 @@ CONVERTERS: Converters = {
     "id": lambda cell, _: values.parse_required_text(cell).strip(),
     "aspect": lambda cell, _: values.parse_required_text(cell).strip(),
 }
-TEXT_COLUMNS = set(CONVERTERS) - {"label"}
+TEXT_COLUMNS = set(PARSERS) - {"label"}
 
 
-def _number(cell: Any, _: bool) -> float | None:
-    return values.parse_number(cell)
+def distinct_models(entry: Import, path: Path) -> list[str]:
+    """Return the names of the models in a file, after the import's filter, in the file's order.
+
+    Raises:
+        InputError: the file or a name is invalid, or no row passes the filter.
+    """
+    return list(dict.fromkeys(_read_columns(entry.model_dump(mode="json"), path, required=["model"])["model"]))
 
 
-def _open(
-    spec: Mapping[str, Any], path: Path, needs: Collection[str], filters: Collection[str], may: Collection[str] = ()
-) -> formats.Columns:
-    """The mapped columns and those to filter by, with the file's own column names; those needed must be there."""
-    mapped = {name: spec["columns"][name] for name in [*needs, *may] if spec["columns"][name] is not None}
-    columns = _read(path, spec, {*mapped.values(), *filters})
-    there = ", ".join(map(repr, columns.present))
-    for name in needs:
-        if name not in mapped:
-            raise InputError(f"{path}: which column holds the {name}? Name it in imports.<name>.columns.{name}; there are {there}")
-        if mapped[name] not in columns.values:
+def read(
+    spec: Mapping[str, Any],
+    path: str | Path,
+    where: Where | None = None,
+    required: Collection[str] = ("question", "references", "candidate", "model", "label"),
+    optional: Collection[str] = (),
+    model: str | None = None,
+    parsers: Parsers | None = None,
+) -> pd.DataFrame:
+    """Read an imported file under this program's column names.
+
+    Args:
+        spec: of the import.
+        where: a second filter, in addition to the import's own.
+        required: columns that the file must have.
+        optional: columns that are read if the file has them.
+        model: read only the rows of the model with this name in the file; `*` stands for every model.
+        parsers: of the columns, for files whose rows are not single answers.
+
+    Returns:
+        One row per row that passes the filters, in the file's order, with the requested columns: `question`, `candidate` (null is
+        ""), `model` and `id` are texts, `references` is a list of at least one text, `choices` a list or None, `label` a float in
+        [0, 1] or NaN for no verdict.
+
+    Raises:
+        InputError: the file, a column or a cell is invalid, an id is a duplicate, or no row passes the filters. A model without
+            rows is no error.
+    """
+    import pandas as pd
+
+    model = None if model == EVERY_MODEL else model
+    columns = _read_columns(spec, Path(path), where or {}, required, optional, model, parsers)
+    dtypes = {name: object if parsers or name in TEXT_COLUMNS else float for name in columns}
+    return pd.DataFrame({name: pd.Series(cells, dtype=dtypes[name]) for name, cells in columns.items()})
+
+
+def read_task_rows(
+    spec: Mapping[str, Any],
+    source: str | Path,
+    required: Collection[str] = (),
+    optional: Collection[str] = (),
+    model: str | None = None,
+) -> pd.DataFrame:
+    """Read the part of an imported file that belongs to a task.
+
+    Args:
+        spec: contains `task`, `part` (`where` and `questions`) and `import`.
+        required, optional, model: see `read`; question and references are always read.
+
+    Returns:
+        The rows in the file's order, with `sample_id` and `attempt`, see `add_sample_ids`.
+    """
+    frame = read(spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional, model)
+    low, high = spec["part"]["question_split"]
+    points = {question: tables.question_point(question) for question in frame["question"].unique()}
+    inside = frame["question"].map(lambda question: low <= points[question] and (points[question] < high or high >= 1))
+    return add_sample_ids(frame[inside.astype(bool)].reset_index(drop=True), spec["task"])
+
+
+def add_sample_ids(frame: pd.DataFrame, task: str) -> pd.DataFrame:
+    """Add `sample_id`, and `attempt`: the running number of a row within its sample, meaningful if all rows are of one model."""
+    pairs = zip(frame["question"], frame["references"], strict=True)
+    frame = frame.assign(sample_id=[tables.sample_id(task, question, references) for question, references in pairs])
+    return frame.assign(attempt=frame.groupby("sample_id").cumcount())
+
+
+@dataclass
+class _Filter:
+    """A condition of `where`, and what it saw, for the error message."""
+
+    column: str
+    expected: Any
+    passed: int = 0
+    seen: dict[str, None] = field(default_factory=dict)
+
+    def accepts(self, record: Record) -> bool:
+        cell = record.get(self.column)
+        expected = self.expected if isinstance(self.expected, list) else [self.expected]
+        accepted = any(values.matches_filter(cell, value) for value in expected)
+        self.passed += accepted
+        if not self.passed and len(self.seen) < 100:
+            self.seen[repr(cell)] = None
+        return accepted
+
+    def check(self, path: Path) -> None:
+        if not self.passed:
             raise InputError(
-                f"{path}: no column {mapped[name]!r} for the {name}; there are {there}; "
-                f"name the right one in imports.<name>.columns.{name}"
+                f"{path}: no row is left where {self.column!r} is {self.expected!r}; "
+                f"the column holds {', '.join(self.seen)[:200]}; fix the key `where`"
             )
-    for name in filters:
-        if name not in columns.values:
-            raise InputError(f"{path}: no column {name!r} to filter by; there are {there}; mend the key `where`")
-    return columns
 
 
-def _read(path: Path, spec: Mapping[str, Any], names: set[str]) -> formats.Columns:
-    """The columns of a plain file, or of one that a framework wrote: told by the format, or known by what is in it."""
-    # Only here: most files are plain, and most jobs read none.
+def _read_columns(
+    spec: Mapping[str, Any],
+    path: Path,
+    where: Where | None = None,
+    required: Collection[str] = (),
+    optional: Collection[str] = (),
+    model: str | None = None,
+    parsers: Parsers | None = None,
+) -> dict[str, list[Any]]:
+    """Return the parsed cells of the requested columns, in one pass over the file."""
+    filters = [_Filter(column, expected) for part in (spec["where"], where or {}) for column, expected in part.items()]
+    has_ids = spec["columns"]["id"] is not None
+    needed = [*required, *(["id"] if has_ids else []), *(["model"] if model is not None else [])]
+    mapped = {name: spec["columns"][name] for name in [*needed, *optional] if spec["columns"][name] is not None}
+    present, records, is_csv = _open(spec, path, {*mapped.values(), *(condition.column for condition in filters)})
+    _check_columns(path, present, mapped, needed, filters)
+    cells: dict[str, list[Any]] = {name: [] for name in [*required, *optional] if mapped.get(name) in present}
+    places: dict[str, str] = {}
+
+    def parse(name: str, place: str, record: Record) -> Any:
+        # Columns without a parser are named by the caller and hold numbers.
+        parser = (parsers or PARSERS).get(name, lambda cell, _: values.parse_number(cell))
+        try:
+            return parser(record.get(mapped[name]), is_csv)
+        except values.UnreadableCell as error:
+            raise InputError(f"{path}: {place}: column {mapped[name]!r} ({name}) {error}") from error
+
+    for place, record in records:
+        if has_ids and (first := places.setdefault(identity := parse("id", place, record), place)) != place:
+            raise InputError(f"{path}: the id {identity!r} stands at {first} and again at {place}; make the ids unique")
+        if not all(condition.accepts(record) for condition in filters):
+            continue
+        if model is None or parse("model", place, record) == model:
+            for name, column in cells.items():
+                column.append(parse(name, place, record))
+    for condition in filters:
+        condition.check(path)
+    return cells
+
+
+def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[str], Iterable[PlacedRecord], bool]:
+    """Return the column names of a file or of a framework's answers, the records, and whether the file is CSV."""
+    # Imported lazily: most files are plain.
     from bert_judge.candidates.importers import frameworks
     from bert_judge.config import Columns
 
     format = spec["format"]
-    plain = format in {*formats.ENDINGS.values(), "auto"}
-    framework = None if plain else format
+    framework = None if format in {*ENDINGS.values(), "auto"} else format
     if format == "auto" and spec["columns"] == Columns().model_dump(mode="json") and path.is_file():
-        # Whoever maps the columns has looked at the file and means what is there.
+        # Users who map columns want the file's own columns.
         framework = frameworks.detect(path)
-    return frameworks.columns(path, framework, sorted(names)) if framework else formats.read(path, format, names)
+    if framework:
+        return frameworks.ANSWER_COLUMNS, frameworks.read_answer_records(path, framework), False
+    source = open_rows(path, None if format == "auto" else format, needed=columns)
+    records = source.records([name for name in source.columns if name in columns])
+    return source.columns, records, source.format == "csv"
 
 
-def _filtered(columns: formats.Columns, where: Where) -> formats.Columns:
-    for name, wanted in where.items():
-        accepted = wanted if isinstance(wanted, list) else [wanted]
-        kept = columns.keep([any(values.matches_filter(cell, value) for value in accepted) for cell in columns.values[name]])
-        if not kept.places:
-            seen = ", ".join(dict.fromkeys(map(repr, columns.values[name][:1000])))
+def _check_columns(
+    path: Path, present: Collection[str], mapped: Mapping[str, str], needed: Collection[str], filters: Collection[_Filter]
+) -> None:
+    names = ", ".join(map(repr, present))
+    for name in needed:
+        if name not in mapped:
+            raise InputError(f"{path}: set the column of the {name} in imports.<name>.columns.{name}; there are {names}")
+        if mapped[name] not in present:
             raise InputError(
-                f"{columns.path}: no row is left where {name!r} is {wanted!r}; the column holds {seen[:200]}; mend the key `where`"
+                f"{path}: no column {mapped[name]!r} for the {name}; there are {names}; "
+                f"set the right one in imports.<name>.columns.{name}"
             )
-        columns = kept
-    return columns
-
-
-def _converted(columns: formats.Columns, spec: Mapping[str, Any], name: str, converters: Converters | None = None) -> list[Any]:
-    """What the cells of a column mean."""
-    column = spec["columns"][name]
-    # A column that is none of these was named by the caller and holds numbers.
-    convert, is_csv = (converters or CONVERTERS).get(name, _number), columns.format == "csv"
-    meant = []
-    for place, cell in zip(columns.places, columns.values[column], strict=True):
-        try:
-            meant.append(convert(cell, is_csv))
-        except values.UnreadableCell as error:
-            raise InputError(f"{columns.path}: {place}: column {column!r} ({name}) {error}") from error
-    return meant
-
-
-def _check_ids(columns: formats.Columns, spec: Mapping[str, Any]) -> None:
-    first: dict[str, str] = {}
-    for place, identity in zip(columns.places, _converted(columns, spec, "id"), strict=True):
-        if (other := first.setdefault(identity, place)) != place:
-            raise InputError(f"{columns.path}: the id {identity!r} stands at {other} and again at {place}; make the ids unique")
+    for condition in filters:
+        if condition.column not in present:
+            raise InputError(f"{path}: no column {condition.column!r} to filter by; there are {names}; fix the key `where`")

@@ -1,16 +1,14 @@
-"""Which framework wrote a file, and its answers, one at a time whatever the file's size."""
+"""The files of evaluation frameworks: detection, and their answers one at a time, whatever the size of the file."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from bert_judge.candidates.importers import (
-    bert_as_a_judge,
-    companion_files,
     helm,
     inspect_logs,
     judgelm,
@@ -18,174 +16,178 @@ from bert_judge.candidates.importers import (
     lm_eval,
     mm_vet,
     openai_batch,
-    representation_judge,
+    paper_results,
 )
-from bert_judge.candidates.importers.answers import Answer, Reader, Record, Skipped, of_columns
-from bert_judge.candidates.importers.companion_files import Beside
+from bert_judge.candidates.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
+from bert_judge.candidates.importers.companion_files import CompanionFiles, references_by_id
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import formats, json_items, values
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers import json_documents, values
+from bert_judge.tables.readers.rows import ENDINGS, PlacedRecord, open_rows
 
 log = logging.getLogger(__name__)
 
-# Name → what it is, for messages. Those in ROWS are files of rows, which can be written again with more columns.
-NAMES = {
-    "lm_eval": "samples of lm-evaluation-harness",
-    "lighteval": "details of lighteval",
-    "inspect": "a log of inspect_ai",
-    "helm": "a scenario state of HELM",
-    "openai_batch": "responses of OpenAI's batch interface",
-    "judgelm": "samples of JudgeLM",
-    "mm_vet": "answers to MM-Vet",
-    "representation_judge": "results of Representation-as-a-Judge",
-    "bert_as_a_judge": "candidates of BERT-as-a-Judge",
+ANSWER_COLUMNS = list(Answer.__dataclass_fields__)
+PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
+
+
+def _read_rows(path: Path, _: CompanionFiles) -> Iterator[PlacedRecord]:
+    return open_rows(path).records()
+
+
+def _read_list(prefix: str) -> Callable[[Path, CompanionFiles], Iterator[PlacedRecord]]:
+    def read(path: Path, _: CompanionFiles) -> Iterator[PlacedRecord]:
+        for place, value in json_documents.iterate_list(path, prefix):
+            if not isinstance(value, dict):
+                raise InputError(f"{path}: {place} is not an object; check the format of the file")
+            yield place, value
+
+    return read
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A kind of file.
+
+    Attributes:
+        description: for messages.
+        make_reader: returns the reader of the records of a file.
+        records: yields place and content of each record.
+        has_columns: recognizes a file of rows by its columns.
+        has_keys: recognizes a JSON document by its first keys, see `json_documents.top_level_keys`.
+        is_annotatable: a file of rows that `score` writes again with more columns.
+    """
+
+    description: str
+    make_reader: Callable[[Path, CompanionFiles], RecordReader]
+    records: Callable[[Path, CompanionFiles], Iterator[PlacedRecord]] = _read_rows
+    has_columns: Callable[[frozenset[str]], bool] = lambda _: False
+    has_keys: Callable[[list[str]], bool] = lambda _: False
+    is_annotatable: bool = False
+
+
+FRAMEWORKS = {
+    "lm_eval": Framework(
+        "samples of lm-evaluation-harness",
+        lambda path, _: lm_eval.LMEvalReader(path),
+        has_columns=lm_eval.KEYS.issubset,
+        is_annotatable=True,
+    ),
+    "lighteval": Framework(
+        "details of lighteval",
+        lambda path, _: lighteval.LightevalReader(path),
+        has_columns=lighteval.has_columns,
+        is_annotatable=True,
+    ),
+    "inspect": Framework(
+        "a log of inspect_ai",
+        lambda *_: inspect_logs.read_sample,
+        lambda path, _: inspect_logs.read_log(path),
+        has_keys=lambda keys: {"eval", "plan"} <= set(keys),
+    ),
+    "helm": Framework(
+        "a scenario state of HELM",
+        lambda path, _: helm.HelmReader(path),
+        _read_list(helm.LIST_PREFIX),
+        has_keys=lambda keys: set(keys) >= helm.KEYS,
+    ),
+    "openai_batch": Framework(
+        "responses of OpenAI's batch interface",
+        lambda path, companions: openai_batch.OpenAIBatchReader(
+            path, openai_batch.requests_by_id(companions.requests), references_by_id(companions.references)
+        ),
+        has_columns=openai_batch.KEYS.issubset,
+    ),
+    "judgelm": Framework(
+        "samples of JudgeLM",
+        lambda path, companions: judgelm.JudgeLMReader(path, references_by_id(companions.references)),
+        has_columns=judgelm.KEYS.issubset,
+    ),
+    "mm_vet": Framework(
+        "answers to MM-Vet",
+        lambda path, _: mm_vet.MMVetReader(path),
+        lambda path, companions: mm_vet.read_records(path, companions.references),
+        has_columns=mm_vet.SAMPLE_KEYS.issubset,
+        has_keys=mm_vet.has_keys,
+    ),
+    "representation_judge": Framework(
+        "results of Representation-as-a-Judge",
+        lambda path, _: paper_results.RepresentationReader(path),
+        _read_list("item"),
+        has_keys=lambda keys: {json_documents.LIST, *paper_results.REPRESENTATION_KEYS} <= set(keys),
+    ),
+    "bert_as_a_judge": Framework(
+        "candidates of BERT-as-a-Judge",
+        lambda *_: make_column_reader(PLAIN_COLUMNS),
+        paper_results.read_bert_as_a_judge,
+        has_keys=lambda keys: keys == [json_documents.LIST, json_documents.TEXT],
+    ),
 }
-ROWS = frozenset({"lm_eval", "lighteval"})
-CHUNK_ROWS = 1024
-PLAIN = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
 
 
 def detect(path: Path) -> str | None:
-    """The framework that wrote the file; None for plain rows, and for what nobody knows.
+    """Return the framework that wrote a file; None for plain rows and unknown formats.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file is unreadable.
     """
     ending = path.suffix.lower()
     if ending in inspect_logs.ENDINGS:
         return "inspect"
     if ending == ".json":
-        return _document(json_items.top_keys(path))
-    if formats.ENDINGS.get(ending) in ("jsonl", "parquet"):
-        columns = set(open_rows(path).columns)
-        by_keys = {"lm_eval": lm_eval.KEYS, "judgelm": judgelm.KEYS, "mm_vet": mm_vet.SAMPLE_KEYS}
-        by_keys |= {"openai_batch": openai_batch.KEYS}
-        found = next((name for name, keys in by_keys.items() if columns >= keys), None)
-        return found or ("lighteval" if lighteval.recognises(columns) else None)
+        keys = json_documents.top_level_keys(path)
+        return next((name for name, framework in FRAMEWORKS.items() if framework.has_keys(keys)), None)
+    if ENDINGS.get(ending) in ("jsonl", "parquet"):
+        columns = frozenset(open_rows(path).columns)
+        return next((name for name, framework in FRAMEWORKS.items() if framework.has_columns(columns)), None)
     return None
 
 
-def _document(keys: list[str]) -> str | None:
-    if set(keys) >= helm.KEYS:
-        return "helm"
-    if set(keys) >= {"eval", "plan"}:
-        return "inspect"
-    if mm_vet.recognises(keys):
-        return "mm_vet"
-    if keys == [json_items.LIST, json_items.TEXT]:
-        return "bert_as_a_judge"
-    return "representation_judge" if set(keys) >= {json_items.LIST, *representation_judge.KEYS} else None
-
-
-def reader(path: Path, framework: str, second: Beside = Beside()) -> Reader:  # noqa: B008
-    """What makes answers of the records that `records` gives.
-
-    Raises:
-        InputError: a second file cannot be read.
-    """
-    references = companion_files.by_id(second.references) if second.references and framework in ("judgelm", "openai_batch") else {}
-    match framework:
-        case "lm_eval":
-            return lm_eval.Reader(path)
-        case "lighteval":
-            return lighteval.Reader(path)
-        case "inspect":
-            return inspect_logs.read
-        case "helm":
-            return helm.Reader(path)
-        case "judgelm":
-            return judgelm.Reader(path, references)
-        case "mm_vet":
-            return mm_vet.Reader(path)
-        case "openai_batch":
-            return openai_batch.Reader(path, openai_batch.asked(second.requests) if second.requests else {}, references)
-        case "representation_judge":
-            return representation_judge.Reader(path)
-        case _:
-            return of_columns(PLAIN)
-
-
-def records(path: Path, framework: str, second: Beside = Beside()) -> Iterator[tuple[str, Record]]:  # noqa: B008
-    """Place and content of each record, one at a time.
-
-    Raises:
-        InputError: the file is damaged or of another form.
-    """
-    match framework:
-        case "inspect":
-            yield from inspect_logs.records(path)
-        case "helm":
-            yield from _objects(path, helm.LIST)
-        case "representation_judge":
-            yield from _objects(path, representation_judge.LIST)
-        case "mm_vet":
-            yield from mm_vet.records(path, second.references)
-        case "bert_as_a_judge":
-            if second.references is None:
-                raise InputError(f"{path}: holds answers alone; name the file of questions and references with --references")
-            yield from bert_as_a_judge.records(path, companion_files.in_order(second.references), second.scores)
-        case _:
-            for chunk in open_rows(path).chunks(CHUNK_ROWS):
-                yield from zip(chunk.places, chunk.records, strict=True)
-
-
-def _objects(path: Path, prefix: str) -> Iterator[tuple[str, Record]]:
-    for place, value in json_items.items(path, prefix):
-        if not isinstance(value, dict):
-            raise InputError(f"{path}: {place} is no object; this is not the file it seems to be")
-        yield place, value
-
-
 @dataclass
-class Found:
-    """How many records gave answers, and why others did not."""
+class ImportStats:
+    """Number of imported answers, and of the records without one by reason."""
 
     answers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     unreadable: Counter[str] = field(default_factory=Counter)
 
-    def lines(self) -> list[str]:
-        """What became of the others, for a person."""
-        kinds = (("left out", self.skipped), ("not readable", self.unreadable))
-        return [f"{count:,} {kind}: {why}" for kind, counts in kinds for why, count in counts.most_common(3)]
+    def describe_losses(self) -> list[str]:
+        """Return lines about the records without an answer."""
+        groups = (("skipped", self.skipped), ("not readable", self.unreadable))
+        return [f"{count:,} {group}: {reason}" for group, reasons in groups for reason, count in reasons.most_common(3)]
 
 
-def answers(read: Reader, source: Iterator[tuple[str, Record]], found: Found) -> Iterator[tuple[str, Answer]]:
-    """Place and answer, for all records that hold one; the others are counted in `found`."""
-    for place, record in source:
+def read_answers(reader: RecordReader, records: Iterator[PlacedRecord], stats: ImportStats) -> Iterator[tuple[str, Answer]]:
+    """Yield place and answer for all records that contain one; update the statistics."""
+    for place, record in records:
         try:
-            given = read(record)
-        except Skipped as why:
-            found.skipped[str(why)] += 1
+            answers = reader(record)
+        except SkippedRecord as error:
+            stats.skipped[str(error)] += 1
             continue
-        except values.UnreadableCell as why:
-            found.unreadable[str(why)] += 1
+        except values.UnreadableCell as error:
+            stats.unreadable[str(error)] += 1
             continue
-        for answer in given:
-            found.answers += 1
+        for answer in answers:
+            stats.answers += 1
             yield place, answer
 
 
-def no_answer(path: Path, found: Found) -> InputError:
-    """The fault of a file without an answer."""
-    return InputError(f"{path}: {'; '.join(found.lines()) or 'the file has no rows'}; there is no answer to import")
+def no_answers_error(path: Path, stats: ImportStats) -> InputError:
+    """Return the error for a file without answers."""
+    return InputError(f"{path}: {'; '.join(stats.describe_losses()) or 'the file has no rows'}; there is no answer to import")
 
 
-def columns(path: Path, framework: str, names: list[str]) -> formats.Columns:
-    """A framework's file as plain columns under this program's names, all in memory.
+def read_answer_records(path: Path, framework: str) -> Iterator[PlacedRecord]:
+    """Yield the answers of a framework's file as plain rows with `ANSWER_COLUMNS`.
 
     Raises:
-        InputError: the file is damaged, or holds no answer.
+        InputError: the file is damaged, or contains no answer.
     """
-    found = Found()
-    told = list(answers(reader(path, framework), records(path, framework), found))
-    if not told:
-        raise no_answer(path, found)
-    for line in found.lines():
+    stats = ImportStats()
+    kind, companions = FRAMEWORKS[framework], CompanionFiles()
+    for place, answer in read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats):
+        yield place, asdict(answer) | {"references": list(answer.references)}
+    if not stats.answers:
+        raise no_answers_error(path, stats)
+    for line in stats.describe_losses():
         log.warning("%s: %s", path, line)
-    table = {
-        name: [list(value) if isinstance(value := getattr(answer, name), tuple) else value for _, answer in told]
-        for name in Answer.__dataclass_fields__
-    }
-    kept = {name: table[name] for name in names if name in table}
-    return formats.Columns(path, framework, list(table), kept, [place for place, _ in told])

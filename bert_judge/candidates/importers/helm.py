@@ -4,37 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bert_judge.candidates.importers.answers import Answer, Record, Skipped, part, repeated
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, make_answers
 from bert_judge.tables.readers import values
+from bert_judge.tables.readers.rows import Record
 
-LIST = "request_states.item"
+LIST_PREFIX = "request_states.item"
 KEYS = frozenset({"adapter_spec", "request_states"})
 
 
-class Reader:
-    """Reads the states of one run, whose folder is called after the run."""
+class HelmReader:
+    """Reader of the states of one run."""
 
     def __init__(self, path: Path) -> None:
-        # "mmlu:subject=anatomy,model=openai_gpt2": a run's name is its scenario with arguments, and the model.
+        # The folder has the name of the run, scenario with arguments and model: "mmlu:subject=anatomy,model=openai_gpt2".
         self.task = ",".join(word for word in path.resolve().parent.name.split(",") if not word.startswith("model="))
 
     def __call__(self, record: Record) -> list[Answer]:
         if record.get("reference_index") is not None:
-            raise Skipped("an option scored by likelihood, without generated text")
+            raise SkippedRecord("an option scored by likelihood, without generated text")
         result = record.get("result")
-        if not part(result, "success"):
-            raise values.UnreadableCell(f"the request failed: {part(result, 'error') or 'no result'}")
-        right = [
-            part(reference, "output", "text")
-            for reference in part(record, "instance", "references") or []
-            if "correct" in (part(reference, "tags") or [])
+        if not get_path(result, "success"):
+            raise values.UnreadableCell(f"the request failed: {get_path(result, 'error') or 'no result'}")
+        references = [
+            get_path(reference, "output", "text")
+            for reference in get_path(record, "instance", "references") or []
+            if "correct" in (get_path(reference, "tags") or [])
         ]
-        question = values.parse_text(part(record, "instance", "input", "text"))
-        mapping = record.get("output_mapping") or {}
-        if mapping:
-            question = "\n".join([question.rstrip(), *(f"({letter}) {text}" for letter, text in mapping.items())])
-            right = [form for letter, text in mapping.items() if text in right for form in (letter, text)]
-        said = [part(completion, "text") for completion in part(result, "completions") or []]
-        model = values.parse_text(part(record, "request", "model") or part(record, "request", "model_deployment"))
-        identity = values.parse_text(part(record, "instance", "id"))
-        return repeated(right, said, question=question, model=model, task=self.task, id=identity)
+        question = values.parse_text(get_path(record, "instance", "input", "text"))
+        if options := record.get("output_mapping"):
+            question = "\n".join([question.rstrip(), *(f"({letter}) {text}" for letter, text in options.items())])
+            references = [form for letter, text in options.items() if text in references for form in (letter, text)]
+        return make_answers(
+            references,
+            [get_path(completion, "text") for completion in get_path(result, "completions") or []],
+            question=question,
+            model=values.parse_text(get_path(record, "request", "model") or get_path(record, "request", "model_deployment")),
+            task=self.task,
+            id=values.parse_text(get_path(record, "instance", "id")),
+        )

@@ -1,54 +1,111 @@
-"""JudgeLM's judge samples and judgements: JSONL with several answers to a question in a line, `answer1_body`, `answer2_body`, ….
+"""JudgeLM's judge samples and judgements: JSONL with several answers to a question per line, `answer1_body`, `answer2_body`, ….
 
-Its references stand in the line (a judgement made with references) or in a second file, a line per question with
-`question_id` and `reference: {text: …}`.
+References are in the line (a judgement made with references) or in a second file, a line per question with `question_id` and
+`reference: {text: …}`. Scores are the first line of a judgement, a number per answer: `text` in JudgeLM's training and validation
+data, `pred_text` in its own output. A judgement whose first line is something else (e.g. [-1, -1]) is no label. The explanation
+follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, count
 from pathlib import Path
+from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, Record, part
+from bert_judge.candidates.importers.answers import Answer
+from bert_judge.candidates.importers.companion_files import parse_reference_cell
 from bert_judge.tables.readers import values
+from bert_judge.tables.readers.rows import Record
 
 KEYS = frozenset({"question_body", "answer1_body"})
+JUDGEMENTS = ("text", "pred_text")
+PAIR_COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "model_b", "label", "reason", "task", "id")
 
 
-class Reader:
-    """Reads the lines of one file.
+class JudgeLMReader:
+    """Reader of the lines of one file.
 
     Args:
-        references: question_id → reference, from the second file.
-        needed: refuse a line without a reference.
+        references: question_id → references, from the second file.
+        required: refuse a line without a reference.
     """
 
-    def __init__(self, path: Path, references: Mapping[str, list[str]] | None = None, needed: bool = True) -> None:
-        self.task = path.stem
-        self.needed = needed
-        self.references = references or {}
+    def __init__(self, path: Path, references: Mapping[str, list[str]], required: bool = True) -> None:
+        self.task, self.references, self.required = path.stem, references, required
 
     def __call__(self, record: Record) -> list[Answer]:
         identity = values.parse_text(record.get("question_id"))
-        told = record.get("reference")
-        right = values.parse_texts(part(told, "text") if isinstance(told, Mapping) else told) or self.references.get(identity, [])
-        if not right and self.needed:
+        references = parse_reference_cell(record.get("reference")) or self.references.get(identity, [])
+        if not references and self.required:
             raise values.UnreadableCell("no reference; give the reference file with --references")
-        found: list[Answer] = []
-        while (said := record.get(f"answer{len(found) + 1}_body")) is not None:
-            number = len(found) + 1
-            model = values.parse_text(record.get(f"answer{number}_model_id")) or f"answer{number}"
-            found.append(
-                Answer(
-                    values.parse_text(record["question_body"]),
-                    tuple(right),
-                    values.parse_text(said),
-                    model,
-                    self.task,
-                    None,
-                    identity,
-                )
-            )
-        if not found:
-            raise values.UnreadableCell("no answer1_body")
-        return found
+        question = values.parse_text(record["question_body"])
+        return [
+            Answer(question, tuple(references), text, model or f"answer{number}", self.task, None, identity)
+            for number, text, model in numbered_answers(record)
+        ]
+
+
+def numbered_answers(record: Record) -> list[tuple[int, str, str]]:
+    """Return number, text and model of `answer1_body`, `answer2_body`, …
+
+    Raises:
+        values.UnreadableCell: no answer, or one that is not a text.
+    """
+    answers: list[tuple[int, str, str]] = []
+    for number in count(1):
+        if (text := record.get(f"answer{number}_body")) is None:
+            break
+        answers.append((number, values.parse_text(text), values.parse_text(record.get(f"answer{number}_model_id"))))
+    if not answers:
+        raise values.UnreadableCell("no answer1_body")
+    return answers
+
+
+class JudgeLMPairReader:
+    """Reader of the lines of one file as pairs: every two answers of a line, with the better one if the line contains scores."""
+
+    def __init__(self, path: Path, references: Mapping[str, list[str]] | None = None) -> None:
+        self.read_answers = JudgeLMReader(path, references or {}, required=False)
+
+    def __call__(self, record: Record) -> Iterator[dict[str, Any]]:
+        """Yield rows with `PAIR_COLUMNS`.
+
+        Raises:
+            values.UnreadableCell: fewer than two answers, or one that is not a text.
+        """
+        answers = self.read_answers(record)
+        if len(answers) < 2:
+            raise values.UnreadableCell("no answer2_body")
+        scored = ((scores, record[key]) for key in JUDGEMENTS if (scores := _parse_scores(record.get(key), len(answers))))
+        scores, judgement = next(scored, (None, ""))
+        # A judgement of more than two answers explains all of them.
+        reason = judgement.partition("\n")[2].strip() if len(answers) == 2 else ""
+        for a, b in combinations(range(len(answers)), 2):
+            first, second = answers[a], answers[b]
+            yield {
+                "question": first.question,
+                "reference": list(first.references),
+                "answer_a": first.candidate,
+                "answer_b": second.candidate,
+                "model_a": first.model,
+                "model_b": second.model,
+                "label": None if scores is None else _preferred(scores[a], scores[b]),
+                "reason": reason or None,
+                "task": first.task,
+                "id": first.id,
+            }
+
+
+def _parse_scores(judgement: Any, answers: int) -> Sequence[float] | None:
+    """Return the scores of a judgement, one per answer; None if its first line contains something else."""
+    if not isinstance(judgement, str):
+        return None
+    words = judgement.partition("\n")[0].replace(",", " ").split()
+    scores = [values.to_float(word) for word in words]
+    # False for NaN and -1.
+    return scores if len(scores) == answers and all(score >= 0 for score in scores) else None
+
+
+def _preferred(score_a: float, score_b: float) -> str:
+    return "tie" if score_a == score_b else "A" if score_a > score_b else "B"

@@ -3,107 +3,84 @@
 Two forms: a model's answers, a JSON object of id and text (`v1_0`, `v1_1`, …; v2 has `v2_0`), with the questions in a second file
 (`mm-vet.json`); and JudgeLM's judge samples, JSONL with question, accepted answers and `answer1_body` in a line.
 
-In an accepted answer `<OR>` parts synonyms and `<AND>` what must all be said; `<AND>` binds tighter.
+In an accepted answer `<OR>` separates synonyms and `<AND>` parts that are all required; `<AND>` binds tighter.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, Record
+from bert_judge.candidates.importers.answers import Answer
+from bert_judge.candidates.importers.judgelm import numbered_answers
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import formats, values
-from bert_judge.tables.readers.disk_map import OnDisk
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.disk_map import DiskMap
+from bert_judge.tables.readers.json_documents import iterate_object
+from bert_judge.tables.readers.rows import PlacedRecord, Record, open_rows
 
 SAMPLE_KEYS = frozenset({"imagename", "question", "answer", "answer1_body"})
 TASK = "mm_vet"
 _ID = re.compile(r"v\d+_\d+")
 _OR, _AND = re.compile(r"<or>", re.IGNORECASE), re.compile(r"<and>", re.IGNORECASE)
-CHUNK_ROWS = 1024
 
 
-def recognises(keys: Iterable[str]) -> bool:
-    """Whether a JSON document with these keys is an object of MM-Vet's ids."""
-    found = list(keys)
-    return bool(found) and all(_ID.fullmatch(key) for key in found)
+def has_keys(keys: Sequence[str]) -> bool:
+    """Return whether these are the keys of an object of answers by id."""
+    return bool(keys) and all(_ID.fullmatch(key) for key in keys)
 
 
-def accepted(answer: str) -> list[str]:
-    """The references that an accepted answer stands for.
+def split_accepted(answer: str) -> list[str]:
+    """Return the references in an accepted answer.
 
-    >>> accepted("1.25 <OR> 5/4")
+    >>> split_accepted("1.25 <OR> 5/4")
     ['1.25', '5/4']
-    >>> accepted("-1 <AND> -5")
+    >>> split_accepted("-1 <AND> -5")
     ['-1 and -5']
     """
     synonyms = [" and ".join(part.strip() for part in _AND.split(synonym) if part.strip()) for synonym in _OR.split(answer)]
     return list(dict.fromkeys(filter(None, synonyms)))
 
 
-class Reader:
-    """Reads the records of one file; the model has the file's name where the record tells none."""
+class MMVetReader:
+    """Reader of the records of one file; the file name is the model if the record does not name one."""
 
     def __init__(self, path: Path) -> None:
         self.model = path.stem
 
     def __call__(self, record: Record) -> list[Answer]:
-        references = tuple(accepted(values.parse_text(record.get("answer"))))
+        references = tuple(split_accepted(values.parse_text(record.get("answer"))))
         if not references:
             raise values.UnreadableCell("no reference")
         question = values.parse_text(record.get("question"))
-        identity = (
-            values.parse_text(record.get("id"))
-            or values.parse_text(record.get("question_id"))
-            or values.parse_text(record.get("imagename"))
-        )
-        found: list[Answer] = []
-        while (said := record.get(f"answer{len(found) + 1}_body")) is not None:
-            number = len(found) + 1
-            model = values.parse_text(record.get(f"answer{number}_model_id")) or (self.model if number == 1 else f"answer{number}")
-            found.append(Answer(question, references, values.parse_text(said), model, TASK, None, identity))
-        if not found:
-            raise values.UnreadableCell("no answer1_body")
-        return found
+        identity = next(filter(None, (values.parse_text(record.get(key)) for key in ("id", "question_id", "imagename"))), "")
+        return [
+            Answer(question, references, text, model or (self.model if number == 1 else f"answer{number}"), TASK, None, identity)
+            for number, text, model in numbered_answers(record)
+        ]
 
 
-def records(path: Path, questions: Path | None) -> Iterator[tuple[str, Record]]:
-    """Place and content of each record.
+def read_records(path: Path, questions: Path | None) -> Iterator[PlacedRecord]:
+    """Yield place and content of each record.
 
     Args:
-        questions: `mm-vet.json`, for a file of answers alone.
+        questions: `mm-vet.json`, for a file of answers by id.
 
     Raises:
-        InputError: a file cannot be read, or the answers are to other questions.
+        InputError: a file is invalid, or an answer has no question.
     """
     if path.suffix.lower() != ".json":
-        for chunk in open_rows(path).chunks(CHUNK_ROWS):
-            yield from zip(chunk.places, chunk.records, strict=True)
+        yield from open_rows(path).records()
         return
     if questions is None:
-        raise InputError(f"{path}: holds answers alone; name MM-Vet's file of questions (mm-vet.json) with --references")
-    members = enumerate(_members(questions), 1)
-    asked = OnDisk(questions, "question", ((f"item {number}", identity, member) for number, (identity, member) in members))
-    for identity, said in _members(path):
-        if not isinstance(said, str | None):
-            raise InputError(f"{path}: {identity} is no text; this is a file of answers by id, not the questions themselves")
-        question = asked.get(identity)
+        raise InputError(f"{path}: contains answers only; name MM-Vet's file of questions (mm-vet.json) with --references")
+    members = enumerate(iterate_object(questions), 1)
+    questions_by_id = DiskMap(questions, "question", ((f"item {number}", identity, value) for number, (identity, value) in members))
+    for identity, text in iterate_object(path):
+        if not isinstance(text, str | None):
+            raise InputError(f"{path}: {identity} is not a text; give a file of answers by id, not the questions")
+        question = questions_by_id.get(identity)
         if not isinstance(question, Mapping):
-            raise InputError(f"{questions}: has no question {identity!r}, which {path} answers; name the questions that were asked")
-        yield identity, {**question, "id": identity, "answer1_body": said}
-
-
-def _members(path: Path) -> Iterator[tuple[str, Any]]:
-    """The members of a JSON object, one at a time."""
-    # Only here: the workflow is read without it.
-    import ijson
-
-    with formats.damage_told(path, "JSON"), path.open("rb") as stream:
-        try:
-            yield from ijson.kvitems(stream, "", use_float=True)
-        except ijson.JSONError as error:
-            reason = " ".join(str(error).split("\n", 1)[0].split())
-            raise InputError(f"{path}: not a whole JSON file ({reason}); fetch it again") from error
+            raise InputError(f"{questions}: has no question {identity!r}, which {path} answers; give the right file")
+        yield identity, {**question, "id": identity, "answer1_body": text}

@@ -15,7 +15,7 @@ from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.audit.sampling import answer_id, answer_keys
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import formats
+from bert_judge.tables.readers import rows
 
 CORRECT, INCORRECT, CANNOT_TELL = VERDICTS = ("correct", "incorrect", "cannot tell")
 TRUTH = {CORRECT: 1.0, INCORRECT: 0.0, CANNOT_TELL: math.nan}
@@ -31,13 +31,14 @@ def read_labels(path: Path) -> dict[str, float]:
     Raises:
         InputError: not a CSV file, a column is missing, an unknown verdict, an empty or repeated id, or no verdict at all.
     """
-    columns = formats.read(path, "csv", COLUMNS)
-    if missing := [name for name in COLUMNS if name not in columns.values]:
-        present = ", ".join(map(repr, columns.present))
+    sheet = rows.open_rows(path, "csv", needed=COLUMNS)
+    if missing := [name for name in COLUMNS if name not in sheet.columns]:
+        present = ", ".join(map(repr, sheet.columns))
         raise InputError(f"{path}: no column {missing[0]!r}; there are {present}; save the sheet as CSV with commas")
     labels: dict[str, float] = {}
     positions: dict[str, str] = {}
-    for position, id_cell, verdict_cell in zip(columns.places, columns.values["id"], columns.values["verdict"], strict=True):
+    for position, record in sheet.records(COLUMNS):
+        id_cell, verdict_cell = record["id"], record["verdict"]
         identity, verdict = (id_cell or "").strip(), " ".join((verdict_cell or "").casefold().split())
         if not identity:
             raise InputError(f"{path}: {position} has no id; use the original sheet and change only the verdicts")

@@ -33,7 +33,7 @@ def import_pairs(spec: Mapping[str, Any], source: str | Path, output: str | Path
     Raises:
         InputError: the file cannot be read, or contains no pair in the set's share of the questions.
     """
-    frame = pair_rows.of_set(spec, source)
+    frame = pair_rows.read_pairs(spec, source)
     if frame.empty:
         raise InputError(f"{source}: no pair falls between {spec['question_split']}; widen pairs.{spec['set']}.question_split")
     tables.write(frame, output, tables.PAIRS, spec)

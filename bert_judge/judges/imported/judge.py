@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.candidates.importers import aspects, files, task_rows
+from bert_judge.candidates.importers import aspects, files
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.runtime.errors import InputError
 
@@ -42,18 +42,18 @@ class ImportedJudge:
         self._in_rows = "verdicts" not in spec
         answers = spec["source"]
         named = answers["settings"].get("model_name", spec["model"])
-        told = aspects.Told(spec["aspects"]) if "aspects" in spec else None
-        verdicts = told.needs if told else ["label"]
+        told = aspects.AspectColumnsReader(spec["aspects"]) if "aspects" in spec else None
+        verdicts = told.required if told else ["label"]
         if self._in_rows:
-            mapped = {**answers, "import": told.mapped(answers["import"]) if told else answers["import"]}
-            frame = task_rows.of_task(mapped, source, verdicts, ["candidate"], named)
+            mapped = {**answers, "import": told.map_columns(answers["import"]) if told else answers["import"]}
+            frame = files.read_task_rows(mapped, source, verdicts, ["candidate"], named)
         else:
-            mapped = told.mapped(spec["verdicts"]) if told else spec["verdicts"]
+            mapped = told.map_columns(spec["verdicts"]) if told else spec["verdicts"]
             needs = ["question", "references", *verdicts]
-            frame = task_rows.identified(files.read(mapped, source, None, needs, ["candidate"], named), spec["task"])
+            frame = files.add_sample_ids(files.read(mapped, source, None, needs, ["candidate"], named), spec["task"])
         self._by_text = "candidate" in frame and not self._in_rows
         identity = ["sample_id", "candidate" if self._by_text else "attempt"]
-        if told and told.long and not self._by_text:
+        if told and told.is_long and not self._by_text:
             raise InputError(
                 f"{source}: has a row per answer and aspect, and no answers to tell them apart by, or these rows are the answers; "
                 "name the file twice under imports, once with `where` for the answers and once with `aspects` for the judge"

@@ -1,7 +1,7 @@
-"""A file of answers in, the same file with verdicts out: a part at a time, so that neither its length nor a kill matters.
+"""Scoring of a file: the same file with verdict columns appended, in chunks, so that it may have any size and scoring can resume.
 
-What is judged lies beside the output in `.{output}.parts` until the output is whole. A call that is repeated takes from there every
-verdict whose judge and answer are the same.
+Until the output is complete, verdicts are stored beside it in `.{output}.parts`. A repeated call reuses every stored verdict of the
+same judge on the same answer.
 """
 
 from __future__ import annotations
@@ -12,191 +12,197 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bert_judge.candidates.importers.answers import Answer, Reader, Skipped
+from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
 from bert_judge.judges.lexical import extraction
 from bert_judge.judges.protocol import Label, Row, invalid, restored
 from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.labels.score_file.tally import Tally
-from bert_judge.labels.score_file.writers import check_new, writer
+from bert_judge.labels.score_file.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.streams import Chunk, RowFile
+from bert_judge.tables.readers.rows import Chunk, Record, RowFile
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
-# Told after each shard: rows judged so far by all judges, and the share of the file that is read.
-Tell = Callable[[int, float], None]
+# Called after each shard with the number of newly judged rows, over all judges, and the fraction of the file that is read.
+OnProgress = Callable[[int, float], None]
 
 
-def _nobody(rows: int, share: float) -> None:
-    """Tells nobody."""
+def _no_progress(rows: int, fraction: float) -> None:
+    """Report nothing."""
 
 
 def score_file(
     source: RowFile,
-    reader: Reader,
+    reader: RecordReader,
     output: Path,
     judges: Sequence[Chosen],
+    *,
     prefix: str = "",
     force: bool = False,
-    tell: Tell = _nobody,
+    on_progress: OnProgress = _no_progress,
     adapter: Adapter | None = None,
 ) -> Tally:
-    """Write the source's rows with the judges' verdicts.
+    """Write the source's rows with the judges' verdicts, in the source's format.
 
     Args:
-        reader: makes answers of the source's records.
-        output: of the same format as the source.
-        prefix: put before the names of the new columns.
-        force: write over an output that is there.
-        tell: hears of the progress.
-        adapter: of these judges; moves their scores once all are there.
+        reader: of the source's records.
+        prefix: of the names of the new columns.
+        force: overwrite an existing output.
+        adapter: prior-shift correction of these judges' scores, applied once all are known.
 
     Returns:
-        What came out.
+        The verdict counts.
 
     Raises:
-        InputError: see `check_output`; the source is damaged, or has a column of a new one's name.
-        SystemExit: the process was asked to stop; what was judged is kept.
+        InputError: see `check_output`; the source is damaged, or already has a column with the name of a new one.
+        SystemExit: stopped by SIGTERM; the verdicts so far are saved.
     """
     check_output(source, output, force)
-    store = work_folder(output)
-    tally = Tally([chosen.name for chosen in judges])
-    new = [prefix + name for name in new_columns(judges)]
-    check_new(source, new)
-    judged_parts = partial(_judged_parts, source, reader, judges, store / "verdicts")
+    work = work_folder(output)
+    tally = Tally([judge.name for judge in judges])
+    new_columns = [prefix + name for name in output_columns(judges)]
+    check_new_columns(source, new_columns)
+    label_chunks = partial(_label_chunks, source, reader, judges, work / "verdicts")
     if adapter is not None:
-        for part in judged_parts(tell):
-            adapter.add(part.models, part.labels)
-        adapter.tell()
-    # Not beside the output: what a kill leaves of it goes with the rest of the work.
-    whole = store / "whole" / output.name
-    whole.parent.mkdir(parents=True, exist_ok=True)
-    with writer(source, whole, new) as written:
-        # With an adapter all verdicts are there already.
-        for part in judged_parts(tell if adapter is None else _nobody):
-            labels = part.labels if adapter is None else adapter.adapted(part.models, part.labels)
-            written.write(part.chunk, dict(zip(new, _columns(labels), strict=True)))
-            tally.add(part.models, part.questions, labels)
-    whole.replace(output)
-    resume.clear(store)
+        for chunk in label_chunks(on_progress):
+            adapter.add(chunk.models, chunk.labels)
+        adapter.estimate()
+        # The second pass finds all verdicts saved.
+        on_progress = _no_progress
+    # Not beside the output: a kill leaves it with the other unfinished work.
+    unfinished = work / "whole" / output.name
+    unfinished.parent.mkdir(parents=True, exist_ok=True)
+    with open_writer(source, unfinished, new_columns) as writer:
+        for chunk in label_chunks(on_progress):
+            labels = chunk.labels if adapter is None else adapter.apply(chunk.models, chunk.labels)
+            writer.write(chunk.rows, dict(zip(new_columns, _column_values(labels), strict=True)))
+            tally.add(chunk.models, chunk.questions, labels)
+    unfinished.replace(output)
+    resume.clear(work)
     return tally
 
 
 def work_folder(output: Path) -> Path:
-    """Where what is judged lies until the output is whole."""
+    """Return the folder of the verdicts until the output is complete."""
     return output.parent / f".{output.name}.parts"
 
 
 def check_output(source: RowFile, output: Path, force: bool) -> None:
-    """Refuse what would destroy a file or give it a wrong name.
+    """Refuse an output that would destroy a file or have a misleading name.
 
     Raises:
-        InputError: the output is the source, is there already, has another format's ending, or its folder is missing.
+        InputError: the output is the source, exists, has the ending of another format, or its folder is missing.
     """
     if output.resolve() == source.path.resolve():
-        raise InputError(f"{output}: is the file that is read; name another with -o")
+        raise InputError(f"{output}: is the input file; name another with -o")
     if output.suffix.lower() != source.path.suffix.lower():
         raise InputError(f"{output}: is written in the format of {source.path.name}; let its name end in {source.path.suffix}")
     if output.is_dir():
         raise InputError(f"{output}: is a folder; name a file in it")
     if output.exists() and not force:
-        raise InputError(f"{output}: is there already; add --force to write over it, or name another with -o")
+        raise InputError(f"{output}: already exists; add --force to overwrite it, or name another with -o")
     if not output.parent.is_dir():
-        raise InputError(f"{output}: its folder does not exist; make it, or name another with -o")
+        raise InputError(f"{output}: its folder does not exist; create it, or name another with -o")
 
 
-def new_columns(judges: Sequence[Chosen]) -> list[str]:
-    """Names of the columns that verdicts take: with several judges each has its own."""
+def output_columns(judges: Sequence[Chosen]) -> list[str]:
+    """Return the names of the new columns; with several judges they have the judge's name as a prefix."""
     names = ("verdict", "score", "reason")
-    return list(names) if len(judges) == 1 else [f"{chosen.name}_{name}" for chosen in judges for name in names]
+    return list(names) if len(judges) == 1 else [f"{judge.name}_{name}" for judge in judges for name in names]
 
 
-def judged(chosen: Chosen, rows: Sequence[Row | Label | None]) -> list[Label | None]:
-    """One label per row; a row that is a label already, or None, stays what it is.
+def judge_rows(judge: Chosen, rows: Sequence[Row | Label | None]) -> list[Label | None]:
+    """Return one label per row; a row that is already a label, or None, stays as it is.
 
     Raises:
-        ValueError: the judge gave too few or too many labels; a fault of the judge.
+        ValueError: the judge returned too few or too many labels, which is a bug in the judge.
     """
-    open_rows = [row for row in rows if isinstance(row, Row)]
-    labels = chosen.judge.judge(open_rows) if open_rows else []
-    if len(labels) != len(open_rows):
-        raise ValueError(f"judge {chosen.name}: {len(labels)} labels for {len(open_rows)} answers")
+    pending = [row for row in rows if isinstance(row, Row)]
+    labels = judge.judge.judge(pending) if pending else []
+    if len(labels) != len(pending):
+        raise ValueError(f"judge {judge.name}: {len(labels)} labels for {len(pending)} answers")
     remaining = iter(labels)
     return [next(remaining) if isinstance(row, Row) else row for row in rows]
 
 
-def prepared(reader: Reader, record: Mapping[str, Any]) -> Row | Label | None:
-    """A record as a judge takes it; a label where it cannot be judged, None where there is nothing to judge."""
-    found = _row(reader, record)
-    return found.row if isinstance(found, _Known) else found
+def to_row(reader: RecordReader, record: Record) -> Row | Label | None:
+    """Return a record as the input of a judge; a label if it cannot be judged, None if there is nothing to judge."""
+    return _parse(reader, record).input
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Some rows of the file: their models and questions, "" where there are none, and per judge one label per row."""
+class _ParsedRecord:
+    """The input of a judge, see `to_row`, with the answer's model and question, "" if unknown."""
 
-    chunk: Chunk
+    input: Row | Label | None
+    model: str = ""
+    question: str = ""
+
+
+def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
+    try:
+        # A record with several answers has one verdict: that on the first.
+        answer = reader(record)[0]
+    except values.UnreadableCell as error:
+        return _ParsedRecord(invalid(str(error)))
+    except SkippedRecord:
+        return _ParsedRecord(None)
+    # A trained judge would take unfinished reasoning for an answer.
+    candidate = extraction.without_reasoning(answer.candidate)
+    row = Row("", 0, answer.model, answer.question, answer.references, candidate or "")
+    return _ParsedRecord(invalid("unfinished reasoning") if candidate is None else row, answer.model, answer.question)
+
+
+@dataclass(frozen=True)
+class _LabelledChunk:
+    """Some rows of the file with their models and questions, and per judge one label per row."""
+
+    rows: Chunk
     models: list[str]
     questions: list[str]
     labels: list[list[Label | None]]
 
 
-def _judged_parts(source: RowFile, reader: Reader, judges: Sequence[Chosen], folder: Path, tell: Tell) -> Iterator[_Part]:
-    """The file with its labels, a part at a time; what lies in the folder is not judged again."""
+def _label_chunks(
+    source: RowFile, reader: RecordReader, judges: Sequence[Chosen], folder: Path, on_progress: OnProgress
+) -> Iterator[_LabelledChunk]:
+    """Yield the file with its labels, a chunk at a time; verdicts in the folder are reused."""
     for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
-        rows = [_row(reader, record) for record in chunk.records]
-        labels = [
-            _labels(chosen, rows, folder / chosen.name / f"{number:06d}", lambda n: tell(n, chunk.read))  # noqa: B023
-            for chosen in judges
-        ]
-        answers = [row.answer if isinstance(row, _Known) else None for row in rows]
-        yield _Part(chunk, [a.model if a else "" for a in answers], [a.question if a else "" for a in answers], labels)
-        tell(0, chunk.read)
+        records = [_parse(reader, record) for record in chunk.records]
+        inputs = [record.input for record in records]
+        report = partial(_report_rows, on_progress, chunk.fraction_read)
+        labels = [_load_or_judge(judge, inputs, folder / judge.name / f"{number:06d}", report) for judge in judges]
+        yield _LabelledChunk(chunk, [record.model for record in records], [record.question for record in records], labels)
+        on_progress(0, chunk.fraction_read)
 
 
-class _Known:
-    """An answer, with the row that a judge sees, or the label that it has without one."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-        # A trained judge would take unfinished thoughts for an answer.
-        said = extraction.without_reasoning(answer.candidate)
-        row = Row("", 0, answer.model, answer.question, answer.references, said or "")
-        self.row: Row | Label = invalid("unfinished reasoning") if said is None else row
+def _report_rows(on_progress: OnProgress, fraction: float, rows: int) -> None:
+    on_progress(rows, fraction)
 
 
-def _row(reader: Reader, record: Mapping[str, Any]) -> _Known | Label | None:
-    try:
-        # A record of several answers has one verdict: that on the first.
-        return _Known(reader(record)[0])
-    except values.UnreadableCell as fault:
-        return invalid(str(fault))
-    except Skipped:
-        return None
+def _load_or_judge(
+    judge: Chosen, inputs: Sequence[Row | Label | None], folder: Path, report: Callable[[int], None]
+) -> list[Label | None]:
+    """Return a judge's labels on some rows, saved in shards."""
+    pending = [row for row in inputs if isinstance(row, Row)]
 
-
-def _labels(chosen: Chosen, rows: Sequence[_Known | Label | None], folder: Path, tell: Callable[[int], None]) -> list[Label | None]:
-    """A judge's labels on some rows, in shards that survive a kill."""
-    plain = [row.row if isinstance(row, _Known) else row for row in rows]
-    open_rows = [row for row in plain if isinstance(row, Row)]
-
-    def work(some: Sequence[Row]) -> list[dict[str, Any]]:
-        labels = [label.kept() for label in chosen.judge.judge(some)]
-        tell(len(some))
+    def compute(rows: Sequence[Row]) -> list[dict[str, Any]]:
+        labels = [label.kept() for label in judge.judge.judge(rows)]
+        report(len(rows))
         return labels
 
-    keys = [resume.content_key(chosen.origin, row.question, row.references, row.candidate) for row in open_rows]
-    found: Iterator[Mapping[str, Any]] = iter(
-        resume.run_resumable(open_rows, keys, work, folder, SHARD_ROWS, "verdicts") if open_rows else []
+    keys = [resume.content_key(judge.origin, row.question, row.references, row.candidate) for row in pending]
+    results: Iterator[Mapping[str, Any]] = iter(
+        resume.run_resumable(pending, keys, compute, folder, SHARD_ROWS, "verdicts") if pending else []
     )
-    return [restored(next(found)) if isinstance(row, Row) else row for row in plain]
+    return [restored(next(results)) if isinstance(row, Row) else row for row in inputs]
 
 
-def _columns(labels: Sequence[Sequence[Label | None]]) -> list[list[Any]]:
-    """Per judge its verdicts, scores and reasons."""
+def _column_values(labels: Sequence[Sequence[Label | None]]) -> list[list[Any]]:
+    """Return verdicts, scores and reasons per judge."""
     return [[getattr(label, name, None) for label in column] for column in labels for name in ("verdict", "score", "reason")]

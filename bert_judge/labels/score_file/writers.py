@@ -1,4 +1,4 @@
-"""The rows of a file once more, with new columns behind theirs. What was there is written as it was read."""
+"""Writers of a file's rows with new columns appended; the existing cells are written exactly as they were read."""
 
 from __future__ import annotations
 
@@ -6,54 +6,56 @@ import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers.streams import Chunk, RowFile
+from bert_judge.tables.readers.rows import Chunk, RowFile
 
-# New column → a value per row: texts, or numbers where the name ends in `score`; None is null.
-New = Mapping[str, Sequence[Any]]
+# New column → a value per row: texts, or numbers if the name ends in `score`; None is null.
+NewColumns = Mapping[str, Sequence[Any]]
 
 
 class Writer(Protocol):
-    """Writes chunks one after the other into a file that it opens itself."""
+    """Appends chunks to a file that it opens itself."""
 
     def __enter__(self) -> Self: ...
-    def __exit__(self, *failure: Any) -> None: ...
-    def write(self, chunk: Chunk, new: New) -> None: ...
+    def __exit__(self, *error: Any) -> None: ...
+    def write(self, chunk: Chunk, new: NewColumns) -> None: ...
 
 
-def writer(source: RowFile, path: Path, new: Sequence[str]) -> Writer:
-    """A writer of the source's rows in the source's format.
+def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Writer:
+    """Return a writer of the source's rows in the source's format.
 
     Args:
-        new: names of the columns that are added; see `check_new`.
+        new: names of the new columns; see `check_new_columns`.
     """
-    kinds: Mapping[str, Callable[[RowFile, Path, list[str]], Writer]] = {"csv": _CSV, "jsonl": _JSONL, "parquet": _Parquet}
-    return kinds[source.format](source, path, list(new))
+    writers: Mapping[str, Callable[[RowFile, Path, list[str]], Writer]] = {
+        "csv": _CSVWriter,
+        "jsonl": _JSONLWriter,
+        "parquet": _ParquetWriter,
+    }
+    return writers[source.format](source, path, list(new))
 
 
-def check_new(source: RowFile, new: Sequence[str]) -> None:
-    """Refuse names of new columns that the source has already.
+def check_new_columns(source: RowFile, new: Sequence[str]) -> None:
+    """Refuse names of new columns that the source already has.
 
     Raises:
         InputError: names the first of them.
     """
     for name in new:
         if name in source.columns:
-            raise taken(source.path, name)
+            raise _duplicate_column(source.path, name)
 
 
-def taken(path: Path, name: str) -> InputError:
-    """The fault of a file that has a column of the name that a new one would get."""
-    return InputError(f"{path}: has a column {name!r} already; add --prefix TEXT to put a text before the new columns' names")
+def _duplicate_column(path: Path, name: str) -> InputError:
+    return InputError(f"{path}: already has a column {name!r}; add --prefix TEXT to put a text before the new columns' names")
 
 
-class _Text:
+class _TextWriter:
     def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
         self.source, self.new = source, new
         self.file = path.open("w", encoding="utf-8", newline="")
@@ -61,12 +63,12 @@ class _Text:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: Any) -> None:
         self.file.close()
 
 
-class _LineEnds:
-    """Ends rows with a line feed alone. The writer must not know: it would then leave a carriage return in a cell unquoted."""
+class _LineFeedStream:
+    """Ends rows with a line feed. The CSV writer must not know: it would leave a carriage return in a cell unquoted."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file
@@ -75,30 +77,30 @@ class _LineEnds:
         return self.file.write(row.removesuffix("\r\n") + "\n")
 
 
-class _CSV(_Text):
+class _CSVWriter(_TextWriter):
     def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
         super().__init__(source, path, new)
-        self.rows = csv.writer(_LineEnds(self.file))
+        self.rows = csv.writer(_LineFeedStream(self.file))
         self.rows.writerow([*source.columns, *new])
 
-    def write(self, chunk: Chunk, new: New) -> None:
+    def write(self, chunk: Chunk, new: NewColumns) -> None:
         added = zip(*new.values(), strict=True)
-        self.rows.writerows([*cells, *more] for cells, more in zip(chunk.raw, added, strict=True))
+        self.rows.writerows([*cells, *values] for cells, values in zip(chunk.raw, added, strict=True))
 
 
-class _JSONL(_Text):
-    def write(self, chunk: Chunk, new: New) -> None:
+class _JSONLWriter(_TextWriter):
+    def write(self, chunk: Chunk, new: NewColumns) -> None:
         for record, line, *values in zip(chunk.records, chunk.raw, *new.values(), strict=True):
             for name in new:
                 if name in record:
-                    raise taken(self.source.path, name)
-            # The line itself is kept, so that no number, key or space of it is written another way.
-            kept = line.strip().removesuffix("}").rstrip()
+                    raise _duplicate_column(self.source.path, name)
+            # The line is extended as text, so that numbers, keys and spaces stay exactly as they were.
+            start = line.strip().removesuffix("}").rstrip()
             added = json.dumps(dict(zip(new, values, strict=True)), ensure_ascii=False)
-            self.file.write(f"{kept}{', ' if record else ''}{added[1:]}\n")
+            self.file.write(f"{start}{', ' if record else ''}{added[1:]}\n")
 
 
-class _Parquet:
+class _ParquetWriter:
     def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
         with pq.ParquetFile(source.path) as file:
             schema = file.schema_arrow
@@ -110,9 +112,9 @@ class _Parquet:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *failure: Any) -> None:
+    def __exit__(self, *error: Any) -> None:
         self.file.close()
 
-    def write(self, chunk: Chunk, new: New) -> None:
+    def write(self, chunk: Chunk, new: NewColumns) -> None:
         columns = [*chunk.raw.columns, *(pa.array(values, self.schema.field(name).type) for name, values in new.items())]
         self.file.write_batch(pa.RecordBatch.from_arrays(columns, schema=self.schema))

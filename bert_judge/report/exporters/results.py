@@ -17,10 +17,10 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.candidates.importers import column_names
 from bert_judge.evaluation.statistics import proportion
-from bert_judge.labels.score_file.tally import hashed
+from bert_judge.labels.score_file.tally import hash_text
 from bert_judge.report.table_writer import estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers.rows import open_rows
 
 DEFAULT_TASK = "answers"
 
@@ -111,7 +111,7 @@ def _load_scored_file(path: Path, judge: str | None) -> list[AccuracyResult]:
             num_invalid[key] += 1
         else:
             correct[key].append(row["verdict"] == "correct")
-            question_hashes[key].append(hashed(row["question"]))
+            question_hashes[key].append(hash_text(row["question"]))
     results = []
     for key in sorted({*correct, *num_invalid}):
         questions = np.frombuffer(question_hashes[key], np.uint64)
@@ -154,7 +154,7 @@ def _column_by_field(path: Path, columns: list[str]) -> Mapping[str, str]:
     """Return field → column, for the fields that the file has."""
     ids = next((name for name in ("id", "sample_id", "doc_id", "custom_id", "question_id") if name in columns), None)
     exact = {"attempt": "attempt"} if "attempt" in columns else {}
-    return {**exact, **({"id": ids} if ids else {}), **column_names.guess(path, columns, {}, needed=())}
+    return {**exact, **({"id": ids} if ids else {}), **column_names.detect_columns(path, columns, {}, required=())}
 
 
 def _to_row(record: Mapping[str, Any], columns: Mapping[str, str], verdict_column: str) -> dict[str, Any]:

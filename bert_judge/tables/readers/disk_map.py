@@ -1,4 +1,4 @@
-"""Values by id that may be more than fit into memory: what a second file says, looked up while the first is read."""
+"""A mapping that may be larger than memory: values of a companion file by id, looked up while the main file is read."""
 
 from __future__ import annotations
 
@@ -13,51 +13,52 @@ from bert_judge.runtime.errors import InputError
 V = TypeVar("V")
 
 
-class OnDisk(Mapping[str, V]):
-    """A mapping that lies in a private database: in a few megabytes of memory, and beyond that in a file for temporary data.
+class DiskMap(Mapping[str, V]):
+    """A mapping in a private SQLite database: a few megabytes of memory, and beyond that a temporary file.
 
-    The file has no name and goes with the mapping or its process, however that ends.
+    The file has no name and disappears with the mapping or its process.
     """
 
-    def __init__(self, path: Path, kind: str, entries: Iterable[tuple[str, str, V]]) -> None:
+    def __init__(self, path: Path, key_name: str, entries: Iterable[tuple[str, str, V]]) -> None:
         """Read all entries.
 
         Args:
-            path: of the file that they come from, for messages.
-            kind: what its ids are called, for messages.
-            entries: place in the file, id, and a value that JSON can hold.
+            path: of the file with the entries, for error messages.
+            key_name: of its ids, for error messages.
+            entries: (place in the file, id, value that JSON can represent).
 
         Raises:
-            InputError: an id is there twice, or there is no room for the temporary file.
+            InputError: a duplicate id, or no space for the temporary file.
         """
-        # An empty name is a database on disk that nobody else sees; SQLite itself writes to it what its cache cannot hold.
-        self._rows = sqlite3.connect("")
-        self._rows.execute("CREATE TABLE rows (id BLOB PRIMARY KEY, value TEXT)")
+        # An empty name is a private on-disk database, to which SQLite writes what exceeds its cache.
+        self._database = sqlite3.connect("")
+        self._database.execute("CREATE TABLE rows (id BLOB PRIMARY KEY, value TEXT)")
         try:
-            for place, identity, value in entries:
-                done = self._rows.execute("INSERT OR IGNORE INTO rows VALUES (?, ?)", (_bytes(identity), json.dumps(value)))
-                if not done.rowcount:
-                    raise InputError(f"{path}: {place}: the {kind} {identity!r} is there twice; make the ids unique")
+            for place, key, value in entries:
+                cursor = self._database.execute("INSERT OR IGNORE INTO rows VALUES (?, ?)", (_encode(key), json.dumps(value)))
+                if not cursor.rowcount:
+                    raise InputError(f"{path}: {place}: duplicate {key_name} {key!r}; make the ids unique")
         except sqlite3.OperationalError as error:
             raise InputError(
-                f"{path}: no room for a temporary copy ({error}); set TMPDIR to a folder with as much room as the file takes"
+                f"{path}: no space for a temporary copy ({error}); set TMPDIR to a folder with as much space as the file takes"
             ) from error
 
-    def __getitem__(self, identity: str) -> V:
-        row = self._rows.execute("SELECT value FROM rows WHERE id = ?", (_bytes(identity),)).fetchone()
+    def __getitem__(self, key: str) -> V:
+        row = self._database.execute("SELECT value FROM rows WHERE id = ?", (_encode(key),)).fetchone()
         if row is None:
-            raise KeyError(identity)
+            raise KeyError(key)
         value: V = json.loads(row[0])
         return value
 
     def __iter__(self) -> Iterator[str]:
-        return (key.decode("utf-8", "surrogatepass") for (key,) in self._rows.execute("SELECT id FROM rows ORDER BY rowid"))
+        rows = self._database.execute("SELECT id FROM rows ORDER BY rowid")
+        return (key.decode("utf-8", "surrogatepass") for (key,) in rows)
 
     def __len__(self) -> int:
-        [count] = self._rows.execute("SELECT count(*) FROM rows").fetchone()
+        [count] = self._database.execute("SELECT count(*) FROM rows").fetchone()
         return int(count)
 
 
-def _bytes(identity: str) -> bytes:
-    # SQLite's own texts cannot hold half a character, which JSON can.
-    return identity.encode("utf-8", "surrogatepass")
+def _encode(key: str) -> bytes:
+    # SQLite texts cannot contain lone surrogates; JSON texts can.
+    return key.encode("utf-8", "surrogatepass")

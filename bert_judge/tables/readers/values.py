@@ -60,8 +60,8 @@ def parse_texts(value: Any, json_lists: bool = False) -> list[str]:
     Args:
         json_lists: parse a text in brackets as a JSON list, for CSV files.
     """
-    if json_lists and isinstance(value, str) and value.lstrip().startswith("["):
-        value = _parse_json_list(value)
+    if json_lists:
+        value = parse_json_list(value)
     members: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
     return [text for member in members if (text := parse_text(member).strip())]
 
@@ -120,6 +120,17 @@ def matches_filter(value: Any, expected: Any) -> bool:
     return bool(value == expected)
 
 
+def parse_json_list(value: Any) -> Any:
+    """Return the list that a text in brackets spells as JSON; other values stay as they are."""
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        # A text that only looks like a list, e.g. "[1, 2)".
+        return value
+
+
 def to_float(word: str) -> float:
     """Return the number that a text spells, or NaN."""
     try:
@@ -145,14 +156,6 @@ def _without_surrogates(value: str) -> str:
         except UnicodeEncodeError as error:
             raise UnreadableCell(f"has a lone surrogate (half a character) at position {error.start}; remove it") from error
     return value
-
-
-def _parse_json_list(value: str) -> Any:
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        # A text that only looks like a list, e.g. "[1, 2)".
-        return value
 
 
 def _preview(value: Any) -> str:

@@ -81,7 +81,7 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
         (QUESTIONS, ("-o", "a.parquet", "--backend", "magic"), "--backend magic: there is no such"),
         (QUESTIONS, ("-o", "a.parquet", "--style", "loud"), "prompt_style"),
         (QUESTIONS, ("-o", "a.parquet", "--question", "asked"), "no column 'asked' for the question"),
-        ([{"problem": "Why?"}], ("-o", "a.parquet"), "no telling which column holds the references"),
+        ([{"problem": "Why?"}], ("-o", "a.parquet"), "cannot tell which column holds the references"),
         ([{"problem": "Why?", "answer": None}], ("-o", "a.parquet"), "column 'answer' (references) contains no text"),
         ([], ("-o", "a.parquet"), "the file has no rows"),
     ],

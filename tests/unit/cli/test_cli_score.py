@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.labels.score_file import judge_loading
 from bert_judge.labels.score_file.score_file import score_file
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers.rows import open_rows
 
 ROWS: list[dict[str, Any]] = [
     {"id": 1, "question": "Capital of France?", "references": ["Paris"], "candidate": "It is Paris, of course.", "model": "a"},
@@ -120,7 +120,7 @@ def test_rows_in_are_rows_out_whatever_they_say(tmp_path_factory: pytest.TempPat
     for ending in ("csv", "jsonl", "parquet"):
         path = write(folder / f"x.{ending}", rows)
         source = open_rows(path)
-        reader = of_columns({"references": "references", "candidate": "candidate"}, ending == "csv")
+        reader = make_column_reader({"references": "references", "candidate": "candidate"}, ending == "csv")
         tally = score_file(source, reader, folder / f"y.{ending}", judge_loading.choose(["exact_match"]))
         after = read(folder / f"y.{ending}")
         assert [(row["references"], row["candidate"]) for row in after] == [(text, text) for text in texts]
@@ -166,15 +166,19 @@ def test_a_cell_that_makes_no_sense_costs_its_row_only(tmp_path: Path) -> None:
     ],
 )
 def test_columns_are_known_by_their_usual_names(columns: list[str], told: dict[str, str], found: dict[str, str]) -> None:
-    assert column_names.guess(Path("x.csv"), columns, told).items() >= found.items()
+    assert column_names.detect_columns(Path("x.csv"), columns, told).items() >= found.items()
 
 
 @pytest.mark.parametrize(
     ("columns", "told", "says"),
     [
-        (["question", "answer"], {}, "no telling which column holds the references; say --references COLUMN; there are 'question'"),
-        (["gold", "text"], {}, "no telling which column holds the candidate; say --candidate COLUMN"),
-        (["prompt", "input", "gold", "output"], {}, "the question may be in the column 'prompt' or 'input'; say --question COLUMN"),
+        (
+            ["question", "answer"],
+            {},
+            "cannot tell which column holds the references; set --references COLUMN; there are",
+        ),
+        (["gold", "text"], {}, "cannot tell which column holds the candidate; set --candidate COLUMN"),
+        (["prompt", "input", "gold", "output"], {}, "the question may be in the column 'prompt' or 'input'; set --question COLUMN"),
         (["gold", "response", "output"], {}, "the candidate may be in the column 'response' or 'output'"),
         (["gold", "output"], {"candidate": "said"}, "no column 'said' for the candidate; there are 'gold', 'output'"),
         (["gold", "output"], {"question": "gold"}, "the column 'gold' cannot hold both question and references"),
@@ -182,7 +186,7 @@ def test_columns_are_known_by_their_usual_names(columns: list[str], told: dict[s
 )
 def test_columns_that_nobody_could_tell(columns: list[str], told: dict[str, str], says: str) -> None:
     with pytest.raises(InputError) as caught:
-        column_names.guess(Path("x.csv"), columns, told)
+        column_names.detect_columns(Path("x.csv"), columns, told)
     assert str(caught.value).startswith(f"x.csv: {says}") and "\n" not in str(caught.value)
 
 
@@ -262,18 +266,18 @@ def test_the_threshold_is_the_users(tmp_path: Path) -> None:
         ("a.csv", b"", [], "a.csv: the file has no rows"),
         ("a.csv", b"gold,output\n", [], "a.csv: the file has no rows"),
         ("a.jsonl", b"\n", [], "a.jsonl: the file has no rows"),
-        ("a.txt", b"x", [], "a.txt: the ending does not tell the format"),
+        ("a.txt", b"x", [], "a.txt: unknown file ending"),
         ("a.parquet", b"gold,output\n", [], "a.parquet: not a readable parquet file"),
         ("a.csv", b"gold,output\nGr\xf6\xdfe,1\n", [], "a.csv: not UTF-8 text"),
-        ("a.csv", b"gold,gold\n1,2\n", [], "a.csv: the column 'gold' is there 2 times"),
+        ("a.csv", b"gold,gold\n1,2\n", [], "a.csv: the column 'gold' occurs 2 times"),
         ("a.csv", b"gold,output\n1,2,3\n", [], "a.csv: line 2 has 3 cells and the header 2"),
         ("a.csv", b'gold,output\n"1,2\n', [], "a.csv: broken CSV near line 2"),
         ("a.jsonl", b"[1]\n", [], "a.jsonl: line 1 is a JSON list"),
-        ("a.jsonl", b'{"gold": "a", "output": "b", "score": 1}\n', [], "a.jsonl: has a column 'score' already; add --prefix TEXT"),
-        ("a.csv", b"gold,output\n1,2\n", ["-o", "a.csv"], "a.csv: is the file that is read; name another with -o"),
+        ("a.jsonl", b'{"gold": "a", "output": "b", "score": 1}\n', [], "a.jsonl: already has a column 'score'; add --prefix TEXT"),
+        ("a.csv", b"gold,output\n1,2\n", ["-o", "a.csv"], "a.csv: is the input file; name another with -o"),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "b.jsonl"], "b.jsonl: is written in the format of a.csv; let its name end in .csv"),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "none/b.csv"], "none/b.csv: its folder does not exist"),
-        ("a.csv", b"gold,output\n1,2\n", ["-o", "there.csv"], "there.csv: is there already; add --force"),
+        ("a.csv", b"gold,output\n1,2\n", ["-o", "there.csv"], "there.csv: already exists; add --force"),
     ],
 )
 def test_what_is_refused_is_one_line_and_destroys_nothing(
@@ -292,7 +296,7 @@ def test_what_is_refused_is_one_line_and_destroys_nothing(
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
-        ('{"references": "a", "candidate": "a", "score": 0}\n', "has a column 'score' already; add --prefix TEXT"),
+        ('{"references": "a", "candidate": "a", "score": 0}\n', "already has a column 'score'; add --prefix TEXT"),
         ('{"references": "a", "candid\n', "line 101 is not JSON"),
     ],
 )
@@ -308,8 +312,8 @@ def test_damage_far_down_the_file_leaves_no_output(tmp_path: Path, bad: str, say
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from bert_judge.candidates.importers.answers import of_columns
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.candidates.importers.answers import make_column_reader
+from bert_judge.tables.readers.rows import open_rows
 from bert_judge.judges.protocol import decided
 from bert_judge.labels.score_file.score_file import score_file
 from bert_judge.labels.score_file.judge_loading import Chosen
@@ -323,7 +327,7 @@ class Judge:
         return [decided(float(row.candidate == row.references[0])) for row in rows]
 
 judge = Judge()
-reader = of_columns({"references": "gold", "candidate": "said", "model": "model"}, sys.argv[1].endswith(".csv"))
+reader = make_column_reader({"references": "gold", "candidate": "said", "model": "model"}, sys.argv[1].endswith(".csv"))
 tally = score_file(open_rows(Path(sys.argv[1])), reader, Path(sys.argv[2]), [Chosen("j", "1", judge)])
 print(judge.seen, tally.rows, *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
@@ -391,7 +395,7 @@ def test_predict_answers_a_pipe_line_by_line() -> None:
     ("text", "says"),
     [
         ("x\n", "stdin: line 1 is not JSON"),
-        ('{"a": 1}\n', "stdin: no telling which column holds the references"),
+        ('{"a": 1}\n', "stdin: cannot tell which column holds the references"),
     ],
 )
 def test_predict_refuses_in_one_line(text: str, says: str) -> None:

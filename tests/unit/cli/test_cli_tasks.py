@@ -9,7 +9,7 @@ from huggingface_hub import constants
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
-from bert_judge.tasks.sources import published
+from bert_judge.tasks.sources import published_sources
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 
@@ -21,7 +21,7 @@ def run(*arguments: str) -> tuple[int, list[str]]:
 
 def shelf(folder: Path, name: str, rows: list[object] | None = None) -> None:
     """A local copy of a published task's data set, made of its fixture."""
-    source = published()[name]
+    source = published_sources()[name]
     assert source.repository is not None
     for config in source.config or [""]:
         path = folder / source.repository / config / f"{source.split}.jsonl"
@@ -42,7 +42,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_list_has_every_task_once() -> None:
     code, lines = run("list")
     names = [line.split()[0] for line in lines]
-    assert code == 0 and names == sorted(set(names)) and {*published(), "facts_test"} <= set(names)
+    assert code == 0 and names == sorted(set(names)) and {*published_sources(), "facts_test"} <= set(names)
     assert next(line for line in lines if line.startswith("gsm8k_test ")).split(maxsplit=2)[1:] == [
         "math",
         "openai/gsm8k, main, test",
@@ -50,11 +50,11 @@ def test_the_list_has_every_task_once() -> None:
 
 
 def test_local_copies_of_all_published_tasks_pass(local: Path) -> None:
-    for name in published():
+    for name in published_sources():
         shelf(local, name)
     code, lines = run("check")
     assert code == 0, lines
-    assert [line.split(":")[0] for line in lines] == list(published())
+    assert [line.split(":")[0] for line in lines] == list(published_sources())
     assert "math_train: OK: EleutherAI/hendrycks_math, 7 configurations, train at local:" in "\n".join(lines)
     assert run("check", "gsm8k_test", "--rows", "2")[1][0].endswith(": the first 2 rows give 2 questions")
 

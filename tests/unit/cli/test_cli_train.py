@@ -129,11 +129,11 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
         (rows(question=" "), "row 1: column 'question' (question) is empty"),
         (
             [{k: v for k, v in row.items() if k != "label"} for row in rows()],
-            "no telling which column holds the label; say --label",
+            "cannot tell which column holds the label; set --label",
         ),
         (
             [{k: v for k, v in row.items() if k != "question"} | {"answer": "x"} for row in rows()],
-            "holds the question; say --question",
+            "holds the question; set --question",
         ),
         ([row | {"labels": 1, "score": 1, "label": None} for row in rows()], "0 labelled questions"),
         ([{"labels": 1, **{k: v for k, v in row.items() if k != "label"}, "score": 1} for row in rows()], "the label may be in"),

@@ -13,7 +13,7 @@ import pytest
 import tiny_models
 from typer.testing import CliRunner
 
-from bert_judge.candidates.importers.answers import of_columns
+from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
@@ -26,7 +26,7 @@ from bert_judge.labels.score_file.prior_shift import PRIOR_STRENGTH, Adapter
 from bert_judge.labels.score_file.score_file import score_file, work_folder
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import LABELS, write
-from bert_judge.tables.readers.streams import open_rows
+from bert_judge.tables.readers.rows import open_rows
 
 PRIOR = 0.6
 
@@ -47,7 +47,7 @@ def score(tmp_path: Path, answers: list[dict[str, Any]], judge: BERTJudge, outpu
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"gold": "größer", **answer}) + "\n" for answer in answers), "utf-8")
     judges = [Chosen("reads", "1", judge)]
-    reader = of_columns({"references": "gold", "candidate": "said", "model": "model"})
+    reader = make_column_reader({"references": "gold", "candidate": "said", "model": "model"})
     score_file(open_rows(path), reader, tmp_path / output, judges, adapter=Adapter(judges))
     return pd.read_json(tmp_path / output, lines=True)
 
@@ -121,7 +121,7 @@ def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("share", [0, 1, None, "0.5", float("nan")])
 def test_a_share_that_is_none_is_refused(tmp_path: Path, share: object) -> None:
-    with pytest.raises(InputError, match=r"metrics\.json: validation\.base_rate is .*; --adapt needs a share between 0 and 1"):
+    with pytest.raises(InputError, match=r"metrics\.json: validation\.base_rate is .*; --adapt needs a number between 0 and 1"):
         Adapter([Chosen("reads", "1", Reads(tmp_path, share))])
 
 
@@ -144,7 +144,7 @@ def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path:
     command = ["score", "a.csv", "--candidate", "said", "--adapt"]
     result = CliRunner().invoke(app, [*command, "-j", "contains"])
     assert result.exit_code == 1 and not Path("a.scored.csv").exists()
-    assert result.stderr.splitlines()[-1].startswith("error: --adapt: the scores of contains are no calibrated probabilities")
+    assert result.stderr.splitlines()[-1].startswith("error: --adapt: the scores of contains are not calibrated")
 
     judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
     judge.fit(["q"], [["Paris"]], ["Paris"], [1.0], training=Training(epochs=1), features=False, work_folder=tmp_path / "work")

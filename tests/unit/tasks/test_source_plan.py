@@ -8,7 +8,7 @@ import pytest
 
 from bert_judge import plan, tables
 from bert_judge.runtime.errors import ConfigError
-from bert_judge.tasks.sources import published
+from bert_judge.tasks.sources import published_sources
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_data_set_of_the_hub_is_an_asset_and_a_file_is_none(data: Path) -> Non
     assert made.assets == {
         "task-gsm8k_test": {
             "repository": "openai/gsm8k",
-            "revision": published()["gsm8k_test"].revision,
+            "revision": published_sources()["gsm8k_test"].revision,
             "data_set": {"config": ["main"], "split": "test"},
         }
     }

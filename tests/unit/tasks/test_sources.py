@@ -14,9 +14,9 @@ from bert_judge import tables
 from bert_judge.assets.prepare import prepare
 from bert_judge.config import TaskSource
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks import Sample, cells, families, from_source, gold
+from bert_judge.tasks import Sample, cells, families, gold, source_samples
 from bert_judge.tasks.build import build_task
-from bert_judge.tasks.sources import published
+from bert_judge.tasks.sources import published_sources
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 TRAIN = {"arc_challenge_train", "arc_easy_train", "gsm8k_train", "hotpotqa_train", "math_train", "mmlu_train", "squad_v2_train"}
@@ -34,7 +34,7 @@ def spec(**entry: Any) -> dict[str, Any]:
 
 
 def published_spec(name: str) -> dict[str, Any]:
-    return published()[name].model_dump(mode="json", exclude={"path"})
+    return published_sources()[name].model_dump(mode="json", exclude={"path"})
 
 
 def plain(sample: Sample) -> dict[str, Any]:
@@ -44,12 +44,12 @@ def plain(sample: Sample) -> dict[str, Any]:
 
 
 def test_there_are_seven_training_splits_and_fifteen_test_sets() -> None:
-    assert set(published()) == TRAIN | TEST
+    assert set(published_sources()) == TRAIN | TEST
     assert (len(TRAIN), len(TEST)) == (7, 15)
 
 
 def test_a_pinned_revision_is_a_commit_and_the_same_for_all_tasks_of_a_data_set() -> None:
-    pins = {(source.repository, source.revision) for source in published().values()}
+    pins = {(source.repository, source.revision) for source in published_sources().values()}
     assert len(pins) == len({repository for repository, _ in pins})
     assert all(re.fullmatch("[0-9a-f]{40}", revision) for _, revision in pins if revision)
     assert {repository for repository, revision in pins if revision is None} == {
@@ -63,8 +63,8 @@ def test_rows_of_the_hub_become_questions(name: str) -> None:
     found, left_out = [], Counter[str]()
     for row in told["rows"]:
         try:
-            found += families.samples(published_spec(name), row)
-        except cells.Unusable as error:
+            found += families.make_samples(published_spec(name), row)
+        except cells.UnusableRow as error:
             left_out[str(error)] += 1
     assert [plain(sample) for sample in found] == told["samples"]
     assert dict(left_out) == told["left_out"]
@@ -78,7 +78,7 @@ def test_rows_of_files_become_the_same_questions(name: str, format: str, tmp_pat
         pq.write_table(pa.Table.from_pylist(told["rows"]), path)
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in told["rows"]), "utf-8")
-    found = from_source.samples(name, published_spec(name), [path])
+    found = source_samples.read_samples(name, published_spec(name), [path])
     assert [plain(sample) for sample in found] == told["samples"]
 
 
@@ -98,8 +98,8 @@ def test_lists_of_structures_mean_what_structures_of_lists_mean(name: str) -> No
     for row in told["rows"]:
         turned = {key: other_way(value) for key, value in row.items()}
         try:
-            found += families.samples(published_spec(name), turned)
-        except cells.Unusable:
+            found += families.make_samples(published_spec(name), turned)
+        except cells.UnusableRow:
             continue
     assert [plain(sample) for sample in found] == told["samples"]
 
@@ -128,7 +128,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("case", ROWS)
 def test_a_row_gives_its_references(case: str) -> None:
     entry, row, references = ROWS[case]
-    (sample,) = families.samples(spec(**entry), row)
+    (sample,) = families.make_samples(spec(**entry), row)
     assert list(sample.references) == references
 
 
@@ -163,11 +163,11 @@ UNUSABLE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "two right options": (
         {**CHOICE, "answer_form": "flags"},
         {"question": "q", "options": ["x", "y"], "answer": [1, 1]},
-        "2 right options",
+        "2 correct options",
     ),
     "one option": (CHOICE, {"question": "q", "options": ["x"], "answer": "A"}, "1 options"),
     "blank question": ({"family": "math"}, {"question": " ", "answer": "1"}, "no question"),
-    "no answer": ({"family": "math"}, {"question": "q", "answer": None}, "no right answer"),
+    "no answer": ({"family": "math"}, {"question": "q", "answer": None}, "no correct answer"),
     "box left open": ({"family": "math", "answer_form": "boxed"}, {"question": "q", "answer": r"\boxed{\frac{1}"}, "no closed box"),
     "nothing after the hashes": (
         {"family": "math", "answer_form": "after_hashes"},
@@ -185,8 +185,8 @@ UNUSABLE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", UNUSABLE)
 def test_a_row_without_a_question_is_left_out_with_its_reason(case: str, caplog: pytest.LogCaptureFixture) -> None:
     entry, row, reason = UNUSABLE[case]
-    with pytest.raises(InputError, match=f"no row of its data set gives a question: 2 with {reason}"):
-        list(from_source.mapped("t", spec(**entry), [("row 1", row), ("row 2", row)]))
+    with pytest.raises(InputError, match=f"no row of its dataset gives a question: 2 with {reason}"):
+        list(source_samples.map_rows("t", spec(**entry), [("row 1", row), ("row 2", row)]))
 
 
 MISFITS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -199,18 +199,18 @@ MISFITS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "index too high": (
         {**CHOICE, "answer_form": "index"},
         {"question": "q", "options": ["x", "y"], "answer": 2},
-        "the right option is 2, and the options count from 0 to 1",
+        "the correct option is 2, and the options count from 0 to 1",
     ),
     "no such option": (
         CHOICE,
         {"question": "q", "options": ["x", "y"], "answer": "z"},
-        "the right option is 'z', which is no label",
+        "the correct option is 'z', which is no label",
     ),
     "options are no list": (CHOICE, {"question": "q", "options": "x, y", "answer": "A"}, "the list of options is 'x, y'"),
     "answer is a structure": (
         {"family": "math"},
         {"question": "q", "answer": {"a": 1}},
-        "the right answer is {'a': 1}; give a text",
+        "the correct answer is {'a': 1}; give a text",
     ),
     "half a character": (
         {"family": "math"},
@@ -224,15 +224,15 @@ MISFITS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 def test_a_source_that_does_not_fit_its_rows_is_told_in_one_line(case: str) -> None:
     entry, row, fault = MISFITS[case]
     with pytest.raises(InputError) as told:
-        list(from_source.mapped("t", spec(**entry), [("f.parquet: row 7", row)]))
+        list(source_samples.map_rows("t", spec(**entry), [("f.parquet: row 7", row)]))
     assert str(told.value).startswith(f"task 't': f.parquet: row 7: {fault}")
     assert "\n" not in str(told.value)
 
 
 def test_rows_that_are_left_out_are_counted_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     rows = [("row 1", {"question": "q", "answer": "1"}), ("row 2", {"question": "q", "answer": ""})]
-    assert len(list(from_source.mapped("t", spec(family="math"), rows))) == 1
-    assert "t: 1 of 2 rows are left out: 1 with no right answer" in caplog.text
+    assert len(list(source_samples.map_rows("t", spec(family="math"), rows))) == 1
+    assert "t: skipped 1 of 2 rows: 1 with no correct answer" in caplog.text
 
 
 def built(spec: dict[str, Any], tmp_path: Path, **where_from: Path) -> Any:
@@ -283,7 +283,7 @@ FILES = {
     "list.json": ("[1]", "line 1 is a JSON list"),
     "other.csv": ("a,b\n1,2\n", "no column 'question'; there are 'a', 'b'"),
     "broken.parquet": ("no parquet", "not a readable parquet file"),
-    "notes.txt": ("question\n", "the ending tells no format"),
+    "notes.txt": ("question\n", "unknown file ending"),
 }
 
 

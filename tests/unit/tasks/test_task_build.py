@@ -54,7 +54,7 @@ def test_a_task_function_becomes_a_table(tmp_path: Path, register: Callable[[Any
     assert frame["choices"].tolist() == [None, ["red", "blue"], None]
     assert frame["answer_kind"].tolist() == ["number", "choice", "text"]
     assert frame["sample_id"][0] == tables.sample_id(name, one.question, one.references)
-    assert "1 samples repeat another and are folded" in caplog.text
+    assert "dropped 1 duplicate samples" in caplog.text
 
 
 def test_a_task_of_a_users_file(tmp_path: Path) -> None:
@@ -74,15 +74,15 @@ def test_a_task_of_a_users_file(tmp_path: Path) -> None:
     ("sample", "says"),
     [
         (("q", "r"), "sample 2: it is a tuple; yield bert_judge.tasks.Sample objects"),
-        (Sample("  ", ("r",)), "its question is '  '; give a text"),
-        (Sample(None, ("r",)), "its question is None; give a text"),  # type: ignore[arg-type]
-        (Sample("q", "Paris"), "its references are 'Paris'; give a tuple of at least one text"),  # type: ignore[arg-type]
+        (Sample("  ", ("r",)), "its question is '  '; give a non-empty text"),
+        (Sample(None, ("r",)), "its question is None; give a non-empty text"),  # type: ignore[arg-type]
+        (Sample("q", "Paris"), "its references are 'Paris'; give a tuple of at least one non-empty text"),  # type: ignore[arg-type]
         (Sample("q", ()), "its references are (); give a tuple"),
         (Sample("q", ("a", "")), "its references are ('a', ''); give a tuple"),
         (Sample("q", (7,)), "its references are (7,); give a tuple"),  # type: ignore[arg-type]
         (Sample("q", ("r",), "poem"), "its answer_kind is 'poem'; give one of choice, number,"),
         (Sample("q", ("r",), choices="AB"), "its choices are 'AB'; give None or a tuple"),  # type: ignore[arg-type]
-        (Sample("q\ud83d", ("r",)), "it has half a character (a lone surrogate)"),
+        (Sample("q\ud83d", ("r",)), "it has a lone surrogate (half a character)"),
     ],
 )
 def test_what_is_wrong_with_a_sample_is_one_line(tmp_path: Path, register: Callable[[Any], str], sample: Any, says: str) -> None:
@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_sample_is_one_line(tmp_path: Path, register: Calla
     assert not (tmp_path / "t.parquet").exists()
 
 
-@pytest.mark.parametrize(("samples", "says"), [([], "yields no sample"), (None, "gives a NoneType; let it yield")])
+@pytest.mark.parametrize(("samples", "says"), [([], "yields no sample"), (None, "returns a NoneType; let it yield")])
 def test_a_function_that_gives_nothing(tmp_path: Path, register: Callable[[Any], str], samples: Any, says: str) -> None:
     name = register(lambda: samples)
     with pytest.raises(InputError, match=says):
@@ -140,7 +140,7 @@ def test_choices_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "questions", "says"),
     [
-        ({}, (0.0, 1e-9), "no question of task 't' falls between [0.0, 1e-09]; widen tasks.imported.t.question_split"),
+        ({}, (0.0, 1e-9), "no question of task 't' is in the range [0.0, 1e-09]; widen tasks.imported.t.question_split"),
         ({"columns": {"question": "prompt"}}, (0.0, 1.0), "no column 'prompt' for the question"),
         ({"columns": {"choices": "options"}}, (0.0, 1.0), "no column 'options' for the choices"),
         ({"where": {"model": "c"}}, (0.0, 1.0), "no row is left where 'model' is 'c'; the column holds 'a'"),

@@ -26,7 +26,7 @@ from framework_files import (
 )
 
 from bert_judge.candidates.importers import frameworks
-from bert_judge.candidates.importers.companion_files import Beside
+from bert_judge.candidates.importers.companion_files import CompanionFiles
 from bert_judge.runtime.errors import InputError
 
 # --- lm-evaluation-harness ---
@@ -127,7 +127,7 @@ def test_openai_batch_joins_three_files_by_id(tmp_path: Path) -> None:
     requests = jsonl(tmp_path / "input.jsonl", [batch_request()])
     gold = tmp_path / "gold.csv"
     gold.write_text('custom_id,answer\nq3,"[""Paris"", ""City of Light""]"\nq4,x\n', "utf-8")
-    [answer], _ = read(path, "openai_batch", Beside(gold, requests))
+    [answer], _ = read(path, "openai_batch", CompanionFiles(gold, requests))
     assert (answer.question, answer.references, answer.candidate, answer.model, answer.id) == (
         "Capital of France?",
         ("Paris", "City of Light"),
@@ -136,7 +136,7 @@ def test_openai_batch_joins_three_files_by_id(tmp_path: Path) -> None:
         "q3",
     )
     own = jsonl(tmp_path / "own.jsonl", [batch_request(metadata={"reference": "Paris"})])
-    assert read(path, "openai_batch", Beside(requests=own))[0][0].references == ("Paris",)
+    assert read(path, "openai_batch", CompanionFiles(requests=own))[0][0].references == ("Paris",)
 
 
 def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
     requests = jsonl(
         tmp_path / "input.jsonl", [{"custom_id": "q3", "body": {"input": "Capital?", "metadata": {"reference": "Paris"}}}]
     )
-    [answer], _ = read(path, "openai_batch", Beside(requests=requests))
+    [answer], _ = read(path, "openai_batch", CompanionFiles(requests=requests))
     assert (answer.question, answer.candidate) == ("Capital?", "Paris")
 
 
@@ -163,7 +163,7 @@ def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
 def test_a_response_of_another_form_is_counted(tmp_path: Path, body: dict[str, Any], says: str) -> None:
     path = made(tmp_path, "openai_batch", [batch_response(response={"status_code": 200, "body": body})])
     requests = jsonl(tmp_path / "input.jsonl", [batch_request(messages=5, metadata={"reference": "Paris"})])
-    answers, found = read(path, "openai_batch", Beside(requests=requests))
+    answers, found = read(path, "openai_batch", CompanionFiles(requests=requests))
     assert answers == [] and dict(found.unreadable) == {says: 1}
 
 
@@ -176,7 +176,7 @@ def test_judgelm_has_several_answers_in_a_line(tmp_path: Path) -> None:
     row = judgelm_row(answer3_body="Rome", answer3_model_id="llama")
     del row["reference"]
     beside = jsonl(tmp_path / "references.jsonl", [{"question_id": 3, "reference": {"text": "Paris"}}])
-    answers, _ = read(jsonl(tmp_path / "more.jsonl", [row]), "judgelm", Beside(beside))
+    answers, _ = read(jsonl(tmp_path / "more.jsonl", [row]), "judgelm", CompanionFiles(beside))
     assert [(a.model, a.references) for a in answers] == [(name, ("Paris",)) for name in ("alpaca", "vicuna", "llama")]
 
 
@@ -196,7 +196,7 @@ def test_bert_as_a_judge_joins_lists_by_their_order(tmp_path: Path) -> None:
         tmp_path / "task.jsonl", [{"question": "France?", "reference": "Paris"}, {"question": "Germany?", "reference": "Berlin"}]
     )
     scores = document(tmp_path / "scores.json", [0.99, 0])
-    answers, _ = read(path, "bert_as_a_judge", Beside(questions, scores=scores))
+    answers, _ = read(path, "bert_as_a_judge", CompanionFiles(questions, scores=scores))
     assert [(a.question, a.references, a.candidate, a.label) for a in answers] == [
         ("France?", ("Paris",), "It is Paris.", 0.99),
         ("Germany?", ("Berlin",), "Bonn", 0.0),
@@ -222,14 +222,14 @@ def test_lists_that_do_not_fit_are_refused(
     asked = jsonl(tmp_path / "task.jsonl", [{"question": "q", "reference": "r"}] * questions)
     given = None if scores is None else document(tmp_path / "scores.json", scores)
     with pytest.raises(InputError) as caught:
-        read(path, "bert_as_a_judge", Beside(asked, scores=given))
+        read(path, "bert_as_a_judge", CompanionFiles(asked, scores=given))
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("requests", "says"),
     [
-        ([batch_request(), batch_request()], "line 2: the custom_id 'q3' is there twice; make the ids unique"),
+        ([batch_request(), batch_request()], "line 2: duplicate custom_id 'q3'; make the ids unique"),
         ([batch_request() | {"custom_id": ["q3"]}], "line 1: column 'custom_id' is ['q3']; give a text"),
         ([batch_request(metadata={"reference": {"a": 1}})], "line 1: column 'body.metadata.reference' is {'a': 1}; give a text"),
     ],
@@ -238,21 +238,21 @@ def test_requests_that_make_no_sense_are_refused(tmp_path: Path, requests: list[
     path = made(tmp_path, "openai_batch")
     told = jsonl(tmp_path / "input.jsonl", requests)
     with pytest.raises(InputError) as caught:
-        read(path, "openai_batch", Beside(requests=told))
+        read(path, "openai_batch", CompanionFiles(requests=told))
     assert str(caught.value) == f"{told}: {says}"
 
 
 def test_second_files_have_ids_once(tmp_path: Path) -> None:
     path = made(tmp_path, "openai_batch")
     twice = jsonl(tmp_path / "gold.jsonl", [{"custom_id": "é", "reference": "a"}] * 2)
-    with pytest.raises(InputError, match=r"line 2: the custom_id 'é' is there twice"):
-        read(path, "openai_batch", Beside(twice))
+    with pytest.raises(InputError, match=r"line 2: duplicate custom_id 'é'"):
+        read(path, "openai_batch", CompanionFiles(twice))
     odd = jsonl(tmp_path / "odd.jsonl", [{"custom_id": "a", "reference": "a"}, {"custom_id": {}, "reference": "a"}])
     with pytest.raises(InputError, match=r"line 2: column 'custom_id' is \{\}; give a text"):
-        read(path, "openai_batch", Beside(odd))
+        read(path, "openai_batch", CompanionFiles(odd))
     nameless = jsonl(tmp_path / "other.jsonl", [{"reference": "a"}])
     with pytest.raises(InputError, match="no column of ids; there must be one of custom_id"):
-        read(path, "openai_batch", Beside(nameless))
+        read(path, "openai_batch", CompanionFiles(nameless))
 
 
 def test_without_inspect_its_logs_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,5 +263,5 @@ def test_without_inspect_its_logs_say_what_to_install(tmp_path: Path, monkeypatc
     old.log = ModuleType("inspect_ai.log")  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "inspect_ai", old)
     monkeypatch.setitem(sys.modules, "inspect_ai.log", old.log)
-    with pytest.raises(InputError, match="needs a newer inspect_ai than the one here; pip install --upgrade inspect_ai"):
+    with pytest.raises(InputError, match="needs a newer inspect_ai; pip install --upgrade inspect_ai"):
         read(tmp_path / "a.eval", "inspect")

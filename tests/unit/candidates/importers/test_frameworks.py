@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from framework_files import (
     FIXTURES,
@@ -34,7 +33,7 @@ from bert_judge.config import Import
 from bert_judge.runtime.errors import InputError
 
 
-@pytest.mark.parametrize("framework", sorted(set(frameworks.NAMES) - {"inspect"}))
+@pytest.mark.parametrize("framework", sorted(set(frameworks.FRAMEWORKS) - {"inspect"}))
 def test_a_file_is_known_by_what_is_in_it(tmp_path: Path, framework: str) -> None:
     assert frameworks.detect(made(tmp_path, framework)) == framework
 
@@ -59,7 +58,7 @@ def test_plain_files_are_nobodys(tmp_path: Path, name: str, content: str) -> Non
         ("lm_eval", changed(lm_eval_row(), "resps", "text"), "its resps are text"),
         ("lm_eval", changed(lm_eval_row(), "resps", [[{"a": 1}]]), "is {'a': 1}; give a text"),
         ("lm_eval", {k: v for k, v in lm_eval_row().items() if k != "doc"}, "no 'doc', which every logged sample has"),
-        ("lighteval", changed(lighteval_row(), "doc.gold_index", [4]), "the right option is [4] of 1"),
+        ("lighteval", changed(lighteval_row(), "doc.gold_index", [4]), "the correct option is [4] of 1"),
         ("lighteval", flat_lighteval_row(gold=[]), "no reference"),
         ("helm", changed(helm_state(), "result", {"success": False, "error": "timeout"}), "the request failed: timeout"),
         ("helm", changed(helm_state(), "result", None), "the request failed: no result"),
@@ -88,17 +87,17 @@ BROKEN: list[tuple[str, Callable[[Path], Path], str]] = [
     ("lm_eval", lambda folder: cut(made(folder, "lm_eval"), 0), "the file has no rows"),
     ("lm_eval", lambda folder: binary(made(folder, "lm_eval")), "not UTF-8 text"),
     ("lighteval", lambda folder: cut(made(folder, "lighteval"), 50), "not a readable parquet file"),
-    ("helm", lambda folder: cut(made(folder, "helm"), 300), "not a whole JSON file"),
-    ("helm", lambda folder: helm(folder / "s.json", ["x"]), "item 1 is no object; this is not the file it seems to be"),
+    ("helm", lambda folder: cut(made(folder, "helm"), 300), "not a complete JSON file"),
+    ("helm", lambda folder: helm(folder / "s.json", ["x"]), "item 1 is not an object; check the format"),
     ("helm", lambda folder: folder / "none.json", "no such file"),
     ("openai_batch", lambda folder: jsonl(folder / "o.jsonl", [[1]]), "line 1 is a JSON list"),
     ("judgelm", lambda folder: cut(made(folder, "judgelm"), 20), "line 1 is not JSON"),
-    ("representation_judge", lambda folder: cut(made(folder, "representation_judge"), 40), "not a whole JSON file"),
-    ("representation_judge", lambda folder: document(folder / "r.json", [[1]]), "item 1 is no object"),
+    ("representation_judge", lambda folder: cut(made(folder, "representation_judge"), 40), "not a complete JSON file"),
+    ("representation_judge", lambda folder: document(folder / "r.json", [[1]]), "item 1 is not an object"),
     (
         "bert_as_a_judge",
         lambda folder: made(folder, "bert_as_a_judge"),
-        "holds answers alone; name the file of questions and references",
+        "contains answers only; name the file of questions and references",
     ),
 ]
 
@@ -133,15 +132,17 @@ def test_a_configuration_reads_a_frameworks_file_by_itself_or_by_its_name(tmp_pa
 
 def test_a_file_without_an_answer_says_why(tmp_path: Path) -> None:
     path = next((FIXTURES / "lm_eval" / "dummy").glob("samples_planets*"))
-    with pytest.raises(InputError, match=r"2 left out: a task scored by likelihood.*; there is no answer to import"):
+    with pytest.raises(InputError, match=r"2 skipped: a task scored by likelihood.*; there is no answer to import"):
         files.read(Import(path=str(path)).model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
 
 
-def test_columns_of_a_framework_are_plain_lists(tmp_path: Path) -> None:
+def test_answers_of_a_framework_as_plain_rows(tmp_path: Path) -> None:
     path = made(tmp_path, "judgelm")
-    told = frameworks.columns(path, "judgelm", ["references", "model", "nothing"])
-    assert pd.DataFrame(told.values).to_dict("list") == {"references": [["Paris"], ["Paris"]], "model": ["alpaca", "vicuna"]}
-    assert told.places == ["line 1", "line 1"]
+    rows = list(frameworks.read_answer_records(path, "judgelm"))
+    assert [(place, row["references"], row["model"]) for place, row in rows] == [
+        ("line 1", ["Paris"], "alpaca"),
+        ("line 1", ["Paris"], "vicuna"),
+    ]
 
 
 def test_the_workflow_can_list_models_without_the_heavy_libraries(tmp_path: Path) -> None:

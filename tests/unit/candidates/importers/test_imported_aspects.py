@@ -77,7 +77,7 @@ def test_a_column_per_aspect_in_the_rows_of_the_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "aspects", "in_rows", "says"),
     [
-        ({"points": 5}, LONG, False, "tone is 5, outside 1 to 4; mend imports.<name>.aspects.range"),
+        ({"points": 5}, LONG, False, "tone is 5, outside 1 to 4; fix imports.<name>.aspects.range"),
         ({"points": "high"}, LONG, False, "column 'points' (value) is 'high'; give a number, or nothing"),
         ({"points": "inf"}, LONG, False, "give a number, or nothing"),
         ({"aspect": " "}, LONG, False, "column 'aspect' (aspect) is empty"),

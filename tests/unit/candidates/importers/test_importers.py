@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.candidates.importers import files, task_rows
+from bert_judge.candidates.importers import files
 from bert_judge.config import Import
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
@@ -67,7 +67,7 @@ def test_every_format_reads_the_same(tmp_path: Path, ending: str) -> None:
 def test_csv_of_a_spreadsheet_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_bytes('﻿question,references,candidate\r\nGröße?,"[""1,5 m"", 2]",NA\r\n\r\nx?,[no list,null\r\n'.encode())
-    frame = files.read(spec_of(), path, needs=["question", "references", "candidate"])
+    frame = files.read(spec_of(), path, required=["question", "references", "candidate"])
     assert frame["references"].tolist() == [["1,5 m", "2"], ["[no list"]]
     # Words that other readers take for nulls.
     assert frame["candidate"].tolist() == ["NA", "null"]
@@ -182,7 +182,7 @@ def test_where_keeps_rows(tmp_path: Path, ending: str, where: dict[str, Any], ke
 def test_columns_are_mapped_and_only_those_needed_must_be_there(tmp_path: Path) -> None:
     path = write(tmp_path / "answers.jsonl", [{"q": "Who?", "gold": "I", "grade": "yes", "opts": ["I", 2]}])
     spec = spec_of(columns={"question": "q", "references": "gold", "label": "grade", "choices": "opts"})
-    frame = files.read(spec, path, needs=["question", "references", "label", "choices"], may=["candidate"])
+    frame = files.read(spec, path, required=["question", "references", "label", "choices"], optional=["candidate"])
     assert frame.to_dict("records") == [{"question": "Who?", "references": ["I"], "label": 1.0, "choices": ["I", "2"]}]
 
 
@@ -209,10 +209,10 @@ def row(**cells: Any) -> dict[str, Any]:
         ("x.parquet", "question,references\n", {}, "not a readable parquet file"),
         ("x.csv", b"question,references\nGr\xf6\xdfe?,1\n", {}, "not UTF-8 text (invalid start byte); convert the file"),
         ("x.jsonl", '{"question": "ü"}'.encode("utf-16"), {}, "not UTF-8 text"),
-        ("x.txt", "question\n", {}, "the ending does not tell the format; set imports.<name>.format"),
+        ("x.txt", "question\n", {}, "unknown file ending; rename the file"),
         ("x.csv", 'question,references\n"open,1\n', {}, "broken CSV near line 2"),
         ("x.csv", "question,references\na,b,c\n", {}, "line 2 has 3 cells and the header 2"),
-        ("x.csv", "question,question\na,b\n", {}, "the column 'question' is there 2 times"),
+        ("x.csv", "question,question\na,b\n", {}, "the column 'question' occurs 2 times"),
         ("x.jsonl", '{"question": "a"}\n{"question": \n', {}, "line 2 is not JSON (Expecting value)"),
         ("x.jsonl", '["question"]\n', {}, "line 1 is a JSON list; write one JSON object per line"),
         ("x.jsonl", "[" * 100_000, {}, "line 1 is not JSON"),
@@ -221,7 +221,7 @@ def row(**cells: Any) -> dict[str, Any]:
             [{"question": "a", "answer": "b"}],
             {},
             "no column 'references' for the references; there are 'question', 'answer'; "
-            "name the right one in imports.<name>.columns.references",
+            "set the right one in imports.<name>.columns.references",
         ),
         ("x.jsonl", [row()], {"columns": {"candidate": "output"}}, "no column 'output' for the candidate"),
         ("x.jsonl", [row()], {"columns": {"id": "uid"}}, "no column 'uid' for the id"),
@@ -303,7 +303,7 @@ def test_parts_of_the_questions_are_disjoint_and_complete(tmp_path: Path) -> Non
     rows = [row(question=f"How many are {number}?\n(A) {option}\n(B) none") for number in range(200) for option in ("one", "two")]
     path = write(tmp_path / "answers.jsonl", rows)
     edges = [0, 0.3, 0.31, 0.8, 1]
-    parts = [set(task_rows.of_task(task_spec(part), path)["question"]) for part in pairwise(edges)]
+    parts = [set(files.read_task_rows(task_spec(part), path)["question"]) for part in pairwise(edges)]
     assert set.union(*parts) == {r["question"] for r in rows}
     assert sum(map(len, parts)) == len(rows)
     # Both forms of a question fall on the same side.
@@ -314,7 +314,7 @@ def test_parts_of_the_questions_are_disjoint_and_complete(tmp_path: Path) -> Non
 def test_attempts_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     rows = [row(candidate=text) for text in ("first", "second", "second")]
     rows.insert(1, row(question="Else?", candidate="other"))
-    found = task_rows.of_task(task_spec(), write(tmp_path / "answers.jsonl", rows), ["candidate"], model="a")
+    found = files.read_task_rows(task_spec(), write(tmp_path / "answers.jsonl", rows), ["candidate"], model="a")
     assert found[["candidate", "attempt"]].to_dict("split")["data"] == [["first", 0], ["other", 0], ["second", 1], ["second", 2]]
     assert found["sample_id"].nunique() == 2
 
@@ -328,9 +328,9 @@ def test_attempts_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
 def test_real_files(name: str, rows: int, questions: int, models: int) -> None:
     path = Path(os.environ["BERT_JUDGE_DATA"], name)
     spec = task_spec(columns={"id": "id"})
-    found = task_rows.of_task(spec, path, ["candidate", "label", "model"])
+    found = files.read_task_rows(spec, path, ["candidate", "label", "model"])
     assert (len(found), found["sample_id"].nunique(), found["model"].nunique()) == (rows, questions, models)
     assert found["label"].isin([0.0, 1.0]).all()
-    by_model = [task_rows.of_task(spec, path, model=model) for model in files.distinct_models(Import(path=name), path)]
+    by_model = [files.read_task_rows(spec, path, model=model) for model in files.distinct_models(Import(path=name), path)]
     assert sum(map(len, by_model)) == rows
     assert not any(part.duplicated(["sample_id", "attempt"]).any() for part in by_model)

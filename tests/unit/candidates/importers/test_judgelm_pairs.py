@@ -11,7 +11,7 @@ import pytest
 from framework_files import jsonl, judgelm_row
 from typer.testing import CliRunner, Result
 
-from bert_judge.candidates.importers.judgelm_pairs import COLUMNS, Reader
+from bert_judge.candidates.importers.judgelm import PAIR_COLUMNS, JudgeLMPairReader
 from bert_judge.cli import app
 
 
@@ -40,7 +40,7 @@ def run(*arguments: object) -> Result:
     ],
 )
 def test_the_better_one_by_the_scores(judgement: dict[str, Any], label: str | None) -> None:
-    [row] = Reader(Path("samples.jsonl"))(judgelm_row(**judgement))
+    [row] = JudgeLMPairReader(Path("samples.jsonl"))(judgelm_row(**judgement))
     assert row["label"] == label
     assert (row["model_a"], row["answer_a"], row["model_b"], row["answer_b"]) == ("alpaca", "It is Paris.", "vicuna", "Lyon")
     assert (row["question"], row["reference"], row["task"], row["id"]) == ("Capital of France?", ["Paris"], "samples", "3")
@@ -57,12 +57,14 @@ def test_the_better_one_by_the_scores(judgement: dict[str, Any], label: str | No
     ],
 )
 def test_the_reason_stands_behind_the_scores(judgement: dict[str, Any], reason: str | None) -> None:
-    [row] = Reader(Path("samples.jsonl"))(judgelm_row(**judgement))
+    [row] = JudgeLMPairReader(Path("samples.jsonl"))(judgelm_row(**judgement))
     assert row["reason"] == reason
 
 
 def test_several_answers_make_all_pairs() -> None:
-    rows = list(Reader(Path("s.jsonl"))(judgelm_row(answer3_body="Rome", answer3_model_id="llama", text="7 5 5", reference=None)))
+    rows = list(
+        JudgeLMPairReader(Path("s.jsonl"))(judgelm_row(answer3_body="Rome", answer3_model_id="llama", text="7 5 5", reference=None))
+    )
     assert [(row["model_a"], row["model_b"], row["label"]) for row in rows] == [
         ("alpaca", "vicuna", "A"),
         ("alpaca", "llama", "A"),
@@ -79,7 +81,7 @@ def test_a_file_of_pairs(tmp_path: Path, ending: str) -> None:
     assert "1 not readable: no answer2_body" in result.stderr
     readers = {"jsonl": lambda path: pd.read_json(path, lines=True), "csv": pd.read_csv, "parquet": pd.read_parquet}
     frame = readers[ending](tmp_path / f"pairs.{ending}")
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == list(PAIR_COLUMNS)
     assert frame.loc[0, ["label", "task", "model_b"]].tolist() == ["A", "capitals", "vicuna"]
 
 

@@ -11,7 +11,7 @@ from framework_files import document, jsonl, read
 from typer.testing import CliRunner
 
 from bert_judge.candidates.importers import frameworks, mm_vet
-from bert_judge.candidates.importers.companion_files import Beside
+from bert_judge.candidates.importers.companion_files import CompanionFiles
 from bert_judge.cli import app
 from bert_judge.runtime.errors import InputError
 
@@ -44,13 +44,13 @@ def sample(**changes: Any) -> dict[str, Any]:
     return QUESTIONS["v1_1"] | {"question_id": 1, "answer1_body": "It is 5/4."} | changes
 
 
-def by_id(folder: Path, answers: Any = ANSWERS, questions: Any = QUESTIONS) -> tuple[Path, Beside]:
-    return document(folder / "emu.json", answers), Beside(document(folder / "mm-vet.json", questions))
+def by_id(folder: Path, answers: Any = ANSWERS, questions: Any = QUESTIONS) -> tuple[Path, CompanionFiles]:
+    return document(folder / "emu.json", answers), CompanionFiles(document(folder / "mm-vet.json", questions))
 
 
 @pytest.mark.parametrize(("answer", "references"), ACCEPTED)
 def test_accepted_answers(answer: str, references: list[str]) -> None:
-    assert mm_vet.accepted(answer) == references
+    assert mm_vet.split_accepted(answer) == references
 
 
 def test_answers_by_id(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_samples_of_judgelm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "questions", "says"),
     [
-        (QUESTIONS, QUESTIONS, "emu.json: v1_0 is no text; this is a file of answers by id"),
+        (QUESTIONS, QUESTIONS, "emu.json: v1_0 is not a text; give a file of answers by id"),
         (ANSWERS | {"v1_9": "x"}, QUESTIONS, "mm-vet.json: has no question 'v1_9'"),
         (ANSWERS, ["x"], "mm-vet.json: has no question 'v1_0'"),
     ],
@@ -91,17 +91,19 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, answers: Any, questio
 
 def test_answers_alone_and_broken_files_are_refused(tmp_path: Path) -> None:
     path, beside = by_id(tmp_path)
-    with pytest.raises(InputError, match=r"holds answers alone; name MM-Vet's file of questions \(mm-vet.json\) with --references"):
+    with pytest.raises(
+        InputError, match=r"contains answers only; name MM-Vet's file of questions \(mm-vet.json\)"
+    ):
         read(path, "mm_vet")
     path.write_text(json.dumps(ANSWERS)[:30], "utf-8")
-    with pytest.raises(InputError, match=r"emu\.json: not a whole JSON file"):
+    with pytest.raises(InputError, match=r"emu\.json: not a complete JSON file"):
         read(path, "mm_vet", beside)
     with pytest.raises(InputError, match="no such file"):
-        read(path, "mm_vet", Beside(tmp_path / "none.json"))
+        read(path, "mm_vet", CompanionFiles(tmp_path / "none.json"))
     twice = tmp_path / "twice.json"
     twice.write_text('{"v1_0": {}, "v1_0": {}}', "utf-8")
-    with pytest.raises(InputError, match=r"twice\.json: item 2: the question 'v1_0' is there twice"):
-        read(path, "mm_vet", Beside(twice))
+    with pytest.raises(InputError, match=r"twice\.json: item 2: duplicate question 'v1_0'"):
+        read(path, "mm_vet", CompanionFiles(twice))
 
 
 def test_a_judge_of_single_answers_scores_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import plan, tables
-from bert_judge.candidates.importers.pair_rows import majority, preferred
+from bert_judge.candidates.importers.pair_rows import majority, parse_preference
 from bert_judge.evaluation.pairs import pair_tables
 from bert_judge.plan import matchups
 from bert_judge.runtime.errors import ConfigError, InputError
@@ -288,7 +288,7 @@ def test_a_bad_file_is_told_in_one_line_and_makes_no_table(tmp_path: Path, lines
     ],
 )
 def test_what_a_cell_calls_the_better_one(cell: object, meaning: str | None) -> None:
-    assert preferred(cell) == meaning
+    assert parse_preference(cell) == meaning
 
 
 @pytest.mark.parametrize(
