@@ -91,9 +91,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, answers: Any, questio
 
 def test_answers_alone_and_broken_files_are_refused(tmp_path: Path) -> None:
     path, beside = by_id(tmp_path)
-    with pytest.raises(
-        InputError, match=r"contains answers only; name MM-Vet's file of questions \(mm-vet.json\)"
-    ):
+    with pytest.raises(InputError, match=r"contains answers only; name MM-Vet's file of questions \(mm-vet.json\)"):
         read(path, "mm_vet")
     path.write_text(json.dumps(ANSWERS)[:30], "utf-8")
     with pytest.raises(InputError, match=r"emu\.json: not a complete JSON file"):
