@@ -320,7 +320,7 @@ def test_answers_of_a_data_set_are_imported(hub: Hub, tmp_path: Path) -> None:
             "data set 'owner/set' has split 'test' in several folders (a, b)",
         ),
         (["hf:owner/set"], "data set 'owner/set' has no files of split 'train'"),
-        (["hf:set"], "hf:set: no data set of the hub; write hf:OWNER/NAME, or hf:OWNER/NAME@REVISION"),
+        (["hf:set"], "hf:set: not a dataset of the hub; write hf:OWNER/NAME, or hf:OWNER/NAME@REVISION"),
         (["a.jsonl", "--split", "test"], "a.jsonl: a file has neither configurations nor splits; leave out --config and --split"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_model_behind_a_server_labels_a_file(answers: Path, tmp_path: Path, se
     # An empty answer needs no model; and nothing is asked twice.
     assert len(server.seen) == 2 and server.seen[0]["model"] == "big"
     assert run(*command, "--force").exit_code == 0 and len(server.seen) == 2
-    found = column_names.detect_columns(answers, list(after[0]), {}, ("label",), labelled=True)
+    found = column_names.detect_columns(answers, list(after[0]), {}, ("label",), with_label=True)
     assert found["label"] == "label_score"
 
 
