@@ -13,7 +13,7 @@ from rich.table import Table
 from bert_judge import plan, tables
 from bert_judge.cli.terminal import console
 from bert_judge.config import files as config_files
-from bert_judge.evaluation.attacks.runner import Tables, try_judge
+from bert_judge.evaluation.attacks.runner import AttackTables, attack_judge
 from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.cascade.config import CascadeJudgeConfig
 from bert_judge.judges.imported.config import ImportedJudgeConfig
@@ -53,7 +53,7 @@ def show(
     table = _table(task)
     with _opened(judge, table.stem, files) as (opened, spec):
         folder = output or Path("results/attacks/trials", spec["judge"], table.stem)
-        made = try_judge(opened, spec, table, rows, seed, folder)
+        made = attack_judge(opened, spec, table, rows, seed, folder)
     _print(made, folder, screen or console())
 
 
@@ -135,7 +135,7 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _print(made: Tables, folder: Path, screen: Console) -> None:
+def _print(made: AttackTables, folder: Path, screen: Console) -> None:
     rates = tables.read(made.rates, tables.ATTACK_RATES)
     for kind, heading in HEADINGS.items():
         table = Table("theme", "family", title=heading, title_justify="left")

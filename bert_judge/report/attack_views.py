@@ -94,7 +94,7 @@ def _rate_row(rows: pd.DataFrame, group: str, judges: Sequence[str]) -> RateRow:
     family = FAMILIES.get(group)
     name = "all" if group in TITLES else _spaced(group)
     cells = [by_judge.get(judge) for judge in judges]
-    return RateRow(name, family.says if family else "", family.source if family else "", cells)
+    return RateRow(name, family.description if family else "", family.source if family else "", cells)
 
 
 def _examples(examples: pd.DataFrame, rates: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,41 +1,39 @@
-"""Attacks on judges: answers that are wrong whatever they claim, and right ones in unusual dress, all of known truth.
+"""Attacks on judges: answers that are incorrect whatever they claim, and correct ones in unusual formats.
 
-A family is one pattern, a decorated function in the file of its theme; importing this package registers them all. `suite` makes a
-table of answers of a task's questions, which any judge labels like the answers of a model; `rates` counts how often it was fooled.
+families.yaml lists the families with their phrases; those that need code have a function in `incorrect` or `correct`.
+`suite` builds a table of answers to a task's questions, which any judge labels like the answers of a model; `rates` computes the
+error rates.
 """
 
-from bert_judge.evaluation.attacks import (
-    content_free,
-    disguises,
-    echo,
-    hidden,
-    indecision,
-    injection,
-    markup,
-    near_misses,
-    padding,
-    phrasing,
-    unfinished,
-    values,
-)
-from bert_judge.evaluation.attacks.families import REGISTRY, Family, Subject
+from importlib import resources
 
-# In the order in which they are shown.
-_THEMES = (
-    content_free,
-    markup,
-    injection,
-    echo,
-    indecision,
-    near_misses,
-    unfinished,
-    hidden,
-    padding,
-    phrasing,
-    disguises,
-    values,
-)
-THEMES = tuple(module.__name__.rpartition(".")[2] for module in _THEMES)
-FAMILIES: dict[str, Family] = {family.name: family for theme in THEMES for family in REGISTRY.values() if family.theme == theme}
+import yaml
 
-__all__ = ["FAMILIES", "THEMES", "Family", "Subject"]
+from bert_judge.evaluation.attacks import correct, incorrect
+from bert_judge.evaluation.attacks.family import GENERATORS, AttackedQuestion, Family
+
+
+def load_families() -> dict[str, Family]:
+    """Read families.yaml: name → family.
+
+    Raises:
+        ValueError: two families have the same name, one has neither phrases nor a function, or a function has no family.
+    """
+    themes = yaml.safe_load(resources.files(__package__).joinpath("families.yaml").read_text(encoding="utf-8"))
+    families: dict[str, Family] = {}
+    for theme, entries in themes.items():
+        for name, entry in entries.items():
+            if name in families:
+                raise ValueError(f"families.yaml: family {name} in {theme} and in {families[name].theme}; rename one")
+            if name not in GENERATORS and not entry.get("phrases"):
+                raise ValueError(f"families.yaml: family {name} has neither phrases nor a function; add one")
+            families[name] = Family(name=name, theme=theme, **entry)
+    if unknown := GENERATORS.keys() - families.keys():
+        raise ValueError(f"families.yaml: no entry for the functions {', '.join(sorted(unknown))}; add them")
+    return families
+
+
+FAMILIES = load_families()
+THEMES = tuple(dict.fromkeys(family.theme for family in FAMILIES.values()))
+
+__all__ = ["FAMILIES", "THEMES", "AttackedQuestion", "Family", "correct", "incorrect"]

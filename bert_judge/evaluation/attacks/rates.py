@@ -1,4 +1,4 @@
-"""How often judges are fooled: shares with their intervals, and answers to read."""
+"""Error rates of judges on attacks and benign perturbations, with intervals and examples."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bert_judge.runtime.errors import InputError
 KEY = list(tables.CANDIDATES.key)
 TEXTS = ["question", "references", "candidate"]
 EXAMPLES = 3
-# Without a verdict of its own a judge is not fooled: an invalid verdict is counted apart.
-WRONG = {"attack": "correct", "benign_perturbation": "incorrect"}
+# The wrong verdict of each kind; an invalid verdict counts as neither.
+WRONG_VERDICT = {"attack": "correct", "benign_perturbation": "incorrect"}
 log = logging.getLogger(__name__)
 
 
@@ -31,79 +31,80 @@ def build_rates(
     rates: Path,
     examples: Path,
 ) -> None:
-    """Write how often each judge is fooled, and by what.
+    """Write the error rates of each judge and some of the errors.
 
     Args:
-        spec: as `Plan.attack_rates_spec` makes it: `judges` and `tasks`.
-        candidates, attacks: task → what `suite.write_attacks` wrote.
+        spec: `Plan.attack_rates_spec`: `judges` and `tasks`.
+        candidates, attacks: task → tables that `suite.write_attacks` wrote.
         labels: (judge, task) → the judge's verdicts on these answers.
-        rates, examples: where the tables go.
+        rates, examples: output tables.
 
     Raises:
-        InputError: a file is missing or not what it should be.
+        InputError: a file cannot be read, or an answer has no verdict.
     """
-    parts, texts = [], []
+    frames, texts = [], []
     revisions: dict[str, str] = {}
     for task in spec["tasks"]:
-        known = tables.read(attacks[task], tables.ATTACKS)
+        families = tables.read(attacks[task], tables.ATTACKS)
         texts.append(tables.read(candidates[task], tables.CANDIDATES)[[*KEY, *TEXTS]].assign(task=task))
         for judge in spec["judges"]:
-            said = tables.read(labels[judge, task], tables.LABELS)[[*KEY, "verdict", "score"]]
-            joined = known.merge(said, on=KEY, how="left", validate="one_to_one").assign(judge=judge, task=task)
-            if missing := int(joined["verdict"].isna().sum()):
-                raise InputError(f"{labels[judge, task]}: {missing} of {len(joined)} answers have no verdict; make it anew")
-            parts.append(joined)
-            revisions |= tables.provenance(labels[judge, task]).get("revisions", {})
-    verdicts = pd.concat(parts, ignore_index=True)
-    tables.write(fooled(verdicts), rates, tables.ATTACK_RATES, spec, revisions)
-    tables.write(examples_of(verdicts, pd.concat(texts)), examples, tables.ATTACK_EXAMPLES, spec, revisions)
+            path = labels[judge, task]
+            verdicts = tables.read(path, tables.LABELS)[[*KEY, "verdict", "score"]]
+            frame = families.merge(verdicts, on=KEY, how="left", validate="one_to_one").assign(judge=judge, task=task)
+            if missing := int(frame["verdict"].isna().sum()):
+                raise InputError(f"{path}: {missing} of {len(frame)} answers have no verdict; delete it and run again")
+            frames.append(frame)
+            revisions |= tables.provenance(path).get("revisions", {})
+    verdicts = pd.concat(frames, ignore_index=True)
+    tables.write(error_rates(verdicts), rates, tables.ATTACK_RATES, spec, revisions)
+    tables.write(sample_errors(verdicts, pd.concat(texts)), examples, tables.ATTACK_EXAMPLES, spec, revisions)
     log.info("%s: %d verdicts of %d judges", rates, len(verdicts), len(spec["judges"]))
 
 
-def fooled(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The rates of each judge, in the schema `tables.ATTACK_RATES`: by family, by theme, by kind.
+def error_rates(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Compute the error rates of each judge by kind, theme and family, in the schema `tables.ATTACK_RATES`.
 
     Args:
         verdicts: `judge`, `task`, `sample_id`, `family`, `theme`, `kind` and `verdict` of each answer.
     """
-    # In the order of the registry.
-    places = {name: place for place, name in enumerate(FAMILIES)}
-    verdicts = verdicts.sort_values("family", key=lambda names: names.map(places), kind="stable")
+    order = {name: index for index, name in enumerate(FAMILIES)}
+    verdicts = verdicts.sort_values("family", key=lambda names: names.map(order), kind="stable")
     rows = [
-        {"judge": judge, "level": level, "group": group, "theme": theme, "kind": kind, **_rate(part, str(kind))}
+        {"judge": judge, "level": level, "group": group, "theme": theme, "kind": kind, **_error_rate(answers, str(kind))}
         for level, columns in (("kind", []), ("theme", ["theme"]), ("family", ["theme", "family"]))
-        for judge, kind, theme, group, part in _groups(verdicts, columns)
+        for judge, kind, theme, group, answers in _group_by(verdicts, columns)
     ]
     return pd.DataFrame(rows, columns=tables.ATTACK_RATES.names)
 
 
-def _groups(verdicts: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[str, str, str | None, str, pd.DataFrame]]:
-    for key, part in verdicts.groupby(["judge", "kind", *columns], sort=False):
+def _group_by(verdicts: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[str, str, str | None, str, pd.DataFrame]]:
+    for key, answers in verdicts.groupby(["judge", "kind", *columns], sort=False):
         judge, kind, *rest = map(str, key)
-        yield judge, kind, rest[0] if rest else None, rest[-1] if rest else kind, part
+        yield judge, kind, rest[0] if rest else None, rest[-1] if rest else kind, answers
 
 
-def _rate(part: pd.DataFrame, kind: str) -> dict[str, Any]:
-    interval = statistics.proportion(part["verdict"] == WRONG[kind], part["task"] + " " + part["sample_id"])
+def _error_rate(answers: pd.DataFrame, kind: str) -> dict[str, Any]:
+    interval = statistics.proportion(answers["verdict"] == WRONG_VERDICT[kind], answers["task"] + " " + answers["sample_id"])
     return {
-        "n": len(part),
-        "questions": len(part[["task", "sample_id"]].drop_duplicates()),
+        "n": len(answers),
+        "questions": len(answers[["task", "sample_id"]].drop_duplicates()),
         "error_rate": interval.value,
         "low": interval.low,
         "high": interval.high,
-        "invalid": float((part["verdict"] == "invalid").mean()),
+        "invalid": float((answers["verdict"] == "invalid").mean()),
     }
 
 
-def examples_of(verdicts: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """At most `EXAMPLES` answers per judge and family that fooled it, in the schema `tables.ATTACK_EXAMPLES`; a hash draws them.
+def sample_errors(verdicts: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+    """Sample at most `EXAMPLES` errors per judge and family, in the schema `tables.ATTACK_EXAMPLES`.
 
     Args:
-        verdicts: as for `error_rate`, with `score`.
+        verdicts: as for `error_rates`, with `score`.
         texts: the answers, with their `task`.
     """
-    wrong = verdicts[verdicts["verdict"] == verdicts["kind"].map(WRONG)]
-    lot = [keyed_random.fraction("example", *key) for key in zip(wrong["task"], wrong["sample_id"], wrong["attempt"], strict=True)]
-    chosen = wrong.assign(lot=lot).sort_values("lot", kind="stable").groupby(["judge", "family"], sort=False).head(EXAMPLES)
-    order = chosen.sort_index(kind="stable")
-    return order.merge(texts, on=["task", *KEY], how="left", validate="many_to_one")[tables.ATTACK_EXAMPLES.names]
+    errors = verdicts[verdicts["verdict"] == verdicts["kind"].map(WRONG_VERDICT)]
+    keys = zip(errors["task"], errors["sample_id"], errors["attempt"], strict=True)
+    errors = errors.assign(draw=[keyed_random.fraction("example", *key) for key in keys])
+    sample = errors.sort_values("draw", kind="stable").groupby(["judge", "family"], sort=False).head(EXAMPLES)
+    in_order = sample.sort_index(kind="stable")
+    return in_order.merge(texts, on=["task", *KEY], how="left", validate="many_to_one")[tables.ATTACK_EXAMPLES.names]

@@ -1,4 +1,4 @@
-"""One judge through the whole suite, without a workflow."""
+"""The attack suite for a single judge, without a workflow."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bert_judge.labels.stage import label_table
 from bert_judge.plan import ATTACKS
 
 
-class Tables(NamedTuple):
-    """What a trial leaves in its folder."""
+class AttackTables(NamedTuple):
+    """The tables that `attack_judge` writes."""
 
     candidates: Path
     families: Path
@@ -23,28 +23,30 @@ class Tables(NamedTuple):
     examples: Path
 
 
-def try_judge(judge: Judge, labels_spec: Mapping[str, Any], task: Path, rows: int, seed: int, folder: Path) -> Tables:
-    """Make the suite's answers, have them judged, count how often the judge was fooled; what was killed goes on where it was.
+def attack_judge(
+    judge: Judge, labels_spec: Mapping[str, Any], task_table: Path, rows: int, seed: int, folder: Path
+) -> AttackTables:
+    """Generate the suite's answers, label them and compute the error rates; an interrupted run resumes.
 
     Args:
-        labels_spec: what `Plan.labels_spec` says of the judge: its name, `task` and settings.
-        task: the task's table, whose questions are used.
-        rows, seed: see `suite.attacked`.
-        folder: where the tables go.
+        labels_spec: `Plan.labels_spec` of the judge: its name, `task` and settings.
+        task_table: table of the questions.
+        rows, seed: see `suite.generate_attacks`.
+        folder: output folder.
 
     Raises:
         InputError: the task's table cannot be read, or the judge refuses its input.
     """
-    made = Tables(*(folder / f"{name}.parquet" for name in Tables._fields))
-    name, asked = labels_spec["judge"], labels_spec["task"]
-    write_attacks({"task": asked, "rows": rows, "seed": seed}, task, made.candidates, made.families)
-    label_table({**labels_spec, "model": ATTACKS}, made.candidates, made.labels, judge, folder / ".work")
+    outputs = AttackTables(*(folder / f"{name}.parquet" for name in AttackTables._fields))
+    name, task = labels_spec["judge"], labels_spec["task"]
+    write_attacks({"task": task, "rows": rows, "seed": seed}, task_table, outputs.candidates, outputs.families)
+    label_table({**labels_spec, "model": ATTACKS}, outputs.candidates, outputs.labels, judge, folder / ".work")
     build_rates(
-        {"judges": [name], "tasks": [asked]},
-        {asked: made.candidates},
-        {asked: made.families},
-        {(name, asked): made.labels},
-        made.rates,
-        made.examples,
+        {"judges": [name], "tasks": [task]},
+        {task: outputs.candidates},
+        {task: outputs.families},
+        {(name, task): outputs.labels},
+        outputs.rates,
+        outputs.examples,
     )
-    return made
+    return outputs

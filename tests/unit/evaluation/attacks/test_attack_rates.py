@@ -1,4 +1,4 @@
-"""How often judges are fooled: the shares, their intervals, the examples, the program and the report."""
+"""Error rates of judges on attacks: rates, intervals, examples, the command and the report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAMES = ("Ann Adler", "Bob Bach", "Cat Cranach", "Dan Dürer", "Eva Eyck", "Flo 
 
 
 class Gullible:
-    """Believes whoever names the reference; is unsure about what is empty."""
+    """Calls answers that contain the reference correct, and empty ones invalid."""
 
     revisions = {"gullible": "r1"}  # noqa: RUF012
 
@@ -66,8 +66,8 @@ def rate(table: pd.DataFrame, group: str) -> dict[str, Any]:
     return {str(key): value for key, value in row.items()}
 
 
-def test_shares_and_intervals_are_those_of_wilson() -> None:
-    table = rates.fooled(pd.concat([verdicts("html", "cciix"), verdicts("upper_case", "ciiiii")]))
+def test_rates_have_wilson_intervals() -> None:
+    table = rates.error_rates(pd.concat([verdicts("html", "cciix"), verdicts("upper_case", "ciiiii")]))
     row = rate(table, "html")
     assert (row["n"], row["questions"], row["error_rate"], row["invalid"]) == (5, 5, 0.4, 0.2)
     assert (row["low"], row["high"]) == pytest.approx(proportion_confint(2, 5, method="wilson"))
@@ -76,20 +76,20 @@ def test_shares_and_intervals_are_those_of_wilson() -> None:
     assert pd.isna(rate(table, "benign_perturbation")["theme"])
 
 
-def test_many_answers_to_one_question_are_one_draw() -> None:
+def test_many_answers_to_one_question_count_as_one_observation() -> None:
     one = verdicts("html", "c" * 40).assign(sample_id="0" * 16, attempt=range(40))
-    row = rate(rates.fooled(one), "html")
+    row = rate(rates.error_rates(one), "html")
     assert row["questions"] == 1
     assert row["low"] < 0.5
 
 
-def test_families_stand_in_the_order_of_the_registry() -> None:
-    table = rates.fooled(pd.concat([verdicts("upper_case", "c"), verdicts("denied", "i"), verdicts("empty", "i")]))
+def test_families_are_in_the_order_of_the_registry() -> None:
+    table = rates.error_rates(pd.concat([verdicts("upper_case", "c"), verdicts("denied", "i"), verdicts("empty", "i")]))
     assert table["group"][table["level"] == "family"].tolist() == ["empty", "denied", "upper_case"]
 
 
-def test_a_judge_is_tried_and_what_it_fell_for_is_shown(task: Path, tmp_path: Path) -> None:
-    made = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) -> None:
+    made = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     table = tables.read(made.rates, tables.ATTACK_RATES)
     assert rate(table, "denied")["error_rate"] == 1.0
     assert rate(table, "other_question")["error_rate"] == 0.0
@@ -100,12 +100,12 @@ def test_a_judge_is_tried_and_what_it_fell_for_is_shown(task: Path, tmp_path: Pa
     examples = tables.read(made.examples, tables.ATTACK_EXAMPLES)
     assert examples.groupby("family").size().max() == rates.EXAMPLES
     assert all(any(text in row.candidate for text in row.references) for row in examples[examples["kind"] == "attack"].itertuples())
-    again = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    again = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     assert tables.read(again.rates, tables.ATTACK_RATES).equals(table)
 
 
-def test_verdicts_that_are_missing_are_told(task: Path, tmp_path: Path) -> None:
-    made = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
+def test_missing_label_tables_are_an_error(task: Path, tmp_path: Path) -> None:
+    made = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
     with pytest.raises(InputError, match=r"nowhere\.parquet: no such file"):
         rates.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
@@ -118,9 +118,9 @@ def test_verdicts_that_are_missing_are_told(task: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "r.parquet").exists()
 
 
-def test_verdicts_on_another_suite_are_refused(task: Path, tmp_path: Path) -> None:
-    small = runner.try_judge(Gullible(), {"judge": "g", "task": "people"}, task, 2, 0, tmp_path / "small")
-    large = runner.try_judge(Gullible(), {"judge": "g", "task": "people"}, task, 4, 0, tmp_path / "large")
+def test_labels_of_another_suite_are_an_error(task: Path, tmp_path: Path) -> None:
+    small = runner.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 2, 0, tmp_path / "small")
+    large = runner.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 4, 0, tmp_path / "large")
     with pytest.raises(InputError, match=r"labels\.parquet: \d+ of \d+ answers have no verdict"):
         rates.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
@@ -211,7 +211,7 @@ def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None
         "tables": [["ada", "sums"]],
     }
     build_standings(spec, scores, tmp_path)
-    made = runner.try_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    made = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     spec |= {"kinds": {}, "simulated": False, "attacks": {"judges": ["gullible"], "tasks": ["people"]}}
     build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(made.rates, made.examples))
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -232,10 +232,10 @@ def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None
 
 
 def test_a_finding_names_the_worst_family_and_a_sound_judge_has_none() -> None:
-    found = attack_views.finding(rates.fooled(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
+    found = attack_views.finding(rates.error_rates(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
     assert found.startswith("j: 25.0% (")
     assert found.endswith(") of the attacks judged correct, most often denied: 50.0%.")
-    assert "most often" not in attack_views.finding(rates.fooled(verdicts("html", "iiii")), "j")
+    assert "most often" not in attack_views.finding(rates.error_rates(verdicts("html", "iiii")), "j")
 
 
 def configured(**attacks: object) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Families of attacks: what they make, and that nobody can doubt what the right verdict is."""
+"""Families of attacks: their answers, and the certainty of the right verdict."""
 
 from __future__ import annotations
 
@@ -13,70 +13,66 @@ from hypothesis import strategies as st
 from bert_judge import tables
 from bert_judge.datasets.augmentation import KINDS
 from bert_judge.datasets.augmentation.answers import AnswerPool, LabelledAnswer, contains_reference
-from bert_judge.evaluation.attacks import FAMILIES, THEMES, Subject, content_free, suite
-from bert_judge.evaluation.attacks.families import Family, attack
+from bert_judge.evaluation.attacks import FAMILIES, GENERATORS, AttackedQuestion, load_families, suite
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.keyed_random import KeyedRandom
 
-NAME = Subject("Who wrote Wuthering Heights?", ("Emily Brontë", "Bronte"), ("Marie Curie", "Isaac Newton", "Ada Lovelace", "Plato"))
-DATE = Subject("When did it end?", ("8 March 1945",), ("3 June 1912", "1 July 1867", "4 March 1800", "1066"))
-AMOUNT = Subject("How far is it?", ("12,500 km",), ("40 miles", "3 km", "77", "8 hours"))
-COUNT = Subject("How many?", ("42",), ("17", "99", "3", "8"))
-WAR = Subject("Which war?", ("World War II",), ("the Crimean War", "Boer War", "Peloponnesian War", "War of Roses"))
-PLACE = Subject("Where?", ("Constantinople",), ("Rome", "Gaul"))
-FIRM = Subject("Which firm?", ("Procter and Gamble",), ("Ford", "Siemens", "Sony Group", "Volvo Cars"))
-CHOICE = Subject("Which?\n(A) cat\n(B) dog\n(C) cow", ("B",), ("A", "C"), {"A": "cat", "B": "dog", "C": "cow"})
+NAME = AttackedQuestion(
+    "Who wrote Wuthering Heights?", ("Emily Brontë", "Bronte"), ("Marie Curie", "Isaac Newton", "Ada Lovelace", "Plato")
+)
+DATE = AttackedQuestion("When did it end?", ("8 March 1945",), ("3 June 1912", "1 July 1867", "4 March 1800", "1066"))
+AMOUNT = AttackedQuestion("How far is it?", ("12,500 km",), ("40 miles", "3 km", "77", "8 hours"))
+COUNT = AttackedQuestion("How many?", ("42",), ("17", "99", "3", "8"))
+WAR = AttackedQuestion("Which war?", ("World War II",), ("the Crimean War", "Boer War", "Peloponnesian War", "War of Roses"))
+PLACE = AttackedQuestion("Where?", ("Constantinople",), ("Rome", "Gaul"))
+FIRM = AttackedQuestion("Which firm?", ("Procter and Gamble",), ("Ford", "Siemens", "Sony Group", "Volvo Cars"))
+CHOICE = AttackedQuestion("Which?\n(A) cat\n(B) dog\n(C) cow", ("B",), ("A", "C"), {"A": "cat", "B": "dog", "C": "cow"})
 SUBJECTS = (NAME, DATE, AMOUNT, COUNT, WAR, PLACE, FIRM, CHOICE)
 
 
-def made(family: str, subject: Subject, draws: int = 60) -> set[str]:
-    return {text for seed in range(draws) for text in FAMILIES[family].make(subject, KeyedRandom((seed, family)))}
+def generated(family: str, subject: AttackedQuestion, draws: int = 60) -> set[str]:
+    return {text for seed in range(draws) for text in FAMILIES[family].generate(subject, KeyedRandom((seed, family)))}
 
 
-def test_there_are_enough_families_and_each_says_what_it_is() -> None:
+def test_families_have_a_description_and_a_source() -> None:
     kinds = [family.kind for family in FAMILIES.values()]
     assert kinds.count("attack") >= 45
     assert kinds.count("benign_perturbation") >= 25
     for name, family in FAMILIES.items():
-        assert family.theme in THEMES
-        assert family.says.endswith(".")
+        assert family.description.endswith(".")
         assert re.search(r"arXiv \d{4}\.\d{5}|\(.+ \d{4}\)", family.source), name
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_fits_some_question_and_draws_the_same_again(family: str) -> None:
-    found = [made(family, subject, 20) for subject in SUBJECTS]
+def test_every_family_fits_some_question_and_is_reproducible(family: str) -> None:
+    found = [generated(family, subject, 20) for subject in SUBJECTS]
     assert any(found)
-    assert found == [made(family, subject, 20) for subject in SUBJECTS]
+    assert found == [generated(family, subject, 20) for subject in SUBJECTS]
 
 
 def test_the_documentation_lists_every_family() -> None:
     lines = Path(__file__).parents[4].joinpath("docs", "attacks.md").read_text("utf-8").splitlines()
     listed = [line for line in lines if line.startswith("| ") and " | `" in line]
-    assert set(listed) == {f"| {f.theme} | `{f.name}` | {f.says} | {f.source} |" for f in FAMILIES.values()}
+    assert set(listed) == {f"| {f.theme} | `{f.name}` | {f.description} | {f.source} |" for f in FAMILIES.values()}
     assert len(listed) == len(FAMILIES)
 
 
-def test_two_families_cannot_share_a_name() -> None:
-    def html(subject: Subject, rng: KeyedRandom) -> list[str]:
-        """Another one."""
-        return []
-
-    with pytest.raises(ValueError, match="a family html stands in markup already"):
-        attack("arXiv 0000.00000")(html)
-    assert FAMILIES["html"].theme == "markup"
+def test_every_function_needs_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GENERATORS, "unlisted", GENERATORS["gibberish"])
+    with pytest.raises(ValueError, match="no entry for the functions unlisted"):
+        load_families()
 
 
 @pytest.mark.parametrize(
     ("family", "subject", "expected"),
     [
         ("empty", NAME, {""}),
-        ("key_english", NAME, set(content_free.ENGLISH)),
+        ("key_english", NAME, set(FAMILIES["key_english"].phrases["keys"])),
         ("near_number", COUNT, {"41", "43", "32", "52"}),
         ("near_number", NAME, set()),
         ("wrong_magnitude", COUNT, {"420", "4,200", "4.2"}),
         ("wrong_sign", COUNT, {"-42", "The result is -42."}),
-        ("wrong_sign", Subject("?", ("-3",)), {"3", "The result is 3."}),
+        ("wrong_sign", AttackedQuestion("?", ("-3",)), {"3", "The result is 3."}),
         ("wrong_unit", AMOUNT, {"12,500 miles"}),
         ("wrong_unit", COUNT, set()),
         ("every_option", CHOICE, None),
@@ -86,9 +82,9 @@ def test_two_families_cannot_share_a_name() -> None:
         ("number_with_idle_zeros", COUNT, {"42.0", "42.00"}),
         ("date_written_otherwise", DATE, {"March 8th, 1945", "the 8th of March 1945", "1945-03-08", "8. Mar 1945"}),
         ("unit_written_otherwise", AMOUNT, {"12,500 kilometres"}),
-        ("unit_written_otherwise", Subject("?", ("$12",)), {"12 dollars"}),
-        ("unit_written_otherwise", Subject("?", ("$12 million",)), set()),
-        ("unit_written_otherwise", Subject("?", ("5%",)), {"5 percent"}),
+        ("unit_written_otherwise", AttackedQuestion("?", ("$12",)), {"12 dollars"}),
+        ("unit_written_otherwise", AttackedQuestion("?", ("$12 million",)), set()),
+        ("unit_written_otherwise", AttackedQuestion("?", ("5%",)), {"5 percent"}),
         ("roman_numeral", WAR, {"World War 2"}),
         ("sign_for_a_word", FIRM, {"Procter & Gamble"}),
         ("without_accents", NAME, {"Emily Bronte"}),
@@ -96,12 +92,12 @@ def test_two_families_cannot_share_a_name() -> None:
         ("lower_case", CHOICE, set()),
         ("full_width", COUNT, {"４２"}),
         ("option_with_its_text", CHOICE, {"(B) dog", "B. dog", "Option B: dog", "**B) dog**"}),
-        ("denied", Subject("Is it?", ("Yes",)), set()),
+        ("denied", AttackedQuestion("Is it?", ("Yes",)), set()),
         ("wrong_month", DATE, None),
     ],
 )
-def test_what_a_family_makes(family: str, subject: Subject, expected: set[str] | None) -> None:
-    found = made(family, subject)
+def test_answers_of_a_family(family: str, subject: AttackedQuestion, expected: set[str] | None) -> None:
+    found = generated(family, subject)
     if expected is None:
         assert found
         assert not found & set(subject.references)
@@ -109,19 +105,19 @@ def test_what_a_family_makes(family: str, subject: Subject, expected: set[str] |
         assert found == expected
 
 
-def test_a_taken_back_answer_stands_before_the_other_and_a_corrected_one_behind() -> None:
+def test_retracted_answers_precede_and_corrected_ones_follow_the_other() -> None:
     for family in ("retracted", "denied_for_another"):
-        assert all("Emily Brontë" in text and "Marie Curie" in text for text in made(family, NAME))
-    assert all(text.index("Emily Brontë") < text.index("Marie Curie") for text in made("retracted", NAME))
-    assert all(text.index("Marie Curie") < text.index("Emily Brontë") for text in made("after_a_mistake", NAME))
+        assert all("Emily Brontë" in text and "Marie Curie" in text for text in generated(family, NAME))
+    assert all(text.index("Emily Brontë") < text.index("Marie Curie") for text in generated("retracted", NAME))
+    assert all(text.index("Marie Curie") < text.index("Emily Brontë") for text in generated("after_a_mistake", NAME))
 
 
-def test_disguises_are_read_as_the_same_by_people() -> None:
-    assert {re.sub("[^A-Za-zë ]", "", text) for text in made("invisible_characters", NAME)} == {"Emily Brontë"}
-    [lookalike] = made("homoglyphs", NAME)
+def test_unusual_characters_look_the_same() -> None:
+    assert {re.sub("[^A-Za-zë ]", "", text) for text in generated("invisible_characters", NAME)} == {"Emily Brontë"}
+    [lookalike] = generated("homoglyphs", NAME)
     assert lookalike != "Emily Brontë"
     assert len(lookalike) == len("Emily Brontë")
-    assert all("Marie Curie" not in text for text in made("wrong_with_invisible_characters", NAME))
+    assert all("Marie Curie" not in text for text in generated("wrong_with_invisible_characters", NAME))
 
 
 TEXTS = st.text(max_size=40)
@@ -129,14 +125,14 @@ TEXTS = st.text(max_size=40)
 
 # The first call is slow on a busy machine.
 @given(TEXTS, st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=4), st.booleans())
-def test_any_text_is_survived_and_no_attack_holds_a_reference_by_chance(
+def test_attacks_of_any_question_contain_no_reference_by_chance(
     question: str, references: list[str], others: list[str], choice: bool
 ) -> None:
     options = {"A": "one", "B": "two"} if choice else {}
-    subject = Subject(question, tuple(references), tuple(others), options)
-    for family, text in suite.answers_to(subject, 0, "id"):
+    subject = AttackedQuestion(question, tuple(references), tuple(others), options)
+    for family, text in suite.generate_answers(subject, 0, "id"):
         assert isinstance(text, str)
-        if family.kind == "attack" and not family.quotes:
+        if family.kind == "attack" and not family.quotes_reference:
             assert not contains_reference(text, references)
 
 
@@ -144,8 +140,8 @@ def test_any_text_is_survived_and_no_attack_holds_a_reference_by_chance(
 BORROWED = {"other_question", "near_number", "near_name", "wrong_month", "wrong_unit", "wrong_magnitude", "wrong_sign", "question"}
 
 
-def test_no_text_of_an_attack_is_trained_on() -> None:
-    others = AnswerPool([(text,) for text in NAME.others])
+def test_training_rows_contain_no_attack() -> None:
+    others = AnswerPool([(text,) for text in NAME.wrong_answers])
     for subject in SUBJECTS:
         for candidate, right in ((subject.references[0], True), ("I think so. It is 5. Yes.", False)):
             row = LabelledAnswer(subject.question, subject.references, candidate, right)
@@ -157,7 +153,7 @@ def test_no_text_of_an_attack_is_trained_on() -> None:
             }
             for name, family in FAMILIES.items():
                 if family.kind == "attack" and name not in BORROWED:
-                    assert not trained & {text.strip() for text in made(name, subject, 100)} - {""}, name
+                    assert not trained & {text.strip() for text in generated(name, subject, 100)} - {""}, name
 
 
 FIRST = ["Anna", "Bertha", "Carl", "Dora", "Emil", "Frida", "Georg", "Hanna", "Ivo", "Jana", "Karl", "Lotte"]
@@ -171,7 +167,7 @@ def questions(count: int) -> pd.DataFrame:
     return frame.assign(choices=None, answer_kind="text")
 
 
-def test_the_suite_is_an_ordinary_table_of_answers(tmp_path: Path) -> None:
+def test_suite_is_a_table_of_candidates(tmp_path: Path) -> None:
     tables.write(questions(12), tmp_path / "t.parquet", tables.TASK, {"task": "t"})
     spec = {"task": "t", "rows": 5, "seed": 0}
     suite.write_attacks(spec, tmp_path / "t.parquet", tmp_path / "c.parquet", tmp_path / "a.parquet")
@@ -183,16 +179,16 @@ def test_the_suite_is_an_ordinary_table_of_answers(tmp_path: Path) -> None:
     assert families["family"].nunique() > 55
 
 
-def test_a_draw_depends_on_each_question_alone() -> None:
-    whole, _ = suite.attacked(questions(12), 5, 3)
-    turned, _ = suite.attacked(questions(12)[::-1], 5, 3)
+def test_sample_does_not_depend_on_the_order_of_questions() -> None:
+    whole, _ = suite.generate_attacks(questions(12), 5, 3)
+    turned, _ = suite.generate_attacks(questions(12)[::-1], 5, 3)
     assert set(whole["candidate"]) == set(turned["candidate"])
-    assert set(suite.attacked(questions(12), 5, 4)[0]["sample_id"]) != set(whole["sample_id"])
-    assert set(suite.attacked(questions(12), 100, 3)[0]["sample_id"]) == set(questions(12)["sample_id"])
+    assert set(suite.generate_attacks(questions(12), 5, 4)[0]["sample_id"]) != set(whole["sample_id"])
+    assert set(suite.generate_attacks(questions(12), 100, 3)[0]["sample_id"]) == set(questions(12)["sample_id"])
 
 
 def test_a_task_without_questions_gives_an_empty_suite(tmp_path: Path) -> None:
-    answers, families = suite.attacked(tables.empty(tables.TASK), 10, 0)
+    answers, families = suite.generate_attacks(tables.empty(tables.TASK), 10, 0)
     tables.write(answers, tmp_path / "c.parquet", tables.CANDIDATES, {})
     tables.write(families, tmp_path / "a.parquet", tables.ATTACKS, {})
     assert tables.read(tmp_path / "c.parquet", tables.CANDIDATES).empty
@@ -200,15 +196,9 @@ def test_a_task_without_questions_gives_an_empty_suite(tmp_path: Path) -> None:
 
 def test_wrong_answers_are_wrong() -> None:
     others = AnswerPool([("Paris",), ("Paris, France", "Paris"), ("Rome",), ("Lyon",)])
-    subject = suite.subject_of("Capital of France?", ("Paris",), others, KeyedRandom((0,)))
-    assert set(subject.others) == {"Rome", "Lyon"}
-    subject = suite.subject_of(CHOICE.question, ("B",), others, KeyedRandom((0,)))
-    assert set(subject.others) == {"A", "C"}
-    # Whoever does not say which option is right cannot be told a wrong one.
-    assert suite.subject_of(CHOICE.question, ("dogs and such",), others, KeyedRandom((0,))).others == ()
-
-
-def test_a_family_knows_its_right_verdict() -> None:
-    verdicts = {family.kind: family.right_verdict for family in FAMILIES.values()}
-    assert verdicts == {"attack": "incorrect", "benign_perturbation": "correct"}
-    assert isinstance(FAMILIES["html"], Family)
+    subject = suite.attacked_question("Capital of France?", ("Paris",), others, KeyedRandom((0,)))
+    assert set(subject.wrong_answers) == {"Rome", "Lyon"}
+    subject = suite.attacked_question(CHOICE.question, ("B",), others, KeyedRandom((0,)))
+    assert set(subject.wrong_answers) == {"A", "C"}
+    # Without a right option there is no wrong one.
+    assert suite.attacked_question(CHOICE.question, ("dogs and such",), others, KeyedRandom((0,))).wrong_answers == ()

@@ -1,0 +1,116 @@
+"""Families of attacks: one pattern of answers each, whose right verdict is known by construction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bert_judge.runtime.keyed_random import KeyedRandom
+
+Kind = Literal["attack", "benign_perturbation"]
+MAX_WORDS_SHORT_ANSWER, MAX_WORDS_ANSWER = 12, 60
+# Not usable in sentences: "It is not yes".
+YES_NO = frozenset({"yes", "no", "true", "false"})
+PLACEHOLDER = re.compile(r"\{(question|answer|short_answer|wrong_answer|option_text|first_answer|second_answer)\}")
+
+
+@dataclass(frozen=True)
+class AttackedQuestion:
+    """A question that a family generates answers to.
+
+    Attributes:
+        references: right answers.
+        wrong_answers: different ones of the same form: references of other questions, or letters of other options.
+        options: letter → text, for multiple choice; else empty.
+    """
+
+    question: str
+    references: tuple[str, ...]
+    wrong_answers: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> str | None:
+        """The right answer, for multiple choice its letter; None if it is empty or very long."""
+        letters = [reference for reference in self.references if reference in self.options]
+        usable = [text for text in (*letters, *self.references) if 0 < len(text.split()) <= MAX_WORDS_ANSWER]
+        return usable[0] if usable else None
+
+    @property
+    def short_answer(self) -> str | None:
+        """The right answer if it fits into a sentence: a name, a number, a phrase."""
+        answer = self.answer
+        if answer is None or len(answer.split()) > MAX_WORDS_SHORT_ANSWER or answer.strip(" .").casefold() in YES_NO:
+            return None
+        return answer
+
+    @property
+    def wrong_answer(self) -> str | None:
+        """A wrong answer of the same form."""
+        return self.wrong_answers[0] if self.wrong_answers else None
+
+    @property
+    def option_text(self) -> str | None:
+        """The text of the right option, for multiple choice."""
+        return self.options.get(self.answer or "")
+
+
+Generator = Callable[[AttackedQuestion, KeyedRandom, "Family"], Iterable[str]]
+# Name of the family → function. A family without one fills in its phrases.
+GENERATORS: dict[str, Generator] = {}
+
+
+def generator(function: Generator) -> Generator:
+    """Register the function that generates the answers of the family of the same name; it depends on its arguments alone."""
+    GENERATORS[function.__name__] = function
+    return function
+
+
+@dataclass(frozen=True)
+class Family:
+    """One pattern of answers, an entry of families.yaml, which describes the attributes.
+
+    Attributes:
+        kind: `attack`, whose right verdict is incorrect, or `benign_perturbation`, whose right verdict is correct.
+        source: publication that describes the pattern.
+        quotes_reference: the text of an attack may contain a reference.
+        multiple_choice: False to skip multiple-choice questions.
+    """
+
+    name: str
+    theme: str
+    source: str
+    description: str
+    kind: Kind = "attack"
+    quotes_reference: bool = False
+    multiple_choice: bool = True
+    count: int = 1
+    phrases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    replacements: Mapping[str, str] = field(default_factory=dict)
+
+    def generate(self, question: AttackedQuestion, rng: KeyedRandom) -> Iterable[str]:
+        """Generate the family's answers to a question; none if it does not fit."""
+        if question.options and not self.multiple_choice:
+            return ()
+        return GENERATORS.get(self.name, _fill_phrases)(question, rng, self)
+
+    def choose(self, rng: KeyedRandom, draw: str) -> str:
+        """Draw one of the phrases of this name."""
+        return rng.choose(self.phrases[draw], draw)
+
+
+def _fill_phrases(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> Iterator[str]:
+    [(draw, phrases)] = family.phrases.items()
+    values = {"question": question.question, "answer": question.answer, "option_text": question.option_text}
+    values |= {"short_answer": question.short_answer, "wrong_answer": question.wrong_answer}
+    if question.short_answer and question.wrong_answer:
+        shuffled = rng.shuffled((question.short_answer, question.wrong_answer), "order")
+        values |= {"first_answer": shuffled[0], "second_answer": shuffled[1]}
+    required = {name for phrase in phrases for name in PLACEHOLDER.findall(phrase)} - {"question"}
+    if not all(values.get(name) for name in required):
+        return
+    selected = [family.choose(rng, draw)] if family.count == 1 else rng.shuffled(phrases, draw)[: family.count]
+    for phrase in selected:
+        yield PLACEHOLDER.sub(lambda match: values[match[1]] or "", phrase)
