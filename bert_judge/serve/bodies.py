@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from bert_judge.candidates.importers.answers import make_column_reader
-from bert_judge.judges.lexical.extraction import without_reasoning
+from bert_judge.judges.lexical.extraction import strip_reasoning
 from bert_judge.judges.pairwise.protocol import Pair, Preference
 from bert_judge.judges.protocol import Label, Row, invalid
 from bert_judge.labels.score_file.score_file import to_row
@@ -151,7 +151,7 @@ def row_of(row: RowBody) -> Row | Label:
 def pair_of(pair: PairBody) -> Pair:
     """What a judge sees of a pair; reasoning before the answers is left out where it ends."""
     references = [pair.references] if isinstance(pair.references, str) else pair.references
-    answer_a, answer_b = (without_reasoning(text) or "" for text in (pair.answer_a, pair.answer_b))
+    answer_a, answer_b = (strip_reasoning(text) or "" for text in (pair.answer_a, pair.answer_b))
     return Pair(pair.question, answer_a, answer_b, tuple(reference for reference in references if reference.strip()))
 
 

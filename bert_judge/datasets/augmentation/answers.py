@@ -9,9 +9,9 @@ from importlib import resources
 
 import yaml
 
-from bert_judge.judges.lexical import judge
-from bert_judge.judges.lexical.choices import options_of
-from bert_judge.judges.lexical.normalization import words
+from bert_judge.judges.lexical.choices import parse_options
+from bert_judge.judges.lexical.normalization import normalize_words
+from bert_judge.judges.lexical.word_metrics import contains
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 # Longer references are sentences: they are neither put in phrases nor borrowed.
@@ -50,7 +50,7 @@ class LabelledAnswer:
     @property
     def options(self) -> Mapping[str, str]:
         """Letter → text of a multiple-choice question; else empty."""
-        return options_of(self.question)
+        return parse_options(self.question)
 
     @property
     def short_references(self) -> list[str]:
@@ -115,11 +115,15 @@ def vary_phrasing(text: str, rng: KeyedRandom) -> str:
 
 def contains_reference(text: str, references: Iterable[str]) -> bool:
     """Return whether a text contains one of the references word for word."""
-    tokens = words(text)
-    return any(judge.contains(words(reference), tokens) for reference in references)
+    tokens = normalize_words(text)
+    return any(contains(normalize_words(reference), tokens) for reference in references)
 
 
 def overlaps_reference(text: str, references: Iterable[str]) -> bool:
     """Return whether a text has a third or more of a reference's words, so that it may not be incorrect."""
-    tokens = set(words(text))
-    return any(sum(word in tokens for word in reference) >= len(reference) / 3 for reference in map(words, references) if reference)
+    tokens = set(normalize_words(text))
+    return any(
+        sum(word in tokens for word in reference) >= len(reference) / 3
+        for reference in map(normalize_words, references)
+        if reference
+    )

@@ -13,7 +13,7 @@ from bert_judge import tables
 from bert_judge.datasets.augmentation.answers import AnswerPool, contains_reference, overlaps_reference
 from bert_judge.evaluation.attacks import FAMILIES
 from bert_judge.evaluation.attacks.family import AttackedQuestion, Family
-from bert_judge.judges.lexical.choices import options_of
+from bert_judge.judges.lexical.choices import parse_options
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.keyed_random import KeyedRandom
@@ -83,7 +83,7 @@ def generate_answers(question: AttackedQuestion, seed: int, sample_id: str) -> I
 
 def attacked_question(question: str, references: tuple[str, ...], pool: AnswerPool, rng: KeyedRandom) -> AttackedQuestion:
     """Add wrong answers of the same form: other options, or other questions' references without a word in common."""
-    options = options_of(question)
+    options = parse_options(question)
     if options:
         wrong = [letter for letter, text in options.items() if letter not in references and text not in references]
         letters = rng.shuffled(wrong, "options") if len(wrong) < len(options) else []

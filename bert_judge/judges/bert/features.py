@@ -18,7 +18,7 @@ import numpy as np
 
 from bert_judge.judges.bert.reference_context import CONTEXT_FEATURES, count_words, reference_context_features, word_list
 from bert_judge.judges.lexical import choices, extraction
-from bert_judge.judges.lexical.normalization import words
+from bert_judge.judges.lexical.normalization import normalize_words
 
 # Longer texts lose their middle, as for the encoder; this bounds the time per row.
 MAX_CHARACTERS, MAX_WORDS = 4_000, 500
@@ -69,9 +69,9 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
 
 def extract_features(question: str, references: Sequence[str], candidate: str) -> list[float]:
     """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
-    answer = _Text(extraction.without_reasoning(candidate) or "")
-    question_words = frozenset(words(question)[:MAX_WORDS])
-    options = choices.options_of(question)
+    answer = _Text(extraction.strip_reasoning(candidate) or "")
+    question_words = frozenset(normalize_words(question)[:MAX_WORDS])
+    options = choices.parse_options(question)
     rows = []
     for reference in references:
         text = _Text(reference)
@@ -87,7 +87,8 @@ def is_truncated(references: Sequence[str], candidate: str) -> bool:
     """Return whether the features leave out the middle of a text."""
     # A word has at least one character, so short texts need not be split.
     return any(
-        len(text) > MAX_CHARACTERS or (len(text) > MAX_WORDS and len(words(text)) > MAX_WORDS) for text in (*references, candidate)
+        len(text) > MAX_CHARACTERS or (len(text) > MAX_WORDS and len(normalize_words(text)) > MAX_WORDS)
+        for text in (*references, candidate)
     )
 
 
@@ -99,7 +100,7 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = _truncate_middle(text, MAX_CHARACTERS)
-        self.words = _truncate_middle(words(self.text), MAX_WORDS)
+        self.words = _truncate_middle(normalize_words(self.text), MAX_WORDS)
         self.vocabulary = frozenset(self.words)
 
     @cached_property
@@ -222,16 +223,20 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
 
 def _extraction_features(options: Mapping[str, str], reference: str, references: Sequence[str], answer: _Text) -> dict[str, float]:
     """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
-    final, number = extraction.final_answer(answer.text), extraction.last_number(answer.text)
-    wanted = words(reference)
+    final, number = extraction.extract_final_answer(answer.text), extraction.extract_last_number(answer.text)
+    wanted = normalize_words(reference)
     numeric = len(wanted) == 1 and wanted[0][-1].isdigit()
-    chosen = choices.chosen_option(answer.text, options)
-    correct = {letter for letter, text in options.items() if letter in references or words(text) in [words(r) for r in references]}
-    mentioned = sum(f" {' '.join(words(text))} " in f" {answer.joined} " for text in options.values())
+    chosen = choices.extract_choice(answer.text, options)
+    correct = {
+        letter
+        for letter, text in options.items()
+        if letter in references or normalize_words(text) in [normalize_words(r) for r in references]
+    }
+    mentioned = sum(f" {' '.join(normalize_words(text))} " in f" {answer.joined} " for text in options.values())
     return {
-        "final_answer": 0.0 if final is None else _sign(words(extraction.tidy(final)) == wanted),
-        "final_contains": 0.0 if final is None else _sign(f" {' '.join(wanted)} " in f" {' '.join(words(final))} "),
-        "last_number": 0.0 if number is None or not numeric else _sign(words(number) == wanted),
+        "final_answer": 0.0 if final is None else _sign(normalize_words(extraction.strip_markup(final)) == wanted),
+        "final_contains": 0.0 if final is None else _sign(f" {' '.join(wanted)} " in f" {' '.join(normalize_words(final))} "),
+        "last_number": 0.0 if number is None or not numeric else _sign(normalize_words(number) == wanted),
         "choice": 0.0 if chosen is None or not correct else _sign(chosen in correct),
         "options_mentioned": mentioned / len(options) if options else 0.0,
         "has_options": float(bool(options)),

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import yaml
 
-from bert_judge.judges.lexical.normalization import words
+from bert_judge.judges.lexical.normalization import normalize_words
 
 WINDOW = 5
 # Parts of a list with more words are sentences.
@@ -32,7 +32,7 @@ def _word_lists() -> Mapping[str, str]:
 @cache
 def word_list(name: str) -> frozenset[str]:
     """Return one of the lists of `words.yaml`, normalised."""
-    return frozenset(words(_word_lists()[name]))
+    return frozenset(normalize_words(_word_lists()[name]))
 
 
 def reference_context_features(reference_words: frozenset[str], answer_words: Sequence[str], answer: str) -> tuple[float, ...]:
@@ -76,5 +76,5 @@ def count_words(text: Sequence[str], vocabulary: frozenset[str], limit: float = 
 
 def _count_other_parts(reference_words: frozenset[str], answer: str) -> float:
     """Count the short parts of a list that do not contain the reference, at most 6."""
-    parts = [words(part) for part in _PART_SEPARATOR.split(answer)]
+    parts = [normalize_words(part) for part in _PART_SEPARATOR.split(answer)]
     return min(6.0, sum(0 < len(part) <= MAX_PART_WORDS and reference_words.isdisjoint(part) for part in parts))

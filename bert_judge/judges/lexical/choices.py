@@ -1,4 +1,4 @@
-"""Multiple choice: which options a question offers, and which one an answer chooses."""
+"""Multiple choice: parse the options of a question, and find the one an answer chooses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from bert_judge.judges.lexical.extraction import FILLER, boxed, final_answer, tidy
+from bert_judge.judges.lexical.extraction import FILLER, boxed, extract_final_answer, strip_markup
 from bert_judge.judges.lexical.normalization import normalize
 
 _PARENTHESISED = re.compile(r"(?:^|(?<=\s))\(([A-Z])\)")
@@ -25,7 +25,7 @@ _NAMED = re.compile(
     r"|[*_(\[]{0,3}\b([A-Z])[*_)\]]{0,3}\s+is\s+(?:the\s+)?(?:\w+\s+)?(?:correct|right|best|answer)\b"
 )
 _MARKED = re.compile(r"\(([A-Za-z])\)|\[([A-Z])\]|\*\*\(?([A-Z])[).:]?\*\*|^[\s*_]{0,4}([A-Z])[).:](?=[\s*]|$)", re.MULTILINE)
-_LONE = re.compile(r"[\W_]{0,6}(?:(?i:option|choice)\s)?[\W_]{0,4}([A-Za-z])[\W_]{0,6}")
+_SINGLE_LETTER = re.compile(r"[\W_]{0,6}(?:(?i:option|choice)\s)?[\W_]{0,4}([A-Za-z])[\W_]{0,6}")
 _LETTER_AND_TEXT = re.compile(r"[\s*_(\[]{0,4}([A-Z])[\s*_]{0,3}[).:\]\-–][\s*_]{0,4}(\S.*)")
 
 
@@ -33,8 +33,8 @@ _normalized = lru_cache(maxsize=1 << 15)(normalize)
 
 
 @lru_cache(maxsize=4096)
-def options_of(question: str) -> Mapping[str, str]:
-    """Letter → text of the options that a question ends with: "(A) … (B) …", lines "A. …" or a list ['A)…', 'B)…'].
+def parse_options(question: str) -> Mapping[str, str]:
+    """Return the options at the end of a question, letter → text: "(A) … (B) …", lines "A. …" or a list ['A)…', 'B)…'].
 
     Empty unless there are at least two, lettered A, B, C, … without a gap.
     """
@@ -53,42 +53,42 @@ def options_of(question: str) -> Mapping[str, str]:
     return {}
 
 
-def option_named(text: str, options: Mapping[str, str]) -> str | None:
-    """The letter of the option that the text *is*: "B", "(b).", "**B) Paris**", "Paris"; None for any other text."""
-    text = tidy(text)
-    if (lone := _LONE.fullmatch(text)) and lone[1].upper() in options:
-        return lone[1].upper()
-    said = normalize(text)
-    same = [letter for letter, option in options.items() if option and _normalized(option) == said]
-    if len(same) == 1:
-        return same[0]
-    both = _LETTER_AND_TEXT.fullmatch(text)
-    if both and both[1] in options and normalize(tidy(both[2])) == _normalized(options[both[1]]):
-        return both[1]
+def match_option(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the letter of the option that the whole text is: "B", "(b).", "**B) Paris**", "Paris"; None for any other text."""
+    text = strip_markup(text)
+    if (letter := _SINGLE_LETTER.fullmatch(text)) and letter[1].upper() in options:
+        return letter[1].upper()
+    normalized = normalize(text)
+    matches = [letter for letter, option in options.items() if option and _normalized(option) == normalized]
+    if len(matches) == 1:
+        return matches[0]
+    match = _LETTER_AND_TEXT.fullmatch(text)
+    if match and match[1] in options and normalize(strip_markup(match[2])) == _normalized(options[match[1]]):
+        return match[1]
     return None
 
 
-def chosen_option(text: str, options: Mapping[str, str]) -> str | None:
-    """The letter of the option that a text chooses; None when it chooses none or dumps several.
+def extract_choice(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the letter of the option that a text chooses; None if it chooses none, or lists several.
 
-    In this order: the text is an option; the last "the answer is (B)" or boxed letter; the last "option B"; the only letter marked
-    as one, or one that stands alone at the end; the option whose text is the final answer; the only option that is mentioned.
+    Tried in this order: the text is an option; the last "the answer is (B)" or boxed letter; the final answer or box is an option
+    or mentions a single one; the last "option B"; the only letter marked as one, or the last line; the only option mentioned.
     """
     if not options:
         return None
     return (
-        option_named(text, options)
+        match_option(text, options)
         or _last_letter((_STATED, _BOXED), text, options)
-        or _option_in(final_answer(text), options)
+        or _option_in(extract_final_answer(text), options)
         or _option_in(boxed(text), options)
         or _last_letter((_NAMED,), text, options)
-        or _marked(text, options)
+        or _marked_option(text, options)
         or _only_option_in(text, options)
     )
 
 
 def _option_in(text: str | None, options: Mapping[str, str]) -> str | None:
-    return (option_named(text, options) or _only_option_in(text, options)) if text else None
+    return (match_option(text, options) or _only_option_in(text, options)) if text else None
 
 
 def _last_letter(patterns: tuple[re.Pattern[str], ...], text: str, options: Mapping[str, str]) -> str | None:
@@ -97,31 +97,32 @@ def _last_letter(patterns: tuple[re.Pattern[str], ...], text: str, options: Mapp
 
 
 def _letters(pattern: re.Pattern[str], text: str, options: Mapping[str, str]) -> list[tuple[int, str]]:
-    """Where a pattern finds options' letters. The words "a", "A" and "I" in prose are no letters."""
-    found = []
+    """Return position and letter of each match; the words "a", "A" and "I" in prose are not letters."""
+    letters = []
     for match in pattern.finditer(text):
         group = match.lastindex or 1
         letter, after = match[group], text[match.end(group) : match.end(group) + 12]
-        in_prose = letter in "AIai" and re.match(r"\s+(?!(?:because|since|as|and|which|is)\b)\w", after)
-        small_in_prose = letter.islower() and not re.match(r"[)\]}.,;:*\"'$\n]|\s*$", after)
-        if letter.upper() in options and not in_prose and not small_in_prose:
-            found.append((match.start(group), letter.upper()))
-    return found
+        is_word = letter in "AIai" and re.match(r"\s+(?!(?:because|since|as|and|which|is)\b)\w", after)
+        is_lowercase_word = letter.islower() and not re.match(r"[)\]}.,;:*\"'$\n]|\s*$", after)
+        if letter.upper() in options and not is_word and not is_lowercase_word:
+            letters.append((match.start(group), letter.upper()))
+    return letters
 
 
-def _marked(text: str, options: Mapping[str, str]) -> str | None:
+def _marked_option(text: str, options: Mapping[str, str]) -> str | None:
     marked = {letter for _, letter in _letters(_MARKED, text, options)}
     if len(marked) == 1:
         return marked.pop()
     last_line = text.rstrip().rsplit("\n", 1)[-1]
-    return option_named(last_line, options) if len(last_line) < 200 else None
+    return match_option(last_line, options) if len(last_line) < 200 else None
 
 
 def _only_option_in(text: str, options: Mapping[str, str]) -> str | None:
-    """The only option whose text occurs; an option inside a longer one that occurs too does not count."""
+    """Return the only option whose text occurs, ignoring options inside longer ones that occur too."""
     padded = f" {normalize(text)} "
-    found = {
+    occurring = {
         letter: f" {words} " for letter, option in options.items() if (words := _normalized(option)) and f" {words} " in padded
     }
-    longest = [letter for letter, words in found.items() if not any(words in other and words != other for other in found.values())]
+    texts = occurring.values()
+    longest = [letter for letter, text in occurring.items() if not any(text in longer and text != longer for longer in texts)]
     return longest[0] if len(longest) == 1 else None

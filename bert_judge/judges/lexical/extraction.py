@@ -1,7 +1,7 @@
-"""Where the answer stands in a text: after a marker, in a box, as the last number, or all of it. Options' letters: `choices.py`.
+"""Extract the answer from a text: after a marker, in a box, the last number, or the full text. Option letters: `choices.py`.
 
-Reasoning is removed first, and of several matches the last one counts: a model that corrects itself, or repeats the format that it
-was asked for, says its answer last. Every search takes time linear in the text.
+Reasoning is removed first, and the last match counts, because a model that corrects itself or repeats the requested format gives
+its answer last. Every search takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MARKER = re.compile(
 )
 # Lines that only open a formula or a code block.
 _OPENER = re.compile(r"(?:[^\S\n]|[*_>]|\$\$|\\\[|\\\(|```\w*+)*+\n")
-# A sentence ends before white space; not after a capital, a title or a short form: "U.S. Army", "St. Louis", "Mrs. Dalloway".
+# A sentence ends before white space, but not after a capital, a title or an abbreviation: "U.S. Army", "St. Louis".
 _SENTENCE_END = re.compile(r"(?<![A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})[.!?](?=\s)|[。！？]")
 _WRAPPED = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+)\\\)|\\\[(.+)\\\]", re.DOTALL)
 _DECORATION = " \t\r\n*_`~\"'“”«»「」"
@@ -53,8 +53,8 @@ _NUMBER = re.compile(
 )
 
 
-def without_reasoning(text: str) -> str | None:
-    """The text after the last end of a reasoning block; None when a block is left open."""
+def strip_reasoning(text: str) -> str | None:
+    """Return the text after the last reasoning block; None if a block is unfinished."""
     end = 0
     for match in _REASONING_END.finditer(text):
         end = match.end()
@@ -62,16 +62,16 @@ def without_reasoning(text: str) -> str | None:
     return None if _REASONING_START.search(answer) else answer
 
 
-def final_answer(text: str) -> str | None:
-    """What follows the last "Final answer:", "the answer is", `"answer":` or "####".
+def extract_final_answer(text: str) -> str | None:
+    """Return the text after the last "Final answer:", "the answer is", `"answer":` or "####".
 
-    After a colon it is the rest of the line (of the next line, when that is empty); after "is" it is the rest of the sentence.
+    After a colon, the rest of the line, or the next line if that is empty; after "is", the rest of the sentence.
     """
-    marker = _last(_MARKER, text)
+    marker = _last_match(_MARKER, text)
     if marker is None:
         return None
     if marker[0][-1] == ":" and (value := _json_value(text, marker.end())) is not None:
-        return tidy(value) or None
+        return strip_markup(value) or None
     start = marker.end()
     while opener := _OPENER.match(text, start):
         start = opener.end()
@@ -81,15 +81,17 @@ def final_answer(text: str) -> str | None:
         line = after.lstrip().split("\n", 1)[0]
     if marker["prose"] and (end := _SENTENCE_END.search(line)):
         line = line[: end.start()]
-    return tidy(line) or None
+    return strip_markup(line) or None
 
 
-def last_number(text: str) -> str | None:
-    """The last number of the final answer or box, or of the whole text when these hold none.
+def extract_last_number(text: str) -> str | None:
+    """Return the last number of the final answer or box, or of the whole text if these have none.
 
     Without thousands separators and currency: "-1234.5", "3/4", "1500" for 1.5 × 10³, "12%".
     """
-    match = next((m for part in (final_answer(text), boxed(text), text) if part and (m := _last(_NUMBER, part))), None)
+    match = next(
+        (m for source in (extract_final_answer(text), boxed(text), text) if source and (m := _last_match(_NUMBER, source))), None
+    )
     if match is None:
         return None
     sign = "-" if match["minus"] else ""
@@ -98,17 +100,17 @@ def last_number(text: str) -> str | None:
     number = re.sub(r"[^\d.]", "", match["digits"])
     if exponent := match["e"] or match["power"]:
         number = format(Decimal(f"{number}e{exponent.replace('−', '-')}"), "f")
-    below = f"/{match['below']}" if match["below"] else ""
-    return f"{sign}{number}{below}{match['percent'] or ''}"
+    denominator = f"/{match['below']}" if match["below"] else ""
+    return f"{sign}{number}{denominator}{match['percent'] or ''}"
 
 
-def full_text(text: str) -> str | None:
-    """The text itself; None when there is nothing but white space."""
+def extract_full_text(text: str) -> str | None:
+    """Return the stripped text; None if it is empty."""
     return text.strip() or None
 
 
-def tidy(text: str) -> str:
-    r"""An answer without what is wrapped round it: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
+def strip_markup(text: str) -> str:
+    r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
     for _ in range(5):
         text = text.strip(_DECORATION).rstrip(".,;:。")
         if wrapped := _WRAPPED.fullmatch(text):
@@ -120,7 +122,7 @@ def tidy(text: str) -> str:
     return _TEXT_COMMAND.sub(r"\1", text).strip()
 
 
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     match = None
     for match in pattern.finditer(text):  # noqa: B007
         pass
@@ -128,6 +130,6 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 
 def _json_value(text: str, start: int) -> str | None:
-    r"""The JSON string that starts here. Only \\, \", \/ and \u are resolved: models write LaTeX's \frac unescaped."""
+    r"""Return the JSON string that starts here. Only \\, \", \/ and \u are unescaped: models write LaTeX's \frac unescaped."""
     match = _JSON_STRING.match(text, start)
     return _JSON_ESCAPE.sub(lambda m: m[2] or chr(int(m[1], 16)), match[1]) if match else None

@@ -1,41 +1,39 @@
-"""Rules on words: exact match, containment, token F1, ROUGE-L and Math-Verify, each over an extraction step.
+"""Lexical judges: a metric on the words of an extracted answer.
 
-A rule is strict or lenient by its extraction: `final_answer` alone finds nothing where the format was ignored (invalid, not wrong),
-a chain that ends in `whole` always finds something. Of several references the best one counts. For multiple choice the letter of
-the chosen option decides where one is recognised, so that neither "B" against "A bee" nor "b) Paris" against "B" goes astray.
+A judge is strict or lenient by its extraction: `final_answer` alone finds nothing where the format was ignored (invalid, not
+incorrect), a list that ends in `full_text` always finds something. The best of several references counts. In multiple choice the
+letter of the chosen option decides where one is recognised, so that neither "B" against "A bee" nor "b) Paris" against "B" is
+misjudged.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
-from bert_judge.judges.lexical import choices, extraction, stemming
+from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.config import LexicalJudgeConfig
-from bert_judge.judges.lexical.math_worker import MathVerifier, Outcome
-from bert_judge.judges.lexical.normalization import words
+from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
+from bert_judge.judges.lexical.normalization import normalize_words
+from bert_judge.judges.lexical.word_metrics import WORD_METRICS, stem_words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 
-Words = list[str]
-
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
-    "final_answer": extraction.final_answer,
+    "final_answer": extraction.extract_final_answer,
     "boxed": extraction.boxed,
-    "last_number": extraction.last_number,
-    "full_text": extraction.full_text,
+    "last_number": extraction.extract_last_number,
+    "full_text": extraction.extract_full_text,
 }
 _INTEGER = re.compile(r"-?\d+")
 # Options that a letter may name when the question does not list them.
-_UNLISTED = dict.fromkeys("ABCDEFGHIJ", "")
-_SHOWN = 300
-MOST_REFERENCE_WORDS, MOST_SHARED_WORDS = 1_000, 5_000
+_UNLISTED_OPTIONS = dict.fromkeys("ABCDEFGHIJ", "")
+# Characters of an extracted answer in a label.
+_MAX_RAW = 300
 
 
 class LexicalJudge:
-    """Judges by a rule on words.
+    """Judges by a metric on words.
 
     Args:
         settings: the fields of `LexicalJudgeConfig`.
@@ -57,162 +55,89 @@ class LexicalJudge:
         self._verifier.close()
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """One label per row, in their order. `raw` is the extracted answer, `reason` names the extraction or the fault."""
+        """Return one label per row, in order. `raw` is the extracted answer, `reason` the extraction or the error."""
         labels: list[Label | None] = []
-        waiting: list[tuple[int, Sequence[str], str, str]] = []
-        for row in rows:
-            answer, how = self._extract(row)
-            label = invalid(how) if answer is None else self._quick(row, answer, how)
+        undecided: dict[int, tuple[tuple[str, ...], str, str]] = {}
+        for position, row in enumerate(rows):
+            answer, extractor = self._extract(row)
+            label = invalid(extractor) if answer is None else self._judge_words(row, answer, extractor)
             if label is None and answer is not None:
-                waiting.append((len(labels), row.references, answer, how))
+                undecided[position] = (tuple(row.references), answer, extractor)
             labels.append(label)
-        pairs = {(tuple(references), answer): None for _, references, answer, _ in waiting}
-        outcomes = dict(zip(pairs, self._verifier.verify(list(pairs)), strict=True)) if pairs else {}
-        for place, references, answer, how in waiting:
-            labels[place] = _math_label(outcomes[tuple(references), answer], answer, how)
+        pairs = list(dict.fromkeys((references, answer) for references, answer, _ in undecided.values()))
+        results = dict(zip(pairs, self._verifier.verify(pairs), strict=True))
+        for position, (references, answer, extractor) in undecided.items():
+            labels[position] = _math_label(results[references, answer], answer, extractor)
         return [label for label in labels if label is not None]
 
     def _extract(self, row: Row) -> tuple[str | None, str]:
-        """The answer and the extraction that found it; or None and the reason."""
-        text = extraction.without_reasoning(row.candidate)
+        """Return the answer and the name of the extractor that found it; or None and the reason."""
+        text = extraction.strip_reasoning(row.candidate)
         if text is None:
             return None, "unfinished reasoning"
         if not text.strip():
             return None, "empty answer"
-        for how in self.settings.extract:
-            found = choices.chosen_option(text, _options(row)) if how == "choice" else _EXTRACTORS[how](text)
-            if found is not None:
-                return found, how
+        for name in self.settings.extract:
+            answer = choices.extract_choice(text, _options(row)) if name == "choice" else _EXTRACTORS[name](text)
+            if answer is not None:
+                return answer, name
         return None, f"no answer found by {', '.join(self.settings.extract)}"
 
-    def _quick(self, row: Row, answer: str, how: str) -> Label | None:
-        """The label of a row that needs no mathematics; None for one that does."""
+    def _judge_words(self, row: Row, answer: str, extractor: str) -> Label | None:
+        """Return the label of a row that does not need Math-Verify; None for one that does."""
         settings = self.settings
-        details: dict[str, Any] = {"reason": how, "raw": answer[:_SHOWN]}
+        details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
         options = _options(row) if settings.normalize else {}
-        # An exact match is the option and nothing else; the other metrics look for it in the text.
-        chosen = (choices.option_named if settings.metric == "exact_match" else choices.chosen_option)(answer, options)
-        if chosen is not None:
-            return decided(float(_is_right(chosen, options, row.references)), **details)
-        # A letter is no word: without its option there is nothing to compare it with.
-        references = [r for r in row.references if r not in options]
+        # Exact match needs the option and nothing else; the other metrics look for it in the text.
+        find_option = choices.match_option if settings.metric == "exact_match" else choices.extract_choice
+        letter = find_option(answer, options)
+        if letter is not None:
+            return decided(float(_is_correct_option(letter, options, row.references)), **details)
+        # Without its option a letter is not a word to compare with.
+        references = [reference for reference in row.references if reference not in options]
         if settings.metric == "math_verify":
-            if any(_same(r, answer) for r in references):
+            if any(_equal_words(reference, answer) for reference in references):
                 return decided(1.0, **details)
-            integers = all(_is_integer(text) for text in (answer, *references))
-            return decided(0.0, **details) if integers else None
-        split = words if settings.normalize else str.split
-        if settings.stem and settings.metric in _STEMMED:
-            return self._scored([_stems(split(r)) for r in references], _stems(split(answer)), details)
-        return self._scored([split(r) for r in references], split(answer), details)
+            return decided(0.0, **details) if all(map(_is_integer, (answer, *references))) else None
+        metric = WORD_METRICS[settings.metric]
+        reference_words = [self._split(reference, metric.can_stem) for reference in references]
+        answer_words = self._split(answer, metric.can_stem)
+        score = max((metric.compute(reference, answer_words) for reference in reference_words if reference), default=0.0)
+        return decided(score, 1.0 if metric.is_binary else settings.threshold, **details)
 
-    def _scored(self, references: Sequence[Words], answer: Words, details: Mapping[str, Any]) -> Label:
-        metric, exact = _METRICS[self.settings.metric]
-        score = max((metric(reference, answer) for reference in references if reference), default=0.0)
-        return decided(score, 1.0 if exact else self.settings.threshold, **details)
-
-
-def exact_match(reference: Words, answer: Words) -> float:
-    """1 when the words are the same."""
-    return float(reference == answer)
-
-
-def contains(reference: Words, answer: Words) -> float:
-    """1 when the reference's words occur in the answer, next to each other and whole."""
-    return float(f" {' '.join(reference)} " in f" {' '.join(answer)} ")
-
-
-def token_f1(reference: Words, answer: Words) -> float:
-    """SQuAD's F1: harmonic mean of the shares of common words."""
-    common = (Counter(reference) & Counter(answer)).total()
-    return 2 * common / (len(reference) + len(answer))
-
-
-def rouge_l_recall(reference: Words, answer: Words) -> float:
-    """Share of the reference's words in the longest common subsequence (Lin, 2004)."""
-    return common_subsequence(reference, answer) / len(reference)
-
-
-def rouge_l_f(reference: Words, answer: Words) -> float:
-    """ROUGE-L's F-measure with equal weights, as in the package `rouge-score`."""
-    return 2 * common_subsequence(reference, answer) / (len(reference) + len(answer))
-
-
-def common_subsequence(reference: Words, answer: Words) -> float:
-    """Length of the longest common subsequence, by the package `rouge-score`, in words that the caller has split.
-
-    That package fills a table of both lengths. Words that the reference lacks cannot be in a common subsequence, so they are left
-    out first; of what remains of an answer of a megabyte the end counts.
-    """
-    reference, known = reference[:MOST_REFERENCE_WORDS], set(reference)
-    shared = [word for word in answer if word in known][-MOST_SHARED_WORDS:]
-    return _rouge_scorer().score("\n".join(reference), "\n".join(shared))["rougeL"].recall * len(reference) if shared else 0
-
-
-class _SplitAlready:
-    """Stands in for the tokenizer of `rouge-score`, which keeps nothing but ASCII."""
-
-    def tokenize(self, text: str) -> Words:
-        return text.split("\n")
-
-
-@lru_cache(maxsize=1)
-def _rouge_scorer() -> Any:
-    return stemming.rouge_l(_SplitAlready())
-
-
-# Metric → (function of non-empty reference and answer words, whether it is 0 or 1 whatever the threshold).
-_METRICS: Mapping[str, tuple[Callable[[Words, Words], float], bool]] = {
-    "exact_match": (exact_match, True),
-    "contains": (contains, True),
-    "token_f1": (token_f1, False),
-    "rouge_l_recall": (rouge_l_recall, False),
-    "rouge_l_f": (rouge_l_f, False),
-}
-_STEMMED = frozenset({"token_f1", "rouge_l_recall", "rouge_l_f"})
-
-
-def _stems(split: Words) -> Words:
-    return [_stem(word) for word in split]
-
-
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
-    """Porter's stem, of words above three letters only, as in `rouge-score`."""
-    return _stemmer().stem(word) if len(word) > 3 and word.isascii() else word
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    return stemming.porter()
+    def _split(self, text: str, can_stem: bool) -> list[str]:
+        words = normalize_words(text) if self.settings.normalize else text.split()
+        return stem_words(words) if self.settings.stem and can_stem else words
 
 
 def _options(row: Row) -> Mapping[str, str]:
-    """The options of a multiple-choice row, lettered; empty for any other row."""
-    listed = choices.options_of(row.question)
-    if listed and (any(r in listed for r in row.references) or any(_same(r, o) for r in row.references for o in listed.values())):
-        return listed
-    return _UNLISTED if not listed and any(r in _UNLISTED for r in row.references) else {}
+    """Return the options of a multiple-choice row, letter → text; empty for any other row."""
+    options = choices.parse_options(row.question)
+    texts = options.values()
+    if options and any(r in options or any(_equal_words(r, text) for text in texts) for r in row.references):
+        return options
+    return _UNLISTED_OPTIONS if not options and any(r in _UNLISTED_OPTIONS for r in row.references) else {}
 
 
-def _is_right(chosen: str, options: Mapping[str, str], references: Sequence[str]) -> bool:
-    """Whether the chosen option is a reference: by its letter, or by its text when no reference is a letter."""
-    letters = [r for r in references if r in options]
-    if len(letters) == 2 and _same(options[letters[0]], letters[1]):
+def _is_correct_option(letter: str, options: Mapping[str, str], references: Sequence[str]) -> bool:
+    """Compare an option with the references, by letter, or by text if no reference is a letter."""
+    letters = [reference for reference in references if reference in options]
+    if len(letters) == 2 and _equal_words(options[letters[0]], letters[1]):
         # [letter, option text] of an option whose text is a letter too.
         letters = letters[:1]
-    return chosen in letters if letters else any(_same(r, options[chosen]) for r in references)
+    return letter in letters if letters else any(_equal_words(reference, options[letter]) for reference in references)
 
 
-def _same(one: str, other: str) -> bool:
-    return bool(left := words(extraction.tidy(one))) and left == words(extraction.tidy(other))
+def _equal_words(first: str, second: str) -> bool:
+    words = normalize_words(extraction.strip_markup(first))
+    return bool(words) and words == normalize_words(extraction.strip_markup(second))
 
 
 def _is_integer(text: str) -> bool:
-    return len(text) < 100 and len(found := words(text)) == 1 and bool(_INTEGER.fullmatch(found[0]))
+    return len(text) < 100 and len(words := normalize_words(text)) == 1 and bool(_INTEGER.fullmatch(words[0]))
 
 
-def _math_label(outcome: Outcome, answer: str, how: str) -> Label:
-    if outcome.equal is None:
-        return invalid(outcome.reason or "undecided", answer[:_SHOWN])
-    return decided(float(outcome.equal), reason=outcome.reason or how, raw=answer[:_SHOWN])
+def _math_label(result: MathResult, answer: str, extractor: str) -> Label:
+    if result.equal is None:
+        return invalid(result.reason or "undecided", answer[:_MAX_RAW])
+    return decided(float(result.equal), reason=result.reason or extractor, raw=answer[:_MAX_RAW])

@@ -1,9 +1,9 @@
-"""Math-Verify in a process of its own that can be killed.
+"""Math-Verify in a worker process that can be killed.
 
-Math-Verify computes what a candidate writes: `9**9**9**9` never ends, and its own time limits work with signals, only in the main
-thread and only between two steps of Python code. Here the kernel ends the worker when an answer takes too long, whatever it is
-doing; the answer becomes invalid and a new worker goes on with the next. The worker is started as a module of its own and not
-through `multiprocessing`, which would import the caller's script a second time.
+Math-Verify evaluates what a candidate writes: `9**9**9**9` never ends, and its own time limits rely on signals, which need the main
+thread and are handled only between two steps of Python code. Here the kernel kills the worker when an answer takes too long; the
+answer becomes invalid and a new worker continues with the next. The worker is started with `python -m`, because
+`multiprocessing` would import the caller's script a second time.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 CHUNK = 64
-# A memory bomb ends in a MemoryError of the worker before it hurts the machine.
+# Excessive allocations end in a MemoryError of the worker.
 MEMORY_BYTES = 4 << 30
 
 _DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox|\\begin")
 _NUMBER = re.compile(r"[-+−]?\s?[$€£¥]?\s?[-−]?(?:\d[\d,]*)?\.?\d+(?:/\d+)?\s?\\?%?")
 _ARITHMETIC = re.compile(r"[\d\s.+*/^()-]+")
-# Prose, not variables: a word that is no function's name, or a unit after a number ("72 km").
+# Prose, not variables: a word that is not the name of a function, or a unit after a number ("72 km").
 _WORD = re.compile(
     r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh)\b)[A-Za-z]{3,}"
     r"|(?<=\d\s)[A-Za-z]{2,}"
 )
 
 
-class Outcome(NamedTuple):
-    """equal: None when Math-Verify could not decide; reason: why, or what decided."""
+class MathResult(NamedTuple):
+    """`equal` is None if Math-Verify could not decide; `reason` says why, or what decided."""
 
     equal: bool | None
     reason: str | None
@@ -46,8 +46,8 @@ class MathVerifier:
     """Compares answers with references in a worker process. A context manager; `close` ends the worker.
 
     Args:
-        seconds: longest processor time for one answer with all its references; not wall time, so that a verdict does not depend
-            on what else the machine does.
+        seconds: CPU time limit for one answer with all its references; not wall time, so that a verdict does not depend on the
+            load of the machine.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -62,23 +62,23 @@ class MathVerifier:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def verify(self, pairs: Sequence[tuple[Sequence[str], str]]) -> list[Outcome]:
-        """One outcome per (references, answer), in their order.
+    def verify(self, pairs: Sequence[tuple[Sequence[str], str]]) -> list[MathResult]:
+        """Return one result per (references, answer), in order.
 
         Raises:
             RuntimeError: the worker does not start.
         """
-        outcomes: list[Outcome] = []
-        while len(outcomes) < len(pairs):
-            chunk = pairs[len(outcomes) : len(outcomes) + CHUNK]
+        results: list[MathResult] = []
+        while len(results) < len(pairs):
+            chunk = pairs[len(results) : len(results) + CHUNK]
             connection = self._connection or self._start()
             try:
                 connection.send_bytes(json.dumps(chunk).encode())
                 for _ in chunk:
-                    outcomes.append(Outcome(*json.loads(connection.recv_bytes())))
+                    results.append(MathResult(*json.loads(connection.recv_bytes())))
             except (EOFError, OSError):
-                outcomes.append(Outcome(None, self._cause_of_death()))
-        return outcomes
+                results.append(MathResult(None, self._cause_of_death()))
+        return results
 
     def close(self) -> None:
         """End the worker; the next `verify` starts another."""
@@ -92,13 +92,13 @@ class MathVerifier:
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         theirs.close()
         self._connection = ours
-        # Also when nobody calls `close`: with the last reference, or with the interpreter.
+        # Without `close`, the worker ends with this object or with the interpreter.
         self._end = weakref.finalize(self, _end_worker, self._process, ours)
         try:
             ours.recv_bytes()
         except EOFError as error:
             self.close()
-            raise RuntimeError("Math-Verify does not start; its error stands above") from error
+            raise RuntimeError("Math-Verify does not start; see its error above") from error
         return ours
 
     def _cause_of_death(self) -> str:
@@ -111,20 +111,20 @@ class MathVerifier:
 
 
 def _end_worker(process: subprocess.Popen[bytes], connection: Connection) -> None:
-    # It leaves by itself when the pipe is closed, but not in the middle of an answer.
+    # A closed pipe ends the worker only between two answers.
     connection.close()
     process.kill()
     process.wait()
 
 
-def delimited(text: str) -> list[str]:
-    """How a text is shown to Math-Verify, best form first: it sees LaTeX only between delimiters, numbers in prose also without."""
+def math_verify_forms(text: str) -> list[str]:
+    """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
     text = text.strip()
     if _DELIMITED.search(text):
         return [text]
     text = text.strip("$").strip() if _NUMBER.fullmatch(text) else text
     formula = f"${text}$"
-    # LaTeX reads 9**9 as a product and 2^10 as 2¹0.
+    # In LaTeX, 9**9 is a product and 2^10 is 2¹0.
     if _NUMBER.fullmatch(text) or _ARITHMETIC.fullmatch(text):
         return [text, formula]
     if not _WORD.search(text):
@@ -132,58 +132,58 @@ def delimited(text: str) -> list[str]:
     return [formula, text] if "\\" in text and len(text) <= 200 else [text]
 
 
-class _Exhausted(logging.Handler):
-    """Math-Verify swallows every error and says "not equal"; its debug log tells of the errors that mean "could not decide"."""
+class _ResourceErrorHandler(logging.Handler):
+    """Finds resource errors in the debug log of Math-Verify, which returns "not equal" for them."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
-        self.kind: type[BaseException] | None = None
+        self.error_type: type[BaseException] | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info and isinstance(record.exc_info[1], MemoryError | RecursionError):
-            self.kind = type(record.exc_info[1])
+            self.error_type = type(record.exc_info[1])
 
 
 class _Comparer:
-    """The worker's side: parses and compares."""
+    """Parses and compares expressions, in the worker."""
 
     def __init__(self) -> None:
         import math_verify
 
         self._library = math_verify
-        self._exhausted = _Exhausted()
+        self._resource_errors = _ResourceErrorHandler()
         logger = logging.getLogger("math_verify")
         logger.setLevel(logging.DEBUG)
         logger.propagate = False
-        logger.addHandler(self._exhausted)
+        logger.addHandler(self._resource_errors)
 
-    def compare(self, references: Sequence[str], answer: str) -> Outcome:
-        self._exhausted.kind = None
+    def compare(self, references: Sequence[str], answer: str) -> MathResult:
+        self._resource_errors.error_type = None
         golds = [gold for reference in references if (gold := self._parse(reference))]
-        found = self._parse(answer) if golds else []
-        # The order matters: an equation or interval is simplified on the gold side only.
-        if any(self._library.verify(gold, found, timeout_seconds=None) for gold in golds if found):
-            return Outcome(True, None)
-        if excuse := self._excuse():
-            return Outcome(None, excuse)
+        expressions = self._parse(answer) if golds else []
+        # Not symmetric: an equation or interval is simplified on the gold side only.
+        if any(self._library.verify(gold, expressions, timeout_seconds=None) for gold in golds if expressions):
+            return MathResult(True, None)
+        if reason := self._failure():
+            return MathResult(None, reason)
         if not golds:
-            return Outcome(False, "no reference is a mathematical expression; compared as text")
-        return Outcome(False, None) if found else Outcome(None, "no mathematical expression in the answer")
+            return MathResult(False, "no reference is a mathematical expression; compared as text")
+        return MathResult(False, None) if expressions else MathResult(None, "no mathematical expression in the answer")
 
     def _parse(self, text: str) -> list[object]:
-        """What a text means: sympy expressions and their source; empty when it holds no mathematics."""
-        for form in delimited(text):
+        """Return sympy expressions and their source; empty for a text without mathematics."""
+        for form in math_verify_forms(text):
             parsed: list[object] = self._library.parse(form, parsing_timeout=None)
-            if any(not isinstance(part, str) for part in parsed):
+            if any(not isinstance(expression, str) for expression in parsed):
                 return parsed
         return []
 
-    def _excuse(self) -> str | None:
-        return f"Math-Verify gave up: {self._exhausted.kind.__name__}" if self._exhausted.kind else None
+    def _failure(self) -> str | None:
+        return f"Math-Verify gave up: {self._resource_errors.error_type.__name__}" if self._resource_errors.error_type else None
 
 
 def _serve(connection: Connection, seconds: float) -> None:
-    """Answer chunks of pairs until the caller closes the pipe. The default action of the timer is the end of this process."""
+    """Process chunks of pairs until the caller closes the pipe. The timer's signal kills this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
@@ -193,14 +193,14 @@ def _serve(connection: Connection, seconds: float) -> None:
     while True:
         for references, answer in json.loads(connection.recv_bytes()):
             signal.setitimer(signal.ITIMER_PROF, seconds)
-            outcome = comparer.compare(references, answer)
+            result = comparer.compare(references, answer)
             signal.setitimer(signal.ITIMER_PROF, 0)
-            connection.send_bytes(json.dumps(outcome).encode())
+            connection.send_bytes(json.dumps(result).encode())
 
 
 if __name__ == "__main__":
     try:
         _serve(Connection(int(sys.argv[1])), float(sys.argv[2]))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        # The caller is done, or gone.
+        # The caller closed the pipe.
         sys.exit(0)

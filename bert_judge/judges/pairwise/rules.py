@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from bert_judge.judges.lexical.normalization import words
+from bert_judge.judges.lexical.normalization import normalize_words
 from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders
 from bert_judge.runtime import keyed_random
 
@@ -43,9 +43,9 @@ def longer(pair: Pair, _: int = 0) -> tuple[float, str]:
 def overlap(pair: Pair, _: int = 0) -> tuple[float, str]:
     """The one that shares more words with a reference (F1, the best over the references), or without references with the question
     (the share of the question's different words that it uses). A score of 0.5 is an equal overlap."""
-    sources = [words(text) for text in pair.references or (pair.question,)]
+    sources = [normalize_words(text) for text in pair.references or (pair.question,)]
     measure = _f1 if pair.references else _used
-    a, b = (max(measure(source, words(answer)) for source in sources) for answer in (pair.answer_a, pair.answer_b))
+    a, b = (max(measure(source, normalize_words(answer)) for source in sources) for answer in (pair.answer_a, pair.answer_b))
     return (1 + a - b) / 2, f"overlap {a:.3f} and {b:.3f} with the {'references' if pair.references else 'question'}"
 
 

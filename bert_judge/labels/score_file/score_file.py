@@ -153,7 +153,7 @@ def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
     except SkippedRecord:
         return _ParsedRecord(None)
     # A trained judge would take unfinished reasoning for an answer.
-    candidate = extraction.without_reasoning(answer.candidate)
+    candidate = extraction.strip_reasoning(answer.candidate)
     row = Row("", 0, answer.model, answer.question, answer.references, candidate or "")
     return _ParsedRecord(invalid("unfinished reasoning") if candidate is None else row, answer.model, answer.question)
 

@@ -5,10 +5,10 @@ import time
 import pytest
 
 from bert_judge.judges.lexical import choices, extraction
-from bert_judge.judges.lexical.normalization import normalize, words
+from bert_judge.judges.lexical.normalization import normalize, normalize_words
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
-OPTIONS = choices.options_of(QUESTION)
+OPTIONS = choices.parse_options(QUESTION)
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ OPTIONS = choices.options_of(QUESTION)
         ("", ""),
     ],
 )
-def test_reasoning_is_removed_up_to_its_last_end(text: str, expected: str | None) -> None:
-    assert extraction.without_reasoning(text) == expected
+def test_strip_reasoning(text: str, expected: str | None) -> None:
+    assert extraction.strip_reasoning(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_reasoning_is_removed_up_to_its_last_end(text: str, expected: str | None
     ],
 )
 def test_final_answer(text: str, expected: str | None) -> None:
-    assert extraction.final_answer(text) == expected
+    assert extraction.extract_final_answer(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_boxed(text: str, expected: str | None) -> None:
     ],
 )
 def test_last_number(text: str, expected: str | None) -> None:
-    assert extraction.last_number(text) == expected
+    assert extraction.extract_last_number(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_last_number(text: str, expected: str | None) -> None:
     ],
 )
 def test_choice(text: str, expected: str | None) -> None:
-    assert choices.chosen_option(text, OPTIONS) == expected
+    assert choices.extract_choice(text, OPTIONS) == expected
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_choice(text: str, expected: str | None) -> None:
         ("", {}),
     ],
 )
-def test_options_of_a_question(question: str, expected: dict[str, str]) -> None:
-    assert choices.options_of(question) == expected
+def test_parse_options(question: str, expected: dict[str, str]) -> None:
+    assert choices.parse_options(question) == expected
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_options_of_a_question(question: str, expected: dict[str, str]) -> None:
 )
 def test_normalization(text: str, expected: str) -> None:
     assert normalize(text) == expected
-    assert words(expected) == words(text)
+    assert normalize_words(expected) == normalize_words(text)
 
 
 @pytest.mark.parametrize(
@@ -217,10 +217,10 @@ def test_normalization(text: str, expected: str) -> None:
 )
 def test_time_is_linear_in_the_text(text: str) -> None:
     started = time.process_time()
-    extraction.without_reasoning(text)
-    extraction.final_answer(text)
+    extraction.strip_reasoning(text)
+    extraction.extract_final_answer(text)
     extraction.boxed(text)
-    extraction.last_number(text)
-    choices.chosen_option(text, OPTIONS)
+    extraction.extract_last_number(text)
+    choices.extract_choice(text, OPTIONS)
     normalize(text)
     assert time.process_time() - started < 5

@@ -1,4 +1,4 @@
-"""Rules on words."""
+"""Lexical judges."""
 
 import json
 import subprocess
@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from bert_judge.judges.lexical.judge import LexicalJudge, rouge_l_f, rouge_l_recall
+from bert_judge.judges.lexical.judge import LexicalJudge
+from bert_judge.judges.lexical.word_metrics import rouge_l_f, rouge_l_recall
 from bert_judge.judges.protocol import Label, Row
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
@@ -139,19 +140,19 @@ def test_multiple_choice(settings: dict[str, Any], question: str, references: li
     assert found.verdict == verdict, found
 
 
-def test_invalid_says_why() -> None:
+def test_invalid_labels_have_a_reason() -> None:
     assert label(STRICT, ["x"], "<think>I").reason == "unfinished reasoning"
     assert label(STRICT, ["x"], " ").reason == "empty answer"
     assert label(STRICT, ["x"], "y").reason == "no answer found by final_answer"
 
 
-def test_the_threshold_decides_on_rouge() -> None:
+def test_rouge_threshold() -> None:
     at = label({**RECALL, "threshold": 0.5}, ["one two"], "two")
     above = label({**RECALL, "threshold": 0.6}, ["one two"], "two")
     assert (at.verdict, at.score, above.verdict, above.score) == ("correct", 0.5, "incorrect", 0.5)
 
 
-def test_stems_are_a_setting() -> None:
+def test_stem_setting() -> None:
     assert label({**RECALL, "stem": False}, ["running dogs"], "a dog runs").score == 0
     assert label(RECALL, ["running dogs"], "a dog runs").score == 0.5
 

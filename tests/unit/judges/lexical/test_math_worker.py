@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bert_judge.judges.lexical.math_worker import MathVerifier, Outcome, delimited
+from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier, math_verify_forms
 
 SECONDS = 2.0
 
@@ -52,18 +52,18 @@ def test_verdicts(verifier: MathVerifier, reference: str, answer: str, equal: bo
 
 
 def test_the_best_reference_counts(verifier: MathVerifier) -> None:
-    assert verifier.verify([(["3", "north", "5"], "$5$"), (["3", "4"], "$5$")]) == [Outcome(True, None), Outcome(False, None)]
+    assert verifier.verify([(["3", "north", "5"], "$5$"), (["3", "4"], "$5$")]) == [MathResult(True, None), MathResult(False, None)]
 
 
 @pytest.mark.parametrize("bomb", ["9**9**9**9", "$9^{9^{9^{9}}}$"])
-def test_a_bomb_is_invalid_and_its_neighbours_are_judged(bomb: str) -> None:
+def test_an_endless_computation_is_invalid_and_other_rows_are_judged(bomb: str) -> None:
     with MathVerifier(1.0) as verifier:
         before, bombed, after = verifier.verify([(["5"], "5"), (["5"], bomb), (["5"], "6")])
     assert (before.equal, bombed.equal, after.equal) == (True, None, False)
     assert bombed.reason == "Math-Verify did not finish in 1 s"
 
 
-def test_a_crash_costs_one_row_and_is_told() -> None:
+def test_a_crash_makes_one_row_invalid() -> None:
     with MathVerifier(SECONDS) as verifier:
         verifier.verify([(["5"], "5")])
         process = verifier._process
@@ -71,11 +71,11 @@ def test_a_crash_costs_one_row_and_is_told() -> None:
         process.kill()
         process.wait()
         crashed, after = verifier.verify([(["5"], "5"), (["5"], "5")])
-    assert crashed == Outcome(None, "Math-Verify crashed (exit code -9)")
+    assert crashed == MathResult(None, "Math-Verify crashed (exit code -9)")
     assert after.equal is True
 
 
-def test_no_process_is_left_behind() -> None:
+def test_close_ends_the_worker() -> None:
     with MathVerifier(SECONDS) as verifier:
         verifier.verify([(["5"], "5")])
         process = verifier._process
@@ -85,7 +85,7 @@ def test_no_process_is_left_behind() -> None:
         os.kill(process.pid, 0)
 
 
-def test_no_process_outlives_a_verifier_that_nobody_closed() -> None:
+def test_the_worker_ends_with_the_verifier() -> None:
     verifier = MathVerifier(SECONDS)
     verifier.verify([(["5"], "5")])
     assert verifier._process is not None
@@ -119,5 +119,5 @@ def test_more_rows_than_a_chunk_keep_their_order(verifier: MathVerifier) -> None
         ("\\boxed{5}", "\\boxed{5}"),
     ],
 )
-def test_formulas_are_put_between_delimiters(text: str, first: str) -> None:
-    assert delimited(text)[0] == first
+def test_math_verify_forms(text: str, first: str) -> None:
+    assert math_verify_forms(text)[0] == first

@@ -1,0 +1,128 @@
+"""Similarity of two lists of words: exact match, containment, token F1, ROUGE-L, and the stemmer of the last two."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+Words = list[str]
+
+# The table of the longest common subsequence is quadratic, so longer texts are truncated.
+MAX_REFERENCE_WORDS, MAX_COMMON_WORDS = 1_000, 5_000
+_IMPORT_LOCK = threading.Lock()
+
+
+def exact_match(reference: Words, answer: Words) -> float:
+    """Return 1 if the words are the same."""
+    return float(reference == answer)
+
+
+def contains(reference: Words, answer: Words) -> float:
+    """Return 1 if the answer contains the reference's words consecutively."""
+    return float(f" {' '.join(reference)} " in f" {' '.join(answer)} ")
+
+
+def token_f1(reference: Words, answer: Words) -> float:
+    """Compute SQuAD's F1 of the common words."""
+    common = (Counter(reference) & Counter(answer)).total()
+    return 2 * common / (len(reference) + len(answer))
+
+
+def rouge_l_recall(reference: Words, answer: Words) -> float:
+    """Compute the share of the reference's words in the longest common subsequence (Lin, 2004)."""
+    return common_subsequence_length(reference, answer) / len(reference)
+
+
+def rouge_l_f(reference: Words, answer: Words) -> float:
+    """Compute ROUGE-L's F-measure with equal weights, as the package `rouge-score` does."""
+    return 2 * common_subsequence_length(reference, answer) / (len(reference) + len(answer))
+
+
+class WordMetric(NamedTuple):
+    """A metric of non-empty reference and answer words.
+
+    Attributes:
+        is_binary: the value is 0 or 1, so the threshold does not apply.
+        can_stem: the judge's setting `stem` applies.
+    """
+
+    compute: Callable[[Words, Words], float]
+    is_binary: bool
+    can_stem: bool
+
+
+WORD_METRICS: Mapping[str, WordMetric] = {
+    "exact_match": WordMetric(exact_match, True, False),
+    "contains": WordMetric(contains, True, False),
+    "token_f1": WordMetric(token_f1, False, True),
+    "rouge_l_recall": WordMetric(rouge_l_recall, False, True),
+    "rouge_l_f": WordMetric(rouge_l_f, False, True),
+}
+
+
+def common_subsequence_length(reference: Words, answer: Words) -> float:
+    """Compute the length of the longest common subsequence with `rouge-score`.
+
+    Words that are not in the reference cannot contribute and are left out first.
+    """
+    reference, vocabulary = reference[:MAX_REFERENCE_WORDS], set(reference)
+    common = [word for word in answer if word in vocabulary][-MAX_COMMON_WORDS:]
+    if not common:
+        return 0
+    return _rouge_scorer().score("\n".join(reference), "\n".join(common))["rougeL"].recall * len(reference)
+
+
+def stem_words(words: Words) -> Words:
+    """Return Porter stems of ASCII words above three letters, as in `rouge-score`, and other words unchanged."""
+    return [_stem(word) for word in words]
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    return _porter_stemmer().stem(word) if len(word) > 3 and word.isascii() else word
+
+
+@lru_cache(maxsize=1)
+def _porter_stemmer() -> Any:
+    return _import_without_nltk_packages("nltk.stem.porter").PorterStemmer()
+
+
+class _LineTokenizer:
+    """Keeps words as they are; the tokenizer of `rouge-score` drops everything but ASCII."""
+
+    def tokenize(self, text: str) -> Words:
+        return text.split("\n")
+
+
+@lru_cache(maxsize=1)
+def _rouge_scorer() -> Any:
+    return _import_without_nltk_packages("rouge_score.rouge_scorer").RougeScorer(["rougeL"], tokenizer=_LineTokenizer())
+
+
+def _import_without_nltk_packages(module: str) -> ModuleType:
+    """Import a module that needs only NLTK's Porter stemmer.
+
+    `import nltk` takes two CPU seconds, so empty packages replace `nltk` and `nltk.stem` during the import. They are removed
+    afterwards, so a later `import nltk` is complete.
+    """
+    with _IMPORT_LOCK:
+        spec = importlib.util.find_spec("nltk") if "nltk" not in sys.modules else None
+        if spec is None or not spec.submodule_search_locations:
+            return importlib.import_module(module)
+        [folder] = spec.submodule_search_locations
+        for name, path in (("nltk", Path(folder)), ("nltk.stem", Path(folder, "stem"))):
+            sys.modules[name] = ModuleType(name)
+            sys.modules[name].__path__ = [str(path)]
+        try:
+            return importlib.import_module(module)
+        finally:
+            for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
+                del sys.modules[name]
