@@ -113,7 +113,7 @@ def add_tiny_lm(run: dict[str, Any], folder: Path, epochs: float) -> None:
         data = Path(run.get("data") or os.environ["BERT_JUDGE_DATA"])
         files = [data / entry["path"] for entry in run["imports"].values()]
         frames = [pd.read_parquet(path, columns=["question", "answer_a", "answer_b"]) for path in files]
-        instructions = prompting.prompt(prompting.shown(Pair("", "", "x"), 0, 1000), prompting.TUNED)
+        instructions = prompting.build_prompt(prompting.render_pair(Pair("", "", "x"), 0, 1000), prompting.TUNED)
         tiny_lm.write(folder, [text for frame in frames for text in frame.stack().astype(str)] + [instructions] * 100)
     run["judges"][TINY_LM] = {
         "kind": "pairwise",

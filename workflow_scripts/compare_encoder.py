@@ -9,8 +9,8 @@ from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
-    from bert_judge.judges.pairwise import tuned
+    from bert_judge.judges.pairwise.loading import load_pair_judge
 
     spec = json.loads(snakemake.params.spec)
-    judge = tuned.load(snakemake.input.checkpoint, spec["judge"])
+    judge = load_pair_judge(snakemake.input.checkpoint, spec["judge"])
     compare_pairs(spec, list(snakemake.input.pairs), snakemake.output[0], judge, work_folder(snakemake.output[0]))

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, abstained
+from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
@@ -100,7 +100,7 @@ def _compared(
     keys = [resume.content_key(origin, pair) for pair in asked.values()]
     results = resume.run_resumable(list(asked.values()), keys, work, folder, shard_rows, unit="pairs") if asked else []
     said = dict(zip(asked, results, strict=True))
-    nothing = _plain(abstained(FAILED))
+    nothing = _plain(invalid_preference(FAILED))
     rows = []
     for row in pairs.to_dict("records"):
         name = row["pair_id"]

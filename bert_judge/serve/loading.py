@@ -53,9 +53,9 @@ def pair_folder(folder: Path) -> PairJudge:
 
 def pair_trained(checkpoint: Path, name: str) -> PairJudge:
     """An encoder, or a language model that was tuned."""
-    from bert_judge.judges.pairwise import tuned
+    from bert_judge.judges.pairwise.loading import load_pair_judge
 
-    judge = tuned.load(checkpoint, name)
+    judge = load_pair_judge(checkpoint, name)
     judge.compare([Pair("Why?", "Because.", "No.")])
     return judge
 

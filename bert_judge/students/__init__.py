@@ -1,1 +1,1 @@
-"""Students: language models that learn from the answers that a judge thinks best, and what they are worth."""
+"""Students: base models fine-tuned on filtered answers."""

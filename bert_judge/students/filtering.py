@@ -1,4 +1,4 @@
-"""The stage that chooses what a student learns from: the best answers by a judge's score, or a draw, or all."""
+"""The stage that filters answers for a student: the best by a judge's score, a random draw, or all."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-# Answers that ended by themselves: one that was cut off would teach to stop in the middle.
-WHOLE = ("ok", "imported")
+# Finished answers: a truncated one would teach the student to stop in the middle.
+FINISHED = ("ok", "imported")
 IDENTITY = ["task", "sample_id", "model", "attempt"]
 
 
@@ -28,64 +28,64 @@ def build_filtered(
     """Write the answers that a filter keeps, the best first.
 
     All filters of the same answers keep the same number at the same percentage, unless a judge decided too few. A larger percentage
-    holds all that a smaller one does.
+    keeps everything that a smaller one does.
 
     Args:
         spec: of `Plan.filtered_spec`; its `tables` name model and task of each candidate table, in the order of the paths.
         candidates: one path per table.
-        labels: the judge's verdicts, one path per table; none for a control.
+        labels: the judge's labels, one path per table; none for a control.
 
     Raises:
-        InputError: a label without its answer, or nothing that can be kept.
+        InputError: a candidate has no label, or no answer can be kept.
     """
     where = f"filters.{spec['filter']}"
-    judged = spec["judge"] not in CONTROLS
-    verdicts: Sequence[str | Path | None] = labels if judged else [None] * len(candidates)
-    paths = zip(spec["tables"], candidates, verdicts, strict=True)
-    rows = pd.concat([_scored(task, answers, scores) for (_, task), answers, scores in paths], ignore_index=True)
-    whole = rows[rows["status"].isin(WHOLE) & (rows["candidate"].str.strip() != "")]
-    different = _without_copies(whole)
-    ranked = _ranked(different, spec["seed"], spec["per_question"])
-    wanted = math.ceil(len(ranked) * spec["keep"] / 100)
-    decided = ranked[ranked["score"].notna()] if judged else ranked
-    kept = decided.head(wanted)
-    counts = f"{len(rows)} answers, {len(whole)} whole, {len(different)} different, {len(ranked)} to choose from"
-    if kept.empty:
+    is_control = spec["judge"] in CONTROLS
+    label_paths: Sequence[str | Path | None] = [None] * len(candidates) if is_control else labels
+    inputs = zip(spec["tables"], candidates, label_paths, strict=True)
+    rows = pd.concat([_read_scored(task, answers, scores) for (_, task), answers, scores in inputs], ignore_index=True)
+    finished = rows[rows["status"].isin(FINISHED) & (rows["candidate"].str.strip() != "")]
+    distinct = _deduplicate(finished)
+    ranked = _rank(distinct, spec["seed"], spec["per_question"])
+    target = math.ceil(len(ranked) * spec["keep"] / 100)
+    decided = ranked if is_control else ranked[ranked["score"].notna()]
+    selected = decided.head(target)
+    counts = f"{len(rows)} answers, {len(finished)} finished, {len(distinct)} distinct, {len(ranked)} after the limit per question"
+    if selected.empty:
         raise InputError(f"{where}: no answer can be kept ({counts}, {len(decided)} with a verdict); name other tasks or models")
-    if len(kept) < wanted:
-        log.warning("%s: %d answers are wanted, and %s decided on %d only", where, wanted, spec["judge"], len(kept))
-    tables.write(kept, output, tables.FILTERED, spec)
-    log.info("%s: %s; %d kept", where, counts, len(kept))
+    if len(selected) < target:
+        log.warning("%s: %d answers requested, but %s decided only %d", where, target, spec["judge"], len(selected))
+    tables.write(selected, output, tables.FILTERED, spec)
+    log.info("%s: %s; %d kept", where, counts, len(selected))
 
 
-def _scored(task: str, candidates: str | Path, labels: str | Path | None) -> pd.DataFrame:
-    """The answers of a table with a judge's scores; null where it has none."""
+def _read_scored(task: str, candidates: str | Path, labels: str | Path | None) -> pd.DataFrame:
+    """Read the answers of a table with a judge's scores; null where it has none."""
     answers = tables.read(candidates, tables.CANDIDATES).assign(task=task)
     if labels is None:
         return answers.assign(score=float("nan"))
     scores = tables.read(labels, tables.LABELS)[["sample_id", "attempt", "score"]]
     merged = answers.merge(scores, on=["sample_id", "attempt"], how="left", validate="one_to_one", indicator=True)
-    if (lost := merged["_merge"] != "both").any():
-        raise InputError(f"{labels}: no label for sample {merged.loc[lost, 'sample_id'].iloc[0]} of {candidates}")
+    if (unlabelled := merged["_merge"] != "both").any():
+        raise InputError(f"{labels}: no label for sample {merged.loc[unlabelled, 'sample_id'].iloc[0]} of {candidates}")
     return merged.drop(columns="_merge")
 
 
-def _without_copies(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per task, question and answer, with the mean of the scores; which of them stays does not depend on their order."""
+def _deduplicate(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep one row per task, question and answer, with the mean score; independent of the order of the rows."""
     rows = rows.sort_values(IDENTITY, ignore_index=True)
     key = ["task", "sample_id", "candidate"]
     mean = rows.groupby(key, sort=False)["score"].transform("mean")
     return rows.assign(score=mean)[~rows.duplicated(key)]
 
 
-def _ranked(rows: pd.DataFrame, seed: int, per_question: int | None) -> pd.DataFrame:
-    """The best first, undecided ones last, equal ones in a drawn order; at most so many to a question, whatever tasks ask it.
+def _rank(rows: pd.DataFrame, seed: int, per_question: int | None) -> pd.DataFrame:
+    """Sort by score, best first, undecided last, ties drawn; keep at most `per_question` rows of a question in all tasks.
 
-    The draw depends on an answer's own identity, so a new model or task leaves the order of the others as it was.
+    The draw depends on an answer's own identity, so a new model or task does not change the order of the others.
     """
-    drawn = [keyed_random.fraction("filter", seed, *map(str, row)) for row in rows[IDENTITY].itertuples(index=False)]
-    ordered = rows.assign(drawn=drawn).sort_values(["score", "drawn"], ascending=[False, True], ignore_index=True)
+    draws = [keyed_random.fraction("filter", seed, *map(str, row)) for row in rows[IDENTITY].itertuples(index=False)]
+    ordered = rows.assign(draw=draws).sort_values(["score", "draw"], ascending=[False, True], ignore_index=True)
     if per_question is None:
         return ordered
-    place = ordered.groupby(ordered["question"].map(tables.question_key), sort=False).cumcount()
-    return ordered[place < per_question]
+    position = ordered.groupby(ordered["question"].map(tables.question_key), sort=False).cumcount()
+    return ordered[position < per_question]

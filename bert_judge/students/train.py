@@ -1,24 +1,23 @@
-"""The stage that makes a student: chosen answers and a base model in, a folder that is an ordinary model out."""
+"""The stage that trains a student: filtered answers and a base model in, a folder that is an ordinary model out."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge import tables
-from bert_judge.assets.prepare import load_manifest
-from bert_judge.candidates.finetuning.launch import launched
-from bert_judge.candidates.finetuning.saving import MANIFEST, METRICS, save, write_json
-from bert_judge.candidates.finetuning.trainer import tune
-from bert_judge.candidates.generators import hf_model
-from bert_judge.candidates.generators.tokenization import PromptEncoder
+from bert_judge import __version__, tables
+from bert_judge.assets.prepare import Manifest, load_manifest
+from bert_judge.candidates.finetuning.examples import Example, encode_dialogue, select_fitting
+from bert_judge.candidates.finetuning.model_card import training_table
+from bert_judge.candidates.finetuning.trainer import MANIFEST, METRICS, fine_tune, write_json
+from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.config import Tuning
+from bert_judge.judges.model_card import write_model_card
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-from bert_judge.students.card import write_card
-from bert_judge.students.examples import encode
+from bert_judge.tasks.prompts import instruction
 
 log = logging.getLogger(__name__)
 
@@ -31,40 +30,105 @@ def train_student(
     work_folder: str | Path,
     run_time: Mapping[str, Any] | None = None,
 ) -> None:
-    """Fit a base model to chosen answers.
+    """Fine-tune a base model on filtered answers.
 
     Args:
         spec: of `Plan.student_spec`.
         filtered: table of the answers.
         base: manifest of the prepared base model.
-        folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, manifest.json, with which the student
-            is a prepared model like any other.
-        work_folder: keeps the training's checkpoints until the student is whole.
+        folder: receives weights, tokenizer, metrics.json, README.md (the model card) and, last, manifest.json, which makes the
+            student a prepared model like any other.
+        work_folder: holds the training checkpoints until the student is complete.
         run_time: settings of `config.Tuning` that change no result.
 
     Raises:
-        InputError: the base model cannot be loaded, or no answer fits into its window.
+        InputError: the base model cannot be loaded, or no answer fits into its context.
     """
     folder, name, manifest = Path(folder), spec["student"], load_manifest(base)
     rows = tables.read(filtered, tables.FILTERED)
     if rows.empty:
-        raise InputError(f"{filtered}: no answer to learn from; filter other answers")
-    settings = Tuning.model_validate({**spec["training"], **(run_time or {})})
-    loaded = hf_model.load_model(name, spec["settings"], manifest.path, use_accelerators=not launched())
-    encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])
-    longest = min(settings.max_length, loaded.max_length or settings.max_length)
+        raise InputError(f"{filtered}: no answer to train on; filter other answers")
     records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
-    examples, left_out = encode(records, encoder, loaded.eos_ids, spec["families"], spec["prompt_style"], longest)
-    # Other rows or another spec must not go on from this run's checkpoints.
-    progress = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
-    model, figures = tune(loaded, examples, settings, progress)
-    if model is None:
-        # Another process writes what all of them made.
+    result = fine_tune(
+        name,
+        spec,
+        Tuning.model_validate({**spec["training"], **(run_time or {})}),
+        manifest,
+        lambda encoder, eos_ids, max_length: encode(records, encoder, eos_ids, spec, max_length),
+        data_fingerprint=tables.fingerprint(rows),
+        folder=folder,
+        work_folder=work_folder,
+        completion_files=(MANIFEST, METRICS),
+    )
+    if result is None:
         return
-    made = save(name, model, loaded.tokenizer, folder, spec["settings"]["trust_remote_code"], (MANIFEST, METRICS))
-    metrics = {"answers": len(examples), "left_out": left_out, "training": figures}
+    metrics = {"answers": result.examples, "left_out": result.left_out, "training": result.metrics}
     write_json(folder / METRICS, metrics)
     write_card(folder, spec, manifest, metrics)
-    write_json(folder / MANIFEST, made)
+    write_json(folder / MANIFEST, result.manifest)
     resume.clear(work_folder)
-    log.info("%s learnt from %d answers; loss %.4f", name, len(examples), figures["loss"])
+    log.info("%s was trained on %d answers; loss %.4f", name, result.examples, result.metrics["loss"])
+
+
+def encode(
+    rows: Sequence[Mapping[str, Any]], encoder: PromptEncoder, eos_ids: frozenset[int], spec: Mapping[str, Any], max_length: int
+) -> tuple[list[Example], int]:
+    """Encode filtered answers; return the examples and the number of rows that are too long or cannot be encoded.
+
+    Args:
+        eos_ids: tokens that end an answer.
+        spec: uses `families` (task → family) and `prompt_style`.
+        max_length: prompt and answer together, in tokens.
+
+    Raises:
+        InputError: no row is left.
+    """
+    examples: list[Example | None] = []
+    for row in rows:
+        prompt = row["question"] + instruction(spec["families"][row["task"]], spec["prompt_style"])
+        try:
+            examples.append(encode_dialogue(encoder, prompt, row["candidate"], eos_ids))
+        except ENCODING_ERRORS as error:
+            log.warning("%s cannot be encoded: %s", row["sample_id"], " ".join(str(error).split()))
+            examples.append(None)
+    return select_fitting(examples, max_length, "filter other answers")
+
+
+def write_card(folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: Mapping[str, Any]) -> None:
+    """Write the student's model card.
+
+    Args:
+        spec: of `Plan.student_spec`.
+        base: the base model.
+        metrics: content of metrics.json.
+    """
+    answer_filter = spec["filter"]
+    models, tasks = (", ".join(sorted(set(names))) for names in zip(*answer_filter["tables"], strict=True))
+    data = {
+        "base model": f"`{base.repository}`, revision `{base.revision}`",
+        "answers": f"{metrics['answers']}, of {models} to {tasks}; {metrics['left_out']} left out as too long",
+        "filter": f"`{answer_filter['filter']}`: {describe_filter(answer_filter)}",
+        "prompts": f"style `{spec['prompt_style']}`",
+        "made by": f"bert-judge {__version__}",
+    }
+    write_model_card(
+        folder,
+        title=spec["student"],
+        introduction=(
+            f"A language model fine-tuned on answers to training questions ({describe_filter(answer_filter)}). It is meant for the "
+            "comparison of answer filters only."
+        ),
+        sections={"Training": training_table(spec["training"], metrics["training"], data)},
+        base_model=base.repository,
+        pipeline_tag="text-generation",
+    )
+
+
+def describe_filter(answer_filter: Mapping[str, Any]) -> str:
+    """Describe a filter in words."""
+    if answer_filter["judge"] == "all":
+        return "all of them"
+    share = f"{answer_filter['keep']:g}%"
+    if answer_filter["judge"] == "random":
+        return f"{share} of them, drawn at random"
+    return f"the {share} that {answer_filter['judge']} scores best"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from starlette.testclient import TestClient
 
-from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
+from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
@@ -51,13 +51,13 @@ class Longer:
         self.revisions: dict[str, str] = {}
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
-        return [both_orders(self._seen(pair), mirrored(self._seen(swapped(pair)))) for pair in pairs]
+        return [combine_orders(self._seen(pair), self._seen(pair.swapped).swapped) for pair in pairs]
 
-    def _seen(self, pair: Pair) -> Opinion:
+    def _seen(self, pair: Pair) -> OrderVerdict:
         longer = len(pair.answer_a) - len(pair.answer_b)
         if "first" in (pair.answer_a, pair.answer_b):
             longer = 1
-        return Opinion("A", 1.0) if longer > 0 else Opinion("B", 0.0) if longer < 0 else Opinion("tie", 0.5)
+        return OrderVerdict("A", 1.0) if longer > 0 else OrderVerdict("B", 0.0) if longer < 0 else OrderVerdict("tie", 0.5)
 
 
 class Short(Exact):

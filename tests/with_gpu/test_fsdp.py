@@ -18,7 +18,8 @@ from safetensors.torch import load_file
 from test_pair_tuning import Pairs
 
 from bert_judge.candidates.finetuning import launch
-from bert_judge.judges.pairwise import Pair, tuned
+from bert_judge.judges.pairwise import Pair
+from bert_judge.judges.pairwise.loading import load_pair_judge
 from bert_judge.judges.pairwise.tune import tune_pair_judge
 from bert_judge.runtime.errors import InputError
 
@@ -81,7 +82,7 @@ def test_it_learns_and_leaves_an_ordinary_model(pairs: Pairs, learnt: Path) -> N
     figures = json.loads((learnt / "metrics.json").read_text())["training"]
     assert figures["steps"] == STEPS
     # What stands first wins by far, which no untrained model says.
-    [found] = tuned.load(learnt / "judge.json", "judge").compare([Pair("Neu?", "x", "y")])
+    [found] = load_pair_judge(learnt / "judge.json", "judge").compare([Pair("Neu?", "x", "y")])
     assert found.raw == "9 1" and found.forward.score is not None and found.forward.score > 0.9
     assert not (pairs.folder / ".work-learnt").exists()
 

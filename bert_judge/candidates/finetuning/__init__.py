@@ -1,1 +1,1 @@
-"""Fine-tuning of causal language models: texts in tokens, the fitting, and the folder of the model that comes out."""
+"""Fine-tuning of causal language models: encoding of examples, training, and the folder of the resulting model."""

@@ -1,4 +1,4 @@
-"""What a language model is fitted to: prompts as it will be asked, and texts as it shall write them, in tokens."""
+"""Training examples of a language model: a prompt, as it will be asked, and the completion to learn, in tokens."""
 
 from __future__ import annotations
 
@@ -14,77 +14,77 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt and its answer in tokens.
+    """A prompt and its completion in tokens.
 
     Attributes:
-        prompt: what the model reads; nothing is learnt from it.
-        answer: what it shall write, up to the token that ends an answer.
+        prompt: read by the model, without loss.
+        completion: learnt, up to the end token.
     """
 
     prompt: list[int]
-    answer: list[int]
+    completion: list[int]
 
     def __len__(self) -> int:
-        return len(self.prompt) + len(self.answer)
+        return len(self.prompt) + len(self.completion)
 
 
-def fitting_in(examples: Sequence[Example | None], longest: int, remedy: str) -> tuple[list[Example], int]:
-    """Those that a model can read whole, in their order, and how many are left out; None is one that could not be encoded.
+def select_fitting(examples: Sequence[Example | None], max_length: int, fix: str) -> tuple[list[Example], int]:
+    """Return the examples that fit into the model's context, in order, and the number left out.
 
     Args:
-        longest: prompt and answer together, in tokens.
-        remedy: what to do when nothing is left, beside raising `max_length`.
+        examples: None for a row that could not be encoded.
+        max_length: prompt and completion together, in tokens.
+        fix: what to do if none is left, besides raising `max_length`.
 
     Raises:
-        InputError: nothing is left.
+        InputError: no example is left.
     """
-    found = [example for example in examples if example is not None and len(example) <= longest]
-    left_out = len(examples) - len(found)
+    fitting = [example for example in examples if example is not None and len(example) <= max_length]
+    left_out = len(examples) - len(fitting)
     if left_out:
-        log.warning(
-            "%d of %d texts are left out: with their prompt they have more than %d tokens", left_out, len(examples), longest
-        )
-    if not found:
-        raise InputError(f"max_length: none of {len(examples)} texts fits into {longest} tokens; raise it, or {remedy}")
-    return found, left_out
+        log.warning("%d of %d texts are left out: prompt and completion exceed %d tokens", left_out, len(examples), max_length)
+    if not fitting:
+        raise InputError(f"max_length: none of {len(examples)} texts fits into {max_length} tokens; raise it, or {fix}")
+    return fitting, left_out
 
 
-def dialogue(encoder: PromptEncoder, prompt: str, answer: str, ends: frozenset[int]) -> Example:
-    """A prompt with its answer, as the chat template writes them; without a template, the plain texts.
+def encode_dialogue(encoder: PromptEncoder, prompt: str, answer: str, eos_ids: frozenset[int]) -> Example:
+    """Encode a prompt with its answer as the chat template writes them; without a template, the plain texts.
 
-    The prompt has the tokens that it has when the model is asked. What the template puts between prompt and answer, such as an
-    empty reasoning block, is part of the answer: the model has to write it itself.
+    The prompt has the same tokens as in generation. Text that the template puts between prompt and answer, such as an empty
+    reasoning block, belongs to the completion: the model has to generate it.
     """
-    asked, _ = encoder.encode(prompt)
-    ids = encoder.tokenize(_after_prompt(encoder, prompt, answer))
-    # What follows the end is the template's preparation for another turn.
-    stop = next((place for place, token in enumerate(ids) if token in ends), None)
-    end = encoder.tokenizer.eos_token_id if encoder.tokenizer.eos_token_id is not None else min(ends, default=None)
-    closing = [] if end is None else [end]
-    return Example(asked, ids[: stop + 1] if stop is not None else [*ids, *closing])
+    prompt_ids, _ = encoder.encode(prompt)
+    ids = encoder.tokenize(_rendered_answer(encoder, prompt, answer))
+    # After the end token, the template prepares another turn.
+    end = next((position for position, token in enumerate(ids) if token in eos_ids), None)
+    if end is not None:
+        return Example(prompt_ids, ids[: end + 1])
+    eos_id = encoder.tokenizer.eos_token_id if encoder.tokenizer.eos_token_id is not None else min(eos_ids, default=None)
+    return Example(prompt_ids, [*ids, *([] if eos_id is None else [eos_id])])
 
 
-def _after_prompt(encoder: PromptEncoder, prompt: str, answer: str) -> str:
-    """The answer with what the chat template writes around it."""
+def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
+    """Return the answer with the text that the chat template adds."""
     if encoder.template is None:
-        # As a text goes on after a prompt that ends in a line of its own.
+        # A completion of a plain prompt starts on a new line.
         return f"\n{answer}"
-    asked, whole = (encoder.render(prompt, said) for said in (None, answer))
-    # Some templates write a turn that has ended otherwise than one that begins.
-    return whole.removeprefix(asked) if whole.startswith(asked) else answer
+    start, whole = encoder.render(prompt), encoder.render(prompt, answer)
+    # Some templates render a finished turn differently from one that begins.
+    return whole.removeprefix(start) if whole.startswith(start) else answer
 
 
-def at_once(encoder: PromptEncoder, prompt: str, parts: Sequence[str], ends: frozenset[int]) -> Example:
-    """A prompt with a text that begins right behind it, as a model is asked to begin that must choose among a few texts.
+def encode_completion(encoder: PromptEncoder, prompt: str, parts: Sequence[str], eos_ids: frozenset[int]) -> Example:
+    """Encode a prompt with a completion that follows it directly, as in a request with choices.
 
-    The parts become tokens one by one, so the first has exactly the tokens that it has as a choice, whatever follows it.
+    The parts are tokenized separately, so the first has the same tokens as a choice, whatever follows it.
 
     Raises:
-        InputError: the chat template opens a reasoning block, behind which no choice would stand.
+        InputError: the chat template opens a reasoning block, which a choice cannot follow.
     """
-    asked, opened = encoder.encode(prompt)
-    if opened:
-        raise InputError("the chat template opens a reasoning block, and the answer must come at once; set thinking: false")
-    # What ends any answer of this model, by its template.
-    closing = [token for token in dialogue(encoder, "?", "0", ends).answer[-1:] if token in ends]
-    return Example(asked, [token for part in parts for token in encoder.tokenize(part)] + closing)
+    prompt_ids, in_reasoning = encoder.encode(prompt)
+    if in_reasoning:
+        raise InputError("the chat template opens a reasoning block, but the answer must follow directly; set thinking: false")
+    # The end token of any answer, according to the template.
+    end = [token for token in encode_dialogue(encoder, "?", "0", eos_ids).completion[-1:] if token in eos_ids]
+    return Example(prompt_ids, [token for part in parts for token in encoder.tokenize(part)] + end)

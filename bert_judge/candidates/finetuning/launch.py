@@ -1,7 +1,11 @@
-"""A stage in as many processes as a configuration of `accelerate` says, as `accelerate launch` starts them; or in this process."""
+"""Running a stage in several processes with `accelerate launch`, or in this process.
+
+`python -m bert_judge.candidates.finetuning.launch FILE` is what each of the processes runs: it calls the stage that FILE names.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import os
@@ -17,20 +21,20 @@ from typing import Any
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("bert_judge.candidates.finetuning.launch")
 
-LAUNCHED = "bert_judge.candidates.finetuning.worker"
-# What `logs.job_log` puts before the line of an `InputError`.
-ERROR = "error: "
+MODULE = "bert_judge.candidates.finetuning.launch"
+# Prefix of an `InputError` in the output of `logs.job_log`.
+ERROR_PREFIX = "error: "
 
 
-def processes() -> int:
-    """How many processes fit one model together, this one among them."""
+def world_size() -> int:
+    """Return the number of processes that train one model together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def launched() -> bool:
-    """Whether accelerate started this process, maybe as the only one, and says where the model's weights lie."""
+def is_launched() -> bool:
+    """Return whether accelerate started this process (possibly a single one) and controls where the weights are placed."""
     return "WORLD_SIZE" in os.environ
 
 
@@ -38,66 +42,81 @@ def run(stage: Callable[..., None], arguments: Mapping[str, Any], config_file: s
     """Call a stage.
 
     Args:
-        stage: a function of a module; in several processes each calls it, and all but the first write nothing.
+        stage: a function of a module; each process calls it, and all but the first write nothing.
         arguments: by name; plain values and paths.
-        config_file: of accelerate; None: this process alone.
+        config_file: of accelerate; None: this process only.
 
     Raises:
-        InputError: what a process says is wrong, or the launch failed.
+        InputError: reported by a process, or the launch failed.
         SystemExit: SIGTERM came.
     """
     if config_file is None:
         stage(**arguments)
         return
-    file = str(Path(config_file).expanduser())
+    path = str(Path(config_file).expanduser())
     with tempfile.TemporaryDirectory() as folder:
-        asked = Path(folder, "stage.json")
-        named = {"module": stage.__module__, "function": stage.__qualname__, "arguments": dict(arguments)}
-        asked.write_text(json.dumps(named, default=str), encoding="utf-8")
-        command = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", file, "-m", LAUNCHED, str(asked)]
+        call_file = Path(folder, "stage.json")
+        call = {"module": stage.__module__, "function": stage.__qualname__, "arguments": dict(arguments)}
+        call_file.write_text(json.dumps(call, default=str), encoding="utf-8")
+        command = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", path, "-m", MODULE, str(call_file)]
         log.info("started: %s", " ".join(command[1:]))
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")
-        with child, _sigterm_passed_on(child) as asked_to_stop:
-            faults = _followed(child)
+        with child, _forward_sigterm(child) as signals:
+            errors = _log_output(child)
             status = child.wait()
-    if asked_to_stop:
+    if signals:
         sigterm.stop("the last checkpoint of several processes")
     if status:
-        unknown = f"{config_file}: accelerate ended with status {status}; its own words are in the log"
-        raise InputError("\n".join(faults) or unknown)
+        raise InputError("\n".join(errors) or f"{config_file}: accelerate ended with status {status}; see the log")
 
 
-def _followed(child: subprocess.Popen[str]) -> list[str]:
-    """Write what a process says into the log until it ends.
+def _log_output(child: subprocess.Popen[str]) -> list[str]:
+    """Write the output of a process to the log until it ends.
 
     Returns:
-        The faults that it told, each once, however many processes met it.
+        The distinct errors that it reported, however many processes met them.
     """
     assert child.stdout is not None
-    faults: dict[str, None] = {}
+    errors: dict[str, None] = {}
     for line in child.stdout:
         if line.strip():
             log.info("%s", line.rstrip())
-        if line.startswith(ERROR):
-            faults[line.removeprefix(ERROR).strip()] = None
-    return list(faults)
+        if line.startswith(ERROR_PREFIX):
+            errors[line.removeprefix(ERROR_PREFIX).strip()] = None
+    return list(errors)
 
 
 @contextmanager
-def _sigterm_passed_on(child: subprocess.Popen[str]) -> Iterator[list[int]]:
-    """The launcher ends its processes when it is asked to; they leave their last checkpoint and save none.
+def _forward_sigterm(child: subprocess.Popen[str]) -> Iterator[list[int]]:
+    """Terminate the launcher on SIGTERM; its processes keep their last checkpoint and save no other.
 
     Yields:
-        The signals that came.
+        The signals received.
     """
-    came: list[int] = []
+    signals: list[int] = []
 
-    def pass_on(number: int, _: object) -> None:
-        came.append(number)
+    def forward(number: int, _: object) -> None:
+        signals.append(number)
         child.terminate()
 
-    before = signal.signal(signal.SIGTERM, pass_on)
+    previous = signal.signal(signal.SIGTERM, forward)
     try:
-        yield came
+        yield signals
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
+
+
+def main(call_file: Path) -> None:
+    """Call the stage that a file names; the log goes to stderr, which the parent process reads."""
+    from bert_judge.runtime.logs import job_log
+
+    call = json.loads(call_file.read_text("utf-8"))
+    with job_log(None):
+        if os.environ.get("RANK", "0") != "0":
+            # All processes log the same.
+            logging.getLogger("bert_judge").setLevel(logging.WARNING)
+        getattr(importlib.import_module(call["module"]), call["function"])(**call["arguments"])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,99 +1,171 @@
-"""Fitting a causal language model to texts with transformers' Trainer, so that a killed run goes on from its last checkpoint."""
+"""Fine-tuning of a causal language model with transformers' Trainer, resumable from the last checkpoint."""
 
 from __future__ import annotations
 
-import logging
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from peft import LoraConfig, get_peft_model
-from torch.utils.data import Dataset
+from torch.utils.data import Subset
 from transformers import PreTrainedModel, PrinterCallback, Trainer
 
+from bert_judge import tables
+from bert_judge.assets.prepare import Manifest, manifest_of
 from bert_judge.candidates.finetuning.examples import Example
-from bert_judge.candidates.finetuning.launch import launched, processes
-from bert_judge.candidates.generators.hf_model import LoadedModel
+from bert_judge.candidates.finetuning.launch import is_launched, world_size
+from bert_judge.candidates.generators.hf_model import LoadedModel, load_model
+from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.judges.bert.attention import float32_attention
 from bert_judge.judges.bert.callbacks import SaveOnSigterm, StopIfDiverged, ThroughputCallback
 from bert_judge.judges.bert.trainer import batch_order, find_last_checkpoint, training_arguments
-from bert_judge.runtime import sigterm
+from bert_judge.runtime import resume, sigterm
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
 
-log = logging.getLogger(__name__)
+# Label without loss in PyTorch's cross-entropy.
+IGNORE_INDEX = -100
+MANIFEST, METRICS = "manifest.json", "metrics.json"
+# A single weights file, whose name is known in advance.
+SINGLE_FILE = "100TB"
 
-# The label of a token from which nothing is learnt, in PyTorch's cross-entropy.
-IGNORED = -100
+
+class FineTuned(NamedTuple):
+    """The result of `fine_tune`.
+
+    Attributes:
+        manifest: of the saved model; once it is written into the folder, the model is a prepared one like any other.
+        examples, left_out: rows that were learnt, and rows that were too long.
+        metrics: of the training run.
+    """
+
+    manifest: dict[str, Any]
+    examples: int
+    left_out: int
+    metrics: dict[str, float]
+
+
+def fine_tune(
+    name: str,
+    spec: Mapping[str, Any],
+    tuning: Tuning,
+    base: Manifest,
+    encode: Callable[[PromptEncoder, frozenset[int], int], tuple[list[Example], int]],
+    *,
+    data_fingerprint: str,
+    folder: Path,
+    work_folder: str | Path,
+    completion_files: Iterable[str],
+) -> FineTuned | None:
+    """Load a base model, fine-tune it, and save weights and tokenizer.
+
+    Args:
+        name: of the resulting model.
+        spec: everything the result depends on; `settings` are those of the base model.
+        base: the prepared base model.
+        encode: (encoder, end token ids, maximum length in tokens) → examples, and the number of rows left out.
+        data_fingerprint: of the training rows.
+        folder: receives weights and tokenizer.
+        work_folder: holds the training checkpoints.
+        completion_files: files that mark the folder as complete; they are deleted first, and the caller writes them last.
+
+    Returns:
+        None in all but the first of several processes.
+
+    Raises:
+        InputError: the base model cannot be loaded, or no row fits into its context.
+    """
+    loaded = load_model(name, spec["settings"], base.path, use_accelerators=not is_launched())
+    encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])
+    max_length = min(tuning.max_length, loaded.max_length or tuning.max_length)
+    examples, left_out = encode(encoder, loaded.eos_ids, max_length)
+    # Checkpoints of other rows or another spec must not be resumed.
+    checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), base.revision, data_fingerprint)
+    model, metrics = tune(loaded, examples, tuning, checkpoints)
+    if model is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in completion_files:
+        (folder / file).unlink(missing_ok=True)
+    model.save_pretrained(folder, max_shard_size=SINGLE_FILE)
+    loaded.tokenizer.save_pretrained(folder)
+    manifest = manifest_of(name, folder, spec["settings"]["trust_remote_code"])
+    return FineTuned(manifest, len(examples), left_out, metrics)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    with tables.atomic(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def tune(
     loaded: LoadedModel, examples: Sequence[Example], settings: Tuning, work_folder: str | Path
 ) -> tuple[Any | None, dict[str, float]]:
-    """Fit a model to answers; the loss is the mean over the tokens of answers, never of prompts.
+    """Train a model on examples; the loss is the mean over completion tokens.
 
-    Of several processes that were launched together each computes its part of every step.
+    Several processes that were launched together each compute their share of every step.
 
     Args:
-        loaded: its model is changed.
-        examples: what to learn.
-        settings: how.
-        work_folder: keeps the run's progress; a run that finds progress there goes on from it.
+        loaded: its model is modified.
+        work_folder: holds the run's checkpoints; a run that finds some resumes.
 
     Returns:
-        The model with what it learnt merged into its weights, in the number format in which it came, and figures of the run. None
-        for the model in all processes but the first.
+        The model, with LoRA weights merged, in its original dtype (None in all processes but the first), and metrics of the run.
 
     Raises:
-        InputError: a step's rows cannot be shared out among the processes.
+        InputError: a step's rows cannot be divided among the processes.
     """
-    work_folder, together = Path(work_folder), processes()
-    if settings.batch_size % ((settings.micro_batch_size or 1) * together):
+    work_folder, processes = Path(work_folder), world_size()
+    if settings.batch_size % ((settings.micro_batch_size or 1) * processes):
         raise InputError(
-            f"batch_size {settings.batch_size} must be a multiple of micro_batch_size times the {together} processes of accelerate"
+            f"batch_size {settings.batch_size} must be a multiple of micro_batch_size times the {processes} processes of accelerate"
         )
     order = batch_order([len(example) for example in examples], settings)
     steps = math.ceil(len(order) / settings.batch_size)
     dtype = next(loaded.model.parameters()).dtype
-    blank = partial(_blank, type(loaded.model), loaded.model.config, loaded.model.generation_config, settings)
-    model = _adapted(loaded.model, settings)
-    at_once = settings.micro_batch_size or settings.batch_size // together
-    more = {
-        "per_device_train_batch_size": at_once,
-        "gradient_accumulation_steps": settings.batch_size // (at_once * together),
-        "weight_decay": settings.weight_decay,
+    new_model = partial(_untrained, type(loaded.model), loaded.model.config, loaded.model.generation_config, settings)
+    model = _trainable(loaded.model, settings)
+    micro_batch_size = settings.micro_batch_size or settings.batch_size // processes
+    # Before anything else: it assigns a device to each of several processes.
+    arguments = training_arguments(
+        settings,
+        work_folder,
+        steps,
+        per_device_train_batch_size=micro_batch_size,
+        gradient_accumulation_steps=settings.batch_size // (micro_batch_size * processes),
+        weight_decay=settings.weight_decay,
         **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
-    }
-    # First of all: among several processes it gives each its device.
-    told = training_arguments(settings, work_folder, steps, **more)
-    throughput = ThroughputCallback(model, sum(len(examples[place]) for place in order), best_dtype(best_device()), together)
+    )
+    tokens = sum(len(examples[index]) for index in order)
+    throughput = ThroughputCallback(model, tokens, best_dtype(best_device()), processes)
     trainer = Trainer(
         model=model,
-        args=told,
-        train_dataset=_Ordered(examples, order),
-        data_collator=lambda batch: _collate(batch, loaded.pad_id),
+        args=arguments,
+        train_dataset=Subset(cast(Any, examples), order),
+        data_collator=partial(_collate, pad_id=loaded.pad_id),
         callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    # One of several that stopped on its own would leave the others waiting for it.
-    with sigterm.defer_sigterm() if together == 1 else nullcontext():
-        loss = _trained(trainer, work_folder)
-    figures = {"steps": trainer.state.global_step, **throughput.summary(trainer.state), "loss": loss}
-    # Also a single process that was launched may hold its weights in FSDP's form, which is none to save.
-    whole = _gathered(trainer, blank) if launched() else model
-    return None if whole is None else _merged(whole, settings, dtype), figures
+    # One of several processes that stopped by itself would leave the others waiting.
+    with sigterm.defer_sigterm() if processes == 1 else nullcontext():
+        loss = _train(trainer, work_folder)
+    metrics = {"steps": trainer.state.global_step, **throughput.summary(trainer.state), "loss": loss}
+    # Even a single launched process may hold its weights in FSDP's sharded form.
+    trained = _gather(trainer, new_model) if is_launched() else model
+    return None if trained is None else _merge(trained, settings, dtype), metrics
 
 
-def _trained(trainer: Trainer, work_folder: Path) -> float:
-    """Train to the end, from the last checkpoint on where there is one; the mean loss of what was done here.
+def _train(trainer: Trainer, work_folder: Path) -> float:
+    """Train to the end, from the last checkpoint if there is one; return the mean loss of this call.
 
     Raises:
-        SystemExit: SIGTERM came; what was done is saved.
+        SystemExit: SIGTERM came; progress is saved.
     """
     with trainer.args.main_process_first():
         checkpoint = find_last_checkpoint(work_folder)
@@ -104,14 +176,14 @@ def _trained(trainer: Trainer, work_folder: Path) -> float:
     return result.training_loss
 
 
-def _adapted(model: Any, settings: Tuning) -> Any:
-    """The model with what is learnt: all its weights, or low-rank matrices beside frozen ones."""
+def _trainable(model: Any, settings: Tuning) -> Any:
+    """Prepare all weights for training, or add low-rank matrices to frozen ones."""
     model.config.use_cache = False
     if settings.method == "full":
-        # Small steps are lost in half precision.
+        # Small updates are lost in half precision.
         return model.float()
     if settings.gradient_checkpointing:
-        # Otherwise nothing below the first matrices would have a gradient to pass on.
+        # Otherwise nothing below the first low-rank matrices would receive a gradient.
         model.enable_input_require_grads()
     torch.manual_seed(settings.seed)
     lora = settings.lora
@@ -123,51 +195,38 @@ def _adapted(model: Any, settings: Tuning) -> Any:
     )
 
 
-def _blank(kind: type, config: Any, generation_config: Any, settings: Tuning) -> Any:
-    """A model of the same shape as the one in training, on the CPU and with no weights worth keeping."""
-    model = kind(config)
+def _untrained(model_class: type, config: Any, generation_config: Any, settings: Tuning) -> Any:
+    """Create a model of the same shape as the one in training, on the CPU, with arbitrary weights."""
+    model = model_class(config)
     model.generation_config = generation_config
-    return _adapted(model, settings)
+    return _trainable(model, settings)
 
 
-def _gathered(trainer: Trainer, blank: Callable[[], Any]) -> Any | None:
-    """What several processes fitted, put together in the first of them, whichever way its weights were shared out."""
+def _gather(trainer: Trainer, new_model: Callable[[], Any]) -> Any | None:
+    """Collect the weights of several processes in the first of them, however they were sharded."""
     weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
     if not trainer.is_world_process_zero():
         return None
-    model = blank()
+    model = new_model()
     model.load_state_dict(weights)
     return model
 
 
-def _merged(model: Any, settings: Tuning, dtype: torch.dtype) -> Any:
-    """An ordinary model again. The sum is taken in float32, so that small changes are not rounded away one by one."""
-    whole = model.float().merge_and_unload() if settings.method == "lora" else model
-    whole.config.use_cache = True
-    return whole.to(dtype).eval()
+def _merge(model: Any, settings: Tuning, dtype: torch.dtype) -> Any:
+    """Merge LoRA weights, in float32, so that small updates are not rounded away one by one."""
+    merged = model.float().merge_and_unload() if settings.method == "lora" else model
+    merged.config.use_cache = True
+    return merged.to(dtype).eval()
 
 
-class _Ordered(Dataset[Example]):
-    """The answers in the order of training."""
-
-    def __init__(self, examples: Sequence[Example], order: Sequence[int]) -> None:
-        self.examples, self.order = examples, order
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def __getitem__(self, position: int) -> Example:
-        return self.examples[self.order[position]]
-
-
-def _collate(batch: Sequence[Example], pad: int) -> dict[str, torch.Tensor]:
-    """Rows filled up on the right, each with its own positions from 0 on; labels of answers only."""
+def _collate(batch: Sequence[Example], pad_id: int) -> dict[str, torch.Tensor]:
+    """Pad rows on the right; labels for completions only."""
     width = max(map(len, batch))
-    ids = torch.full((len(batch), width), pad)
+    ids = torch.full((len(batch), width), pad_id)
     mask = torch.zeros_like(ids)
-    labels = torch.full_like(ids, IGNORED)
+    labels = torch.full_like(ids, IGNORE_INDEX)
     for row, example in enumerate(batch):
-        ids[row, : len(example)] = torch.tensor(example.prompt + example.answer)
+        ids[row, : len(example)] = torch.tensor(example.prompt + example.completion)
         mask[row, : len(example)] = 1
-        labels[row, len(example.prompt) : len(example)] = torch.tensor(example.answer)
+        labels[row, len(example.prompt) : len(example)] = torch.tensor(example.completion)
     return {"input_ids": ids, "attention_mask": mask, "labels": labels}

@@ -1,68 +1,65 @@
-"""What a language model's text says about an answer: correct, incorrect, or no verdict and why.
+"""Parsing of an LLM judge's reply: correct, incorrect, or no verdict and why.
 
-1. Make the text plain: compatibility characters folded, invisible characters, markdown and formatting tags removed.
-2. Take out what is not the judge's own word: the candidate inside its fence, a repeated candidate, quotations, reasoning.
-3. Look at the places where a verdict may stand, from the end: a line `Verdict: …`, a member `"verdict": "…"` of a JSON object. The
-   last one decides. Without any, the bare word counts as last line, or as first line of an explanation that does not turn round.
+1. Normalize the text: fold compatibility characters, remove invisible characters, Markdown and formatting tags.
+2. Remove what the judge only quotes or thinks: the fenced candidate, a repeated candidate, quoted lines, reasoning.
+3. Search the places where a verdict may stand, from the end: a line `Verdict: …`, a member `"verdict": "…"` of a JSON object. The
+   last one decides. Without any, a bare word counts as the last line, or as the first line of an explanation that does not
+   contradict it.
 
-A verdict that hedges or takes itself back ("Verdict: correct, but…", "Verdict: unclear") is none, and no earlier one stands in
-for it: who is asked again is asked for one word. Talk about verdicts inside a sentence does not count. Every pattern looks at a
-bounded stretch of text, so that the time grows with the length of the text and not faster.
+A verdict that is hedged or retracted ("Verdict: correct, but…", "Verdict: unclear") is none, and no earlier one replaces it: the
+judge is asked again for a single word. Talk about verdicts inside a sentence does not count. Every pattern searches a bounded
+stretch of text, so the time is linear in the length of the text.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_judge.candidates.generators.reasoning import split_reasoning, start_marker
+from bert_judge.judges.visible_text import strip_invisible
 
 POSITIVE, NEGATIVE = "correct", "incorrect"
 
-# What decided.
-LINE, JSON, WORD = "verdict line", "verdict in JSON", "bare verdict"
+# How a verdict was found.
+VERDICT_LINE, VERDICT_JSON, BARE_VERDICT = "verdict line", "verdict in JSON", "bare verdict"
 # Why there is no verdict.
-SAYS_NOTHING = "the judge said nothing of its own"
-NO_VERDICT = "no verdict in the judge's text"
+EMPTY_REPLY = "the judge's reply is empty"
+NO_VERDICT = "no verdict in the judge's reply"
 UNDECIDED = "the judge's last verdict is neither correct nor incorrect"
-CUT_OFF = "the judge's text was cut off"
-REASONING_CUT_OFF = "the judge's reasoning was cut off"
+TRUNCATED = "the judge's reply was truncated"
+REASONING_TRUNCATED = "the judge's reasoning was truncated"
 
 
-class Parsed(NamedTuple):
-    """A reading of a judge's text.
+class ParsedVerdict(NamedTuple):
+    """The verdict of a reply.
 
     Attributes:
-        verdict: correct, incorrect, or None.
-        reason: what decided, or why there is no verdict.
+        verdict: correct or incorrect (of two answers: A, B or tie); None if there is none.
+        reason: how the verdict was found, or why there is none.
     """
 
     verdict: str | None
     reason: str
 
 
-# Soft hyphens, fillers, zero-width and direction marks, joiners, variation selectors, byte-order mark, tags.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-    "\U000e0000-\U000e01ef]"
-)
 _FORMATTING = re.compile(
     r"(?im)\\?[*_`~]|^[ \t]{0,3}#{1,6}(?=[ \t])|</?(?:b|i|u|em|strong|span|code|pre|p|div|br|h[1-6])(?:\s[^<>\n]{0,80})?/?>"
 )
 _QUOTED_LINES = re.compile(r"(?m)^[ \t]{0,3}>.*$")
 _REASONING_ENDS = ("</think>", "</thinking>", "</thought>", "</reasoning>", "[/THINK]")
 
-# How far around a marker we look, in characters; a verdict is shorter.
+# Characters searched before and after a marker; a verdict is shorter.
 _BEFORE, _AFTER = 80, 160
-# How many markers we look at, from the end; a text with more of them repeats itself.
-_PLACES = 1000
+# Markers searched, from the end; a text with more of them repeats itself.
+_MAX_MARKERS = 1000
 _MARKER = re.compile(r"(?i)(?<![\w-])(?:verdict|judge?ment)(?![\w-])")
 _OPENING = r"""[\s"'“”‘’«»„「『【(\[{<|$•·-]|\\(?:boxed|text|textbf|mathbf|mathrm)\b"""
 _CLOSING = "\"'“”‘’«»」』】)]}>$ \t"
 _LEAD = r"(?:so|thus|therefore|hence|finally|in conclusion|conclusion|overall|my|the|our|final|and|\d{1,2}[.)])[,:]?\s{1,3}"
-# Before the marker: the start of the line, or the end of a sentence on it. Quotation marks at the start of the line only.
+# Before the marker: the start of the line, or the end of a sentence. Quotation marks only at the start of the line.
 _STARTS = re.compile(rf"(?i)(?:^(?:{_OPENING}){{0,20}}|[.!?;。)\]}}—–→|]\s{{0,3}}[(\[{{<]?)(?:{_LEAD}){{0,4}}$")
 _SEPARATOR = re.compile(rf"(?i)^[{re.escape(_CLOSING)}]{{0,10}}(?:[:=∶꞉։׃˸|>→】]|-{{1,2}}>?|[–—]|is\s{{0,3}}[:=]?(?=[\s\"'“]))")
 _HEADING = re.compile(rf"^[{re.escape(_CLOSING)}:=∶꞉]{{0,10}}$")
@@ -75,62 +72,73 @@ _JSON_VALUE = re.compile(
 )
 _NO_WORD = re.compile(r"^[\W_]*$")
 _TAG_END = re.compile(r"</\s{0,3}\w{1,20}\s{0,3}>")
-# What follows the word: the other choice, as in the instructions; more of a sentence that merely quotes it; a reason; a retreat.
+# After the word: the other choice, as in the instructions; the rest of a sentence that quotes it; a reason; a retraction.
 _ECHO = re.compile(r"(?i)^\s{0,3}(?:/|\||,?\s{0,3}or\b|,)[\s\"'“”<]{0,6}(?:in)?correct\b")
 _QUOTATION = re.compile(r"""^["'”’»」』][\s)\]}>,]{0,5}(?!\s)(?!because\b|since\b|as\b)\w""")
 _BECAUSE = re.compile(r"(?i)^[\s\"'”’»]{1,3}(?:because|since|as|for|given|due)\b")
-_TAKEN_BACK = re.compile(
+_RETRACTION = re.compile(
     r"(?i)^[\s\"'(\[:,;.!—–-]{0,8}(?:but|or|if|unless|except|however|although|though|yet|partial\w*|partly|mostly|almost|maybe|perhaps|"
     r"possibly|probably|likely|wait|actually|no|hmm|sorry|only|not|(?:in)?correct)\b"
 )
-_NOTHING_ELSE = re.compile(
+_VERDICT_ONLY = re.compile(
     r"(?i)^\W*(?:my\s+|the\s+)?(?:final\s+)?(?:verdict|judge?ment)\W*(?:is\W+)?(?:not\s+)?(?:in)?correct\W*$"
 )
-_TURN = re.compile(r"(?i)\b(?:however|wait|actually)\b")
+_REVERSAL = re.compile(r"(?i)\b(?:however|wait|actually)\b")
 _DENIAL = re.compile(r"(?i)\b(?:incorrect|not correct|wrong)\b")
 
 
-def parse(text: str, code: str = "", candidate: str = "", finished: bool = True) -> Parsed:
-    """Read a judge's text.
+def parse(
+    reply: str,
+    codes: Sequence[str] = (),
+    candidate: str = "",
+    finished: bool = True,
+    find: Callable[[str], ParsedVerdict | None] | None = None,
+) -> ParsedVerdict:
+    """Parse a judge's reply.
 
     Args:
-        text: what the judge wrote.
-        code: of the fence around the candidate, see `prompting`; what the judge repeats inside such a fence is left out.
-        candidate: as the judge saw it; one that holds a verdict line is left out even where it is repeated without its fence.
-        finished: False when the text stopped at a limit: its last verdict never came.
+        codes: signatures of the fences around the candidates, see `prompting`; repeated fenced text is removed.
+        candidate: as shown to the judge; one that contains a verdict line is removed even where it is repeated without its fence.
+        finished: False if the reply stopped at a limit, so that its last verdict is missing.
+        find: finds the verdict in the judge's own text; correct or incorrect by default.
     """
-    own = own_words(plain(text), code, plain(candidate).strip())
-    if own is None:
-        return Parsed(None, REASONING_CUT_OFF)
+    text = strip_quotes(normalize(reply), codes, normalize(candidate).strip())
+    if text is None:
+        return ParsedVerdict(None, REASONING_TRUNCATED)
     if not finished:
-        return Parsed(None, CUT_OFF)
-    if not own.strip():
-        return Parsed(None, SAYS_NOTHING)
-    return _marked(own) or _bare(own) or Parsed(None, NO_VERDICT)
+        return ParsedVerdict(None, TRUNCATED)
+    if not text.strip():
+        return ParsedVerdict(None, EMPTY_REPLY)
+    return (find or _find_verdict)(text) or ParsedVerdict(None, NO_VERDICT)
 
 
-def claims(candidate: str) -> set[str]:
-    """The verdicts that a candidate gives on itself, in any form that would count in a judge's text."""
-    text = plain(candidate)
-    words = (_word(line, WORD) for line in text.splitlines())
-    return {found.verdict for found in (*_places(text), *words) if found and found.verdict}
+def self_verdicts(candidate: str) -> set[str]:
+    """Return the verdicts that a candidate gives itself, in any form that would count in a judge's reply."""
+    text = normalize(candidate)
+    bare = (_bare_verdict(line, BARE_VERDICT) for line in text.splitlines())
+    return {parsed.verdict for parsed in (*_marked_verdicts(text), *bare) if parsed and parsed.verdict}
 
 
-def plain(text: str) -> str:
-    """The text without what makes equal words unequal: widths, invisible characters, formatting, kinds of line ends."""
-    return _FORMATTING.sub("", visible(text))
+def normalize(text: str) -> str:
+    """Remove formatting from the visible text, so that equal words are equal strings."""
+    return _FORMATTING.sub("", normalize_characters(text))
 
 
-def visible(text: str) -> str:
-    """The text without invisible characters, in usual widths and line ends; its formatting stays."""
-    return "\n".join(_INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).splitlines())
+def normalize_characters(text: str) -> str:
+    """Fold compatibility characters and line breaks and remove invisible characters; formatting stays."""
+    return "\n".join(strip_invisible(unicodedata.normalize("NFKC", text)).splitlines())
 
 
-def own_words(text: str, code: str, candidate: str) -> str | None:
-    """The judge's own words outside its reasoning; None when the reasoning has no end."""
-    text = _without_fenced(text, code) if code else text
-    # A candidate that is nothing but a verdict looks like the judge's own, and must not swallow it.
-    if _marked(candidate) and not (len(candidate) <= _BEFORE and _NOTHING_ELSE.match(candidate)):
+def strip_quotes(text: str, codes: Sequence[str], candidate: str = "") -> str | None:
+    """Return the judge's own text, without fenced or repeated candidates, quoted lines and reasoning.
+
+    Returns:
+        None if the reasoning is unfinished.
+    """
+    for code in codes:
+        text = _strip_fenced(text, code)
+    # A candidate that is only a verdict looks like the judge's own and must not remove it.
+    if _marked_verdict(candidate) and not (len(candidate) <= _BEFORE and _VERDICT_ONLY.match(candidate)):
         text = text.replace(candidate, "\n")
     for end in _REASONING_ENDS:
         if end in text or text.lstrip().startswith(str(start_marker(end))):
@@ -141,110 +149,114 @@ def own_words(text: str, code: str, candidate: str) -> str | None:
     return _QUOTED_LINES.sub("", text)
 
 
-def _without_fenced(text: str, code: str) -> str:
-    """The text outside the fence. What was opened and not closed goes to the end; what was only closed began with the text."""
-    kept: list[str] = []
-    inside, at = False, 0
+def _strip_fenced(text: str, code: str) -> str:
+    """Return the text outside a fence. An unclosed fence extends to the end; text before an unopened one is fenced."""
+    outside: list[str] = []
+    inside, position = False, 0
     for tag in re.finditer(rf"(?i)<\s{{0,3}}(/?)\s{{0,3}}candidate-{re.escape(code)}\s{{0,3}}>", text):
         closes = bool(tag[1])
         if closes and not inside:
-            kept.clear()
+            outside.clear()
         elif not inside:
-            kept.append(text[at : tag.start()])
-        inside, at = not closes, tag.end()
-    # A line end in its place, so that what follows is no part of the sentence before.
-    return "\n".join(kept if inside else [*kept, text[at:]])
+            outside.append(text[position : tag.start()])
+        inside, position = not closes, tag.end()
+    # A line break in its place, so that the following text does not continue the sentence before.
+    return "\n".join(outside if inside else [*outside, text[position:]])
 
 
-def _marked(text: str) -> Parsed | None:
-    """What the last place with a marker says; None when there is no such place, or none that says anything."""
-    return next(_places(text), None)
+def _find_verdict(text: str) -> ParsedVerdict | None:
+    return _marked_verdict(text) or _unmarked_verdict(text)
 
 
-def _places(text: str) -> Iterator[Parsed]:
-    """What the places with a marker say, from the end."""
-    for marker in reversed(list(_MARKER.finditer(text))[-_PLACES:]):
-        before, after, below = _around(text, *marker.span())
-        if value := _JSON_VALUE.match(after) if _IN_JSON.search(before) else None:
-            yield _decision(value, JSON)
-        elif _STARTS.search(before) and (found := _line(after, below)):
-            yield found
+def _marked_verdict(text: str) -> ParsedVerdict | None:
+    """Return the verdict at the last marker that has one."""
+    return next(_marked_verdicts(text), None)
 
 
-def _around(text: str, start: int, end: int) -> tuple[str, str, str]:
-    """What stands before and after a place on its line, and what stands below that line; each as far as we look."""
+def _marked_verdicts(text: str) -> Iterator[ParsedVerdict]:
+    """Yield the verdicts at all markers, from the end."""
+    for marker in reversed(list(_MARKER.finditer(text))[-_MAX_MARKERS:]):
+        before, after, below = _context(text, *marker.span())
+        if match := _JSON_VALUE.match(after) if _IN_JSON.search(before) else None:
+            yield _to_verdict(match, VERDICT_JSON)
+        elif _STARTS.search(before) and (parsed := _verdict_after_marker(after, below)):
+            yield parsed
+
+
+def _context(text: str, start: int, end: int) -> tuple[str, str, str]:
+    """Return the text before and after a span on its line, and the text below that line, each up to the search limit."""
     lowest = max(0, start - _BEFORE)
     line_start = text.rfind("\n", lowest, start) + 1
-    hidden = line_start == 0 and lowest > 0
-    # A letter in place of what is out of sight, so that the middle of a line does not look like its start.
-    before = "x" + text[lowest:start] if hidden else text[line_start:start]
+    is_clipped = line_start == 0 and lowest > 0
+    # A letter in place of the clipped text, so that the middle of a line does not look like its start.
+    before = "x" + text[lowest:start] if is_clipped else text[line_start:start]
     line_end = text.find("\n", end, end + _AFTER)
     if line_end < 0:
         return before, text[end : end + _AFTER], ""
     return before, text[end:line_end], text[line_end : line_end + _AFTER]
 
 
-def _line(after: str, below: str) -> Parsed | None:
-    """What a marker says: a verdict, an attempt at one, or nothing that counts.
+def _verdict_after_marker(after: str, below: str) -> ParsedVerdict | None:
+    """Parse the text after a marker: a verdict, an undecided one, or None for text that does not count.
 
     Args:
         after: the rest of its line.
-        below: what follows that line.
+        below: the text after that line.
     """
     if _HEADING.match(after):
-        # A heading: the verdict is the next line, if that is the bare word.
-        return _word(below.lstrip().split("\n", 1)[0], LINE)
+        # A heading: the next line is the verdict, if it is a bare word.
+        return _bare_verdict(below.lstrip().split("\n", 1)[0], VERDICT_LINE)
     separator = _SEPARATOR.match(after)
     if separator is None:
         return None
-    said = after[separator.end() :]
-    value = _VALUE.match(said)
-    if value is None:
-        # "The verdict is based on …" is no verdict; "Verdict: unclear" is one that decides nothing.
+    value = after[separator.end() :]
+    match = _VALUE.match(value)
+    if match is None:
+        # "The verdict is based on …" is no verdict; "Verdict: unclear" is an undecided one.
         is_sentence = separator[0].strip().lower() == "is"
-        return None if is_sentence or _NO_WORD.match(said) else Parsed(None, UNDECIDED)
-    rest = said[value.end() :]
+        return None if is_sentence or _NO_WORD.match(value) else ParsedVerdict(None, UNDECIDED)
+    rest = value[match.end() :]
     if _ECHO.match(rest) or _QUOTATION.match(rest):
         return None
-    return _decision(value, LINE) if _stands(rest) else Parsed(None, UNDECIDED)
+    return _to_verdict(match, VERDICT_LINE) if _is_unretracted(rest) else ParsedVerdict(None, UNDECIDED)
 
 
-def _decision(value: re.Match[str], reason: str) -> Parsed:
-    word = value["word"].lower()
-    if not value["not"]:
-        return Parsed(word, reason)
+def _to_verdict(match: re.Match[str], reason: str) -> ParsedVerdict:
+    word = match["word"].lower()
+    if not match["not"]:
+        return ParsedVerdict(word, reason)
     # "Not incorrect" is less than correct.
-    return Parsed(NEGATIVE, reason) if word == POSITIVE else Parsed(None, UNDECIDED)
+    return ParsedVerdict(NEGATIVE, reason) if word == POSITIVE else ParsedVerdict(None, UNDECIDED)
 
 
-def _stands(rest: str) -> bool:
-    """Whether what follows the word on its line leaves the verdict as it is."""
+def _is_unretracted(rest: str) -> bool:
+    """Return whether the rest of the line after the word leaves the verdict unchanged."""
     rest = _TAG_END.sub("", rest)
     if _NO_WORD.match(rest):
         return "?" not in rest
     if _BECAUSE.match(rest):
         return True
     rest = rest.lstrip(_CLOSING)
-    return rest.startswith((".", "!", ";", "。", ",", ":", "(", "—", "–", "-")) and not _TAKEN_BACK.match(rest)
+    return rest.startswith((".", "!", ";", "。", ",", ":", "(", "—", "–", "-")) and not _RETRACTION.match(rest)
 
 
-def _bare(text: str) -> Parsed | None:
-    """The verdict of a text without a marker."""
+def _unmarked_verdict(text: str) -> ParsedVerdict | None:
+    """Return the verdict of a text without a marker: its last line, or its first one if the rest does not contradict it."""
     lines = [line for line in text.splitlines() if not _NO_WORD.match(line[:_AFTER])]
     if not lines:
         return None
-    if found := _word(lines[-1], WORD):
-        return found
-    found = _word(lines[0], WORD)
+    if last := _bare_verdict(lines[-1], BARE_VERDICT):
+        return last
+    first = _bare_verdict(lines[0], BARE_VERDICT)
     rest = "\n".join(lines[1:])
-    turns = _TURN.search(rest) or (found is not None and found.verdict == POSITIVE and _DENIAL.search(rest))
-    return None if turns else found
+    contradicted = _REVERSAL.search(rest) or (first is not None and first.verdict == POSITIVE and _DENIAL.search(rest))
+    return None if contradicted else first
 
 
-def _word(line: str, reason: str) -> Parsed | None:
-    """The verdict of a line that holds one word and at most "not"."""
-    value = _VALUE.match(line) if len(line) <= _BEFORE else None
-    if value is None:
+def _bare_verdict(line: str, reason: str) -> ParsedVerdict | None:
+    """Return the verdict of a line that consists of one word and optionally "not"."""
+    match = _VALUE.match(line) if len(line) <= _BEFORE else None
+    if match is None:
         return None
-    rest = _TAG_END.sub("", line[value.end() :])
-    return _decision(value, reason) if _NO_WORD.match(rest) and "?" not in rest else None
+    rest = _TAG_END.sub("", line[match.end() :])
+    return _to_verdict(match, reason) if _NO_WORD.match(rest) and "?" not in rest else None

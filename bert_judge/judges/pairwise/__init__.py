@@ -1,5 +1,5 @@
-"""Judges of which of two answers is better: pairs in, preferences out. One file per kind of model behind them."""
+"""Judges that decide which of two answers is better. One file per kind of model."""
 
-from bert_judge.judges.pairwise.protocol import Opinion, Pair, PairJudge, Preference, abstained, both_orders, swapped
+from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, PairJudge, Preference, combine_orders, invalid_preference
 
-__all__ = ["Opinion", "Pair", "PairJudge", "Preference", "abstained", "both_orders", "swapped"]
+__all__ = ["OrderVerdict", "Pair", "PairJudge", "Preference", "combine_orders", "invalid_preference"]

@@ -1,4 +1,4 @@
-"""A trained encoder that says which of two answers is better."""
+"""A trained encoder as a pairwise judge."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ import numpy as np
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
-from bert_judge.judges.bert.encoding import EncodedRow
+from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail, truncate_middle
 from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise import tie_model
-from bert_judge.judges.pairwise.encoding import PairRowEncoder
-from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders, mirrored, swapped
+from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.visible_text import normalize_text
 from bert_judge.runtime.errors import InputError
 
 VERDICTS = ("A", "tie", "B")
 
 
-class _Read(NamedTuple):
-    """What the encoder makes of a pair: its difference, whether anything was cut, and the tokens read."""
+class PairScore(NamedTuple):
+    """The encoder's score of a pair.
+
+    Attributes:
+        difference: logit of A minus logit of B, before the temperature.
+        truncated: a part of the pair did not fit into the input.
+        tokens: length of the input.
+    """
 
     difference: float
     truncated: bool
@@ -35,24 +40,24 @@ class _Read(NamedTuple):
 class PairEncoderJudge:
     """Implements `judges.pairwise.PairJudge`.
 
-    What it reads gives one number, the difference d(A, B), positive where A is better:
+    The encoder's score is the difference d(A, B), positive if A is better:
 
     * `symmetric`: d = f(A, B) − f(B, A), both answers in one sequence;
-    * `apart`: d = g(A) − g(B), each answer alone;
-    * `ordered`: d = f(A, B).
+    * `pointwise`: d = g(A) − g(B), each answer in its own sequence;
+    * `single_order`: d = f(A, B).
 
-    The first two change their sign when the answers change places, whatever the weights are, so the verdict on the swapped pair is
-    the mirrored one. Only training can teach the third that the places mean nothing.
+    The first two change their sign if the answers are swapped, whatever the weights are, so they have no position bias. The third
+    can only be trained towards that.
 
     Args:
         path: local folder of a judge, or of a backbone that `fit` will train.
         compare: of a backbone; a judge has its own.
         max_length: longest input in tokens, of a backbone.
         name, revision: of the judge in the provenance of its verdicts.
-        batch_tokens: tokens per batch, padding included; fitting the device when left out.
+        batch_tokens: tokens per batch, including padding; chosen for the device by default.
 
     Raises:
-        InputError: the folder is no checkpoint, or one of a judge of single answers.
+        InputError: the folder is no checkpoint, or a judge of single answers.
     """
 
     def __init__(
@@ -66,18 +71,20 @@ class PairEncoderJudge:
     ) -> None:
         self.path = Path(path)
         self.checkpoint = checkpoints.load(path, Input(max_length=max_length))
-        card = self.checkpoint.metadata
-        if self.checkpoint.trained and not card.pairwise:
+        metadata = self.checkpoint.metadata
+        if self.checkpoint.trained and not metadata.pairwise:
             raise InputError(f"{path}: a judge of single answers; name a judge of kind pairwise, or a backbone to train")
-        card.pairwise = card.pairwise or {"compare": compare, "log_nu": tie_model.Ties().log_nu}
-        self.encoder = PairRowEncoder(self.checkpoint.tokenizer, card.input, checkpoints.max_input_length(self.checkpoint.model))
-        # One format of numbers for both orders, and no conversion: what is exact must not depend on the machine.
+        metadata.pairwise = metadata.pairwise or {"compare": compare, "log_nu": tie_model.DavidsonTieModel().log_nu}
+        self.encoder = PairRowEncoder(
+            self.checkpoint.tokenizer, metadata.input, checkpoints.max_input_length(self.checkpoint.model)
+        )
+        # One number format for both orders, without conversion: exact symmetry must not depend on the machine.
         self.engine = Engine(self.checkpoint, backend="torch", batch_tokens=batch_tokens)
         self.revisions = {name: revision}
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, name: str) -> PairEncoderJudge:
-        """The judge of a workflow run.
+        """Return the judge of a workflow run.
 
         Args:
             checkpoint: as for `judge_folder.resolve_checkpoint`.
@@ -87,14 +94,14 @@ class PairEncoderJudge:
         return cls(folder, name=name, revision=revision)
 
     @property
-    def symmetric(self) -> bool:
-        """Whether a swap mirrors the verdict by construction."""
+    def is_symmetric(self) -> bool:
+        """Swapping the answers swaps the verdict by construction."""
         return self.checkpoint.metadata.pairwise["compare"] != "single_order"
 
     @property
-    def ties(self) -> tie_model.Ties:
-        card = self.checkpoint.metadata
-        return tie_model.Ties(card.temperature, card.pairwise["log_nu"])
+    def tie_model(self) -> tie_model.DavidsonTieModel:
+        metadata = self.checkpoint.metadata
+        return tie_model.DavidsonTieModel(metadata.temperature, metadata.pairwise["log_nu"])
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
         """See `judges.pairwise.PairJudge`. Two equal answers tie.
@@ -103,96 +110,150 @@ class PairEncoderJudge:
             InputError: the judge was never trained.
         """
         if not self.checkpoint.trained:
-            raise InputError(f"{self.path}: a backbone that was never trained to compare; call fit, or give a judge's folder")
+            raise InputError(f"{self.path}: an untrained backbone; call fit, or give a judge's folder")
         if not pairs:
             return []
-        if self.symmetric:
-            # Both orders are in every difference; the tokens are counted once.
-            opinions = self._opinions(self._read(pairs))
-            return [both_orders(one, replace(one, prompt_tokens=None)) for one in opinions]
-        both = self._opinions(self._read([*pairs, *map(swapped, pairs)]))
-        forward, backward = both[: len(pairs)], map(mirrored, both[len(pairs) :])
-        return [both_orders(*two) for two in zip(forward, backward, strict=True)]
+        if self.is_symmetric:
+            # Every difference contains both orders; the tokens are counted once.
+            verdicts = self._verdicts(pairs)
+            return [combine_orders(verdict, replace(verdict, prompt_tokens=None)) for verdict in verdicts]
+        verdicts = self._verdicts([*pairs, *(pair.swapped for pair in pairs)])
+        forward, backward = verdicts[: len(pairs)], verdicts[len(pairs) :]
+        return [combine_orders(one, other.swapped) for one, other in zip(forward, backward, strict=True)]
 
     def differences(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """d(A, B) of each pair as it stands, before the temperature, shape (n,)."""
-        return np.array([read.difference for read in self._read(pairs)], dtype=float)
+        """Compute d(A, B) of each pair in its own order, before the temperature, shape (n,)."""
+        return np.array([score.difference for score in self._score(pairs)], dtype=float)
 
-    def examples(self, pairs: Sequence[Pair]) -> tuple[list[EncodedRow], list[EncodedRow] | None]:
-        """What the encoder reads of each pair: a row, and the row whose logit is taken off; None where there is no such row."""
-        shown = [_shown(pair) for pair in pairs]
-        questions, references = [pair.question for pair in shown], ["\n".join(pair.references) for pair in shown]
-        a, b = [pair.answer_a for pair in shown], [pair.answer_b for pair in shown]
+    def encode(self, pairs: Sequence[Pair]) -> tuple[list[EncodedRow], list[EncodedRow] | None]:
+        """Encode each pair as a row, and a second row whose logit is subtracted; None if there is no second row."""
+        pairs = [_visible(pair) for pair in pairs]
+        questions, references = [pair.question for pair in pairs], ["\n".join(pair.references) for pair in pairs]
+        a, b = [pair.answer_a for pair in pairs], [pair.answer_b for pair in pairs]
         if self.checkpoint.metadata.pairwise["compare"] == "pointwise":
-            return self.encoder.alone(questions, references, a), self.encoder.alone(questions, references, b)
-        rows = self.encoder.together(questions, references, a, b)
-        return rows, self.encoder.together(questions, references, b, a) if self.symmetric else None
+            return self.encoder.encode_single(questions, references, a), self.encoder.encode_single(questions, references, b)
+        rows = self.encoder.encode_pair(questions, references, a, b)
+        return rows, self.encoder.encode_pair(questions, references, b, a) if self.is_symmetric else None
 
     def fit(self, pairs: Sequence[Pair], labels: Sequence[float], training: Training, work_folder: str | Path) -> dict[str, float]:
-        """Train on labelled pairs; a call that was killed goes on when it is repeated with the same `work_folder`.
+        """Train on labelled pairs; an interrupted call resumes if it is repeated with the same `work_folder`.
 
         Args:
-            labels: 1 where A is better, 0 where B is, 0.5 for a tie; what several people say may lie between.
+            labels: 1 if A is better, 0 if B is, 0.5 for a tie; the mean of several votes may lie between.
 
         Returns:
-            Figures of the training run.
+            Metrics of the training run.
         """
         from bert_judge.judges.bert import trainer
 
-        rows, against = self.examples(pairs)
-        examples = trainer.Examples(rows, labels, [1.0] * len(rows), against)
-        figures = trainer.fit(self.checkpoint, examples, training, work_folder)
+        rows, subtracted = self.encode(pairs)
+        examples = trainer.Examples(rows, labels, [1.0] * len(rows), subtracted)
+        metrics = trainer.fit(self.checkpoint, examples, training, work_folder)
         self.checkpoint.trained = True
         self.checkpoint.metadata.temperature = 1.0
-        return figures
+        return metrics
 
     def calibrate(self, pairs: Sequence[Pair], labels: Sequence[float]) -> None:
-        """Learn on pairs that were not trained on how far a difference can be trusted, and when two answers tie."""
-        told = np.asarray(labels, float)
-        # Each pair counts in both orders: for a judge that is symmetric that changes nothing, and the others are asked so too.
-        both = np.concatenate([self.differences(pairs), self.differences([swapped(pair) for pair in pairs])])
-        found = tie_model.fit(both, np.concatenate([told, 1 - told]))
-        self.checkpoint.metadata.temperature = found.temperature
-        self.checkpoint.metadata.pairwise["log_nu"] = found.log_nu
+        """Fit temperature and tie weight on held-out pairs."""
+        targets = np.asarray(labels, float)
+        # Each pair counts in both orders, as in `compare`; for a symmetric judge this changes nothing.
+        differences = np.concatenate([self.differences(pairs), self.differences([pair.swapped for pair in pairs])])
+        fitted = tie_model.fit(differences, np.concatenate([targets, 1 - targets]))
+        self.checkpoint.metadata.temperature = fitted.temperature
+        self.checkpoint.metadata.pairwise["log_nu"] = fitted.log_nu
 
     def save(self, folder: str | Path) -> None:
-        """Write weights, tokenizer and judge.json, the last of them last."""
+        """Write weights, tokenizer and, last, judge.json."""
         self.checkpoint.save(Path(folder))
 
-    def _read(self, pairs: Sequence[Pair]) -> list[_Read]:
-        rows, against = self.examples(pairs)
-        logits = self.engine.logits([*rows, *(against or [])])
+    def _score(self, pairs: Sequence[Pair]) -> list[PairScore]:
+        rows, subtracted = self.encode(pairs)
+        logits = self.engine.logits([*rows, *(subtracted or [])])
         n = len(rows)
-        differences = logits[:n] - logits[n:] if against else logits
-        others = against or rows
+        differences = logits[:n] - logits[n:] if subtracted else logits
         return [
-            _Read(difference, row.truncated or other.truncated, len(row.ids) + (len(other.ids) if against else 0))
-            for difference, row, other in zip(differences.tolist(), rows, others, strict=True)
+            PairScore(difference, row.truncated or other.truncated, len(row.ids) + (len(other.ids) if subtracted else 0))
+            for difference, row, other in zip(differences.tolist(), rows, subtracted or rows, strict=True)
         ]
 
-    def _opinions(self, read: Sequence[_Read]) -> list[Opinion]:
-        likely = tie_model.probabilities([one.difference for one in read], self.ties)
+    def _verdicts(self, pairs: Sequence[Pair]) -> list[OrderVerdict]:
+        scores = self._score(pairs)
+        probabilities = self.tie_model.probabilities([score.difference for score in scores])
         return [
-            Opinion(
-                _verdict(chances),
-                # Clipped: rounding may lead out of [0, 1].
-                min(1.0, max(0.0, float(chances[0] + chances[1] / 2))),
-                raw=json.dumps({"difference": one.difference}),
-                truncated=one.truncated,
-                prompt_tokens=one.tokens,
+            OrderVerdict(
+                # A tie if A and B are equally likely.
+                "tie" if p[0] == p[2] else VERDICTS[int(np.argmax(p))],
+                # Rounding may leave [0, 1].
+                min(1.0, max(0.0, float(p[0] + p[1] / 2))),
+                raw=json.dumps({"difference": score.difference}),
+                truncated=score.truncated,
+                prompt_tokens=score.tokens,
             )
-            for chances, one in zip(likely, read, strict=True)
+            for p, score in zip(probabilities, scores, strict=True)
         ]
 
 
-def _shown(pair: Pair) -> Pair:
-    """The pair as a person sees it."""
+class PairRowEncoder(RowEncoder):
+    """Encodes pairs for one tokenizer; text that does not fit is truncated so that both answers lose the same.
+
+    Two forms: both answers, `[CLS] first [SEP] second [SEP] question [SEP] references [SEP]`; a single answer,
+    `[CLS] question [SEP] answer [SEP] references [SEP]`.
+    """
+
+    def encode_pair(
+        self, questions: Sequence[str], references: Sequence[str], first_answers: Sequence[str], second_answers: Sequence[str]
+    ) -> list[EncodedRow]:
+        """Encode one row per (question, references, first answer, second answer)."""
+        rows = []
+        for parts in zip(*map(self._tokens, (questions, references, first_answers, second_answers)), strict=True):
+            question, reference, first, second = parts
+            lengths = self._fair_lengths(parts, separators=2)
+            first, second = truncate_middle(first, lengths[2]), truncate_middle(second, lengths[3])
+            question, reference = keep_tail(question, lengths[0]), reference[: lengths[1]]
+            tail = [*second, self._separator, *question, self._separator, *reference]
+            rows.append(self._assemble(first, tail, truncated=lengths != [len(part) for part in parts]))
+        return rows
+
+    def encode_single(self, questions: Sequence[str], references: Sequence[str], answers: Sequence[str]) -> list[EncodedRow]:
+        """Encode one row per (question, references, answer)."""
+        rows = []
+        for parts in zip(*map(self._tokens, (questions, references, answers)), strict=True):
+            question, reference, answer = parts
+            lengths = self._fair_lengths(parts, separators=1)
+            tail = [*truncate_middle(answer, lengths[2]), self._separator, *reference[: lengths[1]]]
+            truncated = lengths != [len(part) for part in parts]
+            rows.append(self._assemble(keep_tail(question, lengths[0]), tail, truncated=truncated))
+        return rows
+
+    def _fair_lengths(self, parts: Sequence[list[int]], separators: int) -> list[int]:
+        return fair_lengths([len(part) for part in parts], self.max_length - sum(map(len, self._pair_template)) - separators)
+
+    def _assemble(self, first: Sequence[int], second: Sequence[int], truncated: bool) -> EncodedRow:
+        start, middle, end = self._pair_template
+        segment_a, segment_b = (*start, *first, *middle), (*second, *end)
+        return EncodedRow(segment_a + segment_b, (0,) * len(segment_a) + (1,) * len(segment_b), truncated)
+
+
+def fair_lengths(lengths: Sequence[int], limit: int) -> list[int]:
+    """Allocate tokens to parts by max-min fairness: short parts keep all, long ones an equal number each.
+
+    Args:
+        lengths: of the parts.
+        limit: tokens for all parts together.
+    """
+    if sum(lengths) <= limit:
+        return list(lengths)
+    # The short parts, from the shortest, leave their remainder to the long ones.
+    remaining, parts_left = limit, len(lengths)
+    share = 0
+    for length in sorted(lengths):
+        share = remaining // parts_left
+        if length > share:
+            break
+        remaining, parts_left = remaining - length, parts_left - 1
+    return [min(length, share) for length in lengths]
+
+
+def _visible(pair: Pair) -> Pair:
     references = tuple(normalize_text(text) for text in pair.references)
     return Pair(pair.question, normalize_text(pair.answer_a), normalize_text(pair.answer_b), references)
-
-
-def _verdict(chances: np.ndarray) -> str:
-    """The likeliest of A, tie and B; a tie where A and B are equally likely."""
-    if chances[0] == chances[2]:
-        return "tie"
-    return VERDICTS[int(np.argmax(chances))]

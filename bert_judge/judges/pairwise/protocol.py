@@ -1,12 +1,15 @@
-"""What a pairwise judge takes and gives, and what two orders come to."""
+"""Pairs, preferences, and the interface of a pairwise judge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-MIRRORED = {"A": "B", "B": "A"}
+from bert_judge.runtime.errors import InputError
+
+SWAPPED_VERDICTS = {"A": "B", "B": "A"}
+SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
 
 @dataclass(frozen=True)
@@ -14,8 +17,8 @@ class Pair:
     """Two answers to one question.
 
     Attributes:
-        question: may be a whole conversation (`turns.conversation`).
-        references: right or good answers; empty where there is none.
+        question: may be a whole conversation, see `conversation`.
+        references: correct or good answers; empty if there are none.
     """
 
     question: str
@@ -23,16 +26,21 @@ class Pair:
     answer_b: str
     references: tuple[str, ...] = ()
 
+    @property
+    def swapped(self) -> Pair:
+        """The same answers in the other order."""
+        return replace(self, answer_a=self.answer_b, answer_b=self.answer_a)
+
 
 @dataclass(frozen=True)
-class Opinion:
-    """What a judge says of one order.
+class OrderVerdict:
+    """The verdict on a pair shown in one order.
 
     Attributes:
-        verdict: one of `tables.ORDER_VERDICTS`, in the letters of the pair, whichever answer was shown first.
-        score: how likely A is the better one, a tie counting half, in [0, 1]; None when invalid.
-        reason: why a verdict is invalid, or what decided it.
-        raw: the judge's own words or scores.
+        verdict: one of `tables.ORDER_VERDICTS`; A and B are the answers of the pair, whichever was shown first.
+        score: probability that A is better, a tie counting half, in [0, 1]; None if invalid.
+        reason: how the verdict was found, or why it is invalid.
+        raw: the judge's reply or raw scores.
         truncated: the judge did not see the whole pair.
     """
 
@@ -44,33 +52,39 @@ class Opinion:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
+    @property
+    def swapped(self) -> OrderVerdict:
+        """The verdict in the letters of the swapped pair."""
+        score = None if self.score is None else 1.0 - self.score
+        return replace(self, verdict=SWAPPED_VERDICTS.get(self.verdict, self.verdict), score=score)
+
 
 @dataclass(frozen=True)
 class Preference:
-    """What both orders together come to.
+    """The combined verdict of both orders.
 
     Attributes:
         verdict: one of `tables.PAIR_VERDICTS`.
-        score: mean of the scores of the two orders, in [0, 1]; None when invalid.
-        consistent: both orders say the same; None when one of them says nothing.
+        score: mean of the scores of the two orders, in [0, 1]; None if invalid.
+        consistent: both orders have the same verdict; None if one of them is invalid.
         forward, backward: with A shown first, and with B shown first; both in the letters of the pair.
     """
 
     verdict: str
     score: float | None
     consistent: bool | None
-    forward: Opinion
-    backward: Opinion
+    forward: OrderVerdict
+    backward: OrderVerdict
 
     @property
     def reason(self) -> str | None:
-        """The reasons of both orders; one, where they are the same."""
-        return _joined(self.forward.reason, self.backward.reason)
+        """The reasons of both orders; a single one if they are equal."""
+        return _join(self.forward.reason, self.backward.reason)
 
     @property
     def raw(self) -> str | None:
-        """The judge's words on both orders."""
-        return _joined(self.forward.raw, self.backward.raw)
+        """The judge's replies on both orders."""
+        return _join(self.forward.raw, self.backward.raw)
 
     @property
     def truncated(self) -> bool:
@@ -78,60 +92,69 @@ class Preference:
 
     @property
     def prompt_tokens(self) -> int | None:
-        return _total(self.forward.prompt_tokens, self.backward.prompt_tokens)
+        return _add(self.forward.prompt_tokens, self.backward.prompt_tokens)
 
     @property
     def completion_tokens(self) -> int | None:
-        return _total(self.forward.completion_tokens, self.backward.completion_tokens)
+        return _add(self.forward.completion_tokens, self.backward.completion_tokens)
 
 
 class PairJudge(Protocol):
     """Decides which of two answers is better."""
 
-    # Model name → revision, for the provenance of what it wrote.
+    # Model name → revision, for the provenance of the verdicts.
     revisions: dict[str, str]
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
-        """One preference per pair, in their order, from both orders of its answers; a pair does not depend on the other pairs."""
+        """Return one preference per pair, in order, from both orders of its answers; pairs do not influence each other."""
         ...
 
 
-def swapped(pair: Pair) -> Pair:
-    """The same two answers, shown the other way round."""
-    return replace(pair, answer_a=pair.answer_b, answer_b=pair.answer_a)
-
-
-def mirrored(opinion: Opinion) -> Opinion:
-    """The opinion in the letters of the swapped pair."""
-    score = None if opinion.score is None else 1.0 - opinion.score
-    return replace(opinion, verdict=MIRRORED.get(opinion.verdict, opinion.verdict), score=score)
-
-
-def both_orders(forward: Opinion, backward: Opinion) -> Preference:
-    """What two orders come to: a verdict that they share, `invalid` when one of them says nothing, else `inconsistent`.
+def combine_orders(forward: OrderVerdict, backward: OrderVerdict) -> Preference:
+    """Combine two orders: their common verdict, `invalid` if one of them is invalid, else `inconsistent`.
 
     Args:
         forward: with A shown first.
-        backward: with B shown first, in the letters of the pair (see `symmetric`).
+        backward: with B shown first, in the letters of the pair (see `OrderVerdict.swapped`).
     """
     if forward.score is None or backward.score is None:
         return Preference("invalid", None, None, forward, backward)
-    same = forward.verdict == backward.verdict
+    consistent = forward.verdict == backward.verdict
     score = (forward.score + backward.score) / 2
-    return Preference(forward.verdict if same else "inconsistent", score, same, forward, backward)
+    return Preference(forward.verdict if consistent else "inconsistent", score, consistent, forward, backward)
 
 
-def abstained(reason: str) -> Preference:
-    """A pair on which there can be no verdict."""
-    nothing = Opinion("invalid", None, reason)
-    return both_orders(nothing, nothing)
+def invalid_preference(reason: str) -> Preference:
+    """Build the preference of a pair that has no verdict."""
+    verdict = OrderVerdict("invalid", None, reason)
+    return combine_orders(verdict, verdict)
 
 
-def _joined(forward: str | None, backward: str | None) -> str | None:
+def conversation(turns: Sequence[Mapping[str, str]]) -> str:
+    """Format a conversation up to its last question, which two answers reply to.
+
+    Args:
+        turns: `{"role": "system" | "user" | "assistant", "content": …}`, ending with the user. A single user turn is returned
+            unchanged.
+
+    Raises:
+        InputError: there is no turn, one lacks a key or has an unknown role, or the last is not the user's.
+    """
+    for number, turn in enumerate(turns, 1):
+        if turn.get("role") not in SPEAKERS or not isinstance(turn.get("content"), str):
+            raise InputError(f"turn {number}: needs a role ({', '.join(SPEAKERS)}) and a content; got {dict(turn)!r:.80}")
+    if not turns or turns[-1]["role"] != "user":
+        raise InputError("a conversation must end with a turn of the user, to which both answers reply")
+    if len(turns) == 1:
+        return turns[0]["content"]
+    return "\n\n".join(f"{SPEAKERS[turn['role']]}: {turn['content']}" for turn in turns)
+
+
+def _join(forward: str | None, backward: str | None) -> str | None:
     if forward is None or backward is None or forward == backward:
         return forward if backward is None else backward
     return f"{forward}\n[other order]\n{backward}"
 
 
-def _total(forward: int | None, backward: int | None) -> int | None:
+def _add(forward: int | None, backward: int | None) -> int | None:
     return backward if forward is None else forward if backward is None else forward + backward

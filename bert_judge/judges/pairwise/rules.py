@@ -1,4 +1,4 @@
-"""Which of two answers is better by a rule that understands neither: what every pairwise judge has to beat."""
+"""Rule-based pairwise judges that understand neither answer: the baselines for all others."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from bert_judge.judges.lexical.normalization import normalize_words
-from bert_judge.judges.pairwise.protocol import Opinion, Pair, Preference, both_orders
+from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.runtime import keyed_random
 
 
 class PairRuleJudge:
-    """Compares pairs by a rule. No rule looks at the order of the answers, so no verdict is inconsistent.
+    """Compares pairs by a rule. No rule depends on the order of the answers, so no verdict is inconsistent.
 
     Args:
-        rule: out of `RULES`.
+        rule: one of `RULES`.
         seed: of the rule `random`.
     """
 
@@ -24,39 +24,36 @@ class PairRuleJudge:
         self.revisions: dict[str, str] = {}
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
-        """One preference per pair, in their order."""
-        return [self._preference(pair) for pair in pairs]
-
-    def _preference(self, pair: Pair) -> Preference:
-        score, reason = self.rule(pair, self.seed)
-        verdict = "tie" if score == 0.5 else "A" if score > 0.5 else "B"
-        opinion = Opinion(verdict, score, reason)
-        return both_orders(opinion, opinion)
+        """Return one preference per pair, in order."""
+        preferences = []
+        for pair in pairs:
+            score, reason = self.rule(pair, self.seed)
+            verdict = OrderVerdict("tie" if score == 0.5 else "A" if score > 0.5 else "B", score, reason)
+            preferences.append(combine_orders(verdict, verdict))
+        return preferences
 
 
 def longer(pair: Pair, _: int = 0) -> tuple[float, str]:
-    """The longer one in characters, without white space around it."""
+    """Prefer the answer with more characters, without surrounding white space."""
     a, b = len(pair.answer_a.strip()), len(pair.answer_b.strip())
     return 0.5 if a == b else float(a > b), f"{a} and {b} characters"
 
 
 def overlap(pair: Pair, _: int = 0) -> tuple[float, str]:
-    """The one that shares more words with a reference (F1, the best over the references), or without references with the question
-    (the share of the question's different words that it uses). A score of 0.5 is an equal overlap."""
+    """Prefer the answer that shares more words with a reference (F1, maximum over the references), or without references the one
+    that uses a larger share of the question's distinct words. A score of 0.5 is an equal overlap."""
     sources = [normalize_words(text) for text in pair.references or (pair.question,)]
-    measure = _f1 if pair.references else _used
+    measure = _f1 if pair.references else _recall
     a, b = (max(measure(source, normalize_words(answer)) for source in sources) for answer in (pair.answer_a, pair.answer_b))
     return (1 + a - b) / 2, f"overlap {a:.3f} and {b:.3f} with the {'references' if pair.references else 'question'}"
 
 
 def random(pair: Pair, seed: int = 0) -> tuple[float, str]:
-    """Either, drawn by the pair's content whichever answer is named first; equal answers tie."""
+    """Draw an answer by the pair's content, independent of the order; equal answers tie."""
     if pair.answer_a == pair.answer_b:
         return 0.5, "the same answer twice"
-    chosen = keyed_random.choose(
-        sorted((pair.answer_a, pair.answer_b)), "pair", seed, pair.question, *sorted((pair.answer_a, pair.answer_b))
-    )
-    return float(chosen == pair.answer_a), "drawn"
+    answers = sorted((pair.answer_a, pair.answer_b))
+    return float(keyed_random.choose(answers, "pair", seed, pair.question, *answers) == pair.answer_a), "drawn"
 
 
 RULES: dict[str, Callable[[Pair, int], tuple[float, str]]] = {"longer": longer, "overlap": overlap, "random": random}
@@ -67,6 +64,6 @@ def _f1(source: Sequence[str], answer: Sequence[str]) -> float:
     return 2 * shared / (len(source) + len(answer)) if shared else 0.0
 
 
-def _used(source: Sequence[str], answer: Sequence[str]) -> float:
-    asked = set(source)
-    return len(asked & set(answer)) / len(asked) if asked else 0.0
+def _recall(source: Sequence[str], answer: Sequence[str]) -> float:
+    distinct = set(source)
+    return len(distinct & set(answer)) / len(distinct) if distinct else 0.0

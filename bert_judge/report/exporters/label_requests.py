@@ -24,7 +24,8 @@ def lines(answers: Iterable[Answer], model: str, seed: int = 0) -> Iterator[str]
     for index, answer in enumerate(answers):
         identity = sample_id(answer.task, answer.question, answer.references)
         row = Row(identity, answer.attempt, answer.model, answer.question, answer.references, answer.candidate)
-        text = prompting.prompt(row, prompting.shown(row, seed, MAX_CANDIDATE_CHARACTERS), prompting.VERDICT_ONLY)
+        candidate = prompting.render_candidate(row, seed, MAX_CANDIDATE_CHARACTERS)
+        text = prompting.build_prompt(row, candidate, prompting.VERDICT_ONLY)
         body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": 16, "temperature": 0}
         request = {"custom_id": f"{identity}-{index}", "method": "POST", "url": ENDPOINT, "body": body}
         yield json.dumps(request, ensure_ascii=False)

@@ -14,8 +14,9 @@ import tiny_models
 from serve_clients import running
 
 from bert_judge.config import HFModel
-from bert_judge.judges.pairwise import Pair, PairJudge, tuned
+from bert_judge.judges.pairwise import Pair, PairJudge
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+from bert_judge.judges.pairwise.loading import load_pair_judge
 from bert_judge.serve import judge_selection
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
@@ -52,7 +53,7 @@ def address(results: Path) -> Iterator[str]:
 
 
 def offline(results: Path, name: str) -> PairJudge:
-    return tuned.load(results / "judges" / name / "judge.json", name)
+    return load_pair_judge(results / "judges" / name / "judge.json", name)
 
 
 def asked(address: str, body: dict[str, Any]) -> dict[str, Any]:

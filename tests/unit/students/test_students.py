@@ -1,4 +1,4 @@
-"""What a student learns from an answer, and that it does."""
+"""Encoding of filtered answers and training of students."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from transformers import AutoTokenizer, Trainer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.candidates.finetuning.examples import dialogue
+from bert_judge.candidates.finetuning.examples import encode_dialogue
 from bert_judge.candidates.generators.factory import make_generator
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.runtime.errors import InputError
-from bert_judge.students.examples import encode
-from bert_judge.students.train import train_student
+from bert_judge.students.train import encode, train_student
 from bert_judge.tasks import Sample
 
 SETTINGS = {"dtype": "float32", "system": None, "thinking": None, "reasoning_end": "</think>", "trust_remote_code": False}
@@ -60,11 +59,11 @@ def encoder_of(template: str | None) -> PromptEncoder:
     ],
     ids=["plain", "chat", "empty reasoning", "no common beginning"],
 )
-def test_an_answer_ends_where_a_turn_ends(template: str | None, prompt: str, answer: str) -> None:
+def test_completion_ends_with_the_turn(template: str | None, prompt: str, answer: str) -> None:
     encoder = encoder_of(template)
-    example = dialogue(encoder, "Wie groß?", "Größe 7", frozenset({encoder.tokenizer.eos_token_id}))
+    example = encode_dialogue(encoder, "Wie groß?", "Größe 7", frozenset({encoder.tokenizer.eos_token_id}))
     decode = encoder.tokenizer.decode
-    assert (decode(example.prompt), decode(example.answer)) == (prompt, answer)
+    assert (decode(example.prompt), decode(example.completion)) == (prompt, answer)
     assert example.prompt == encoder.encode("Wie groß?")[0]
 
 
@@ -72,19 +71,19 @@ def row(question: str, candidate: str) -> dict[str, Any]:
     return {"sample_id": "x", "question": question, "candidate": candidate, "task": "t"}
 
 
-def test_prompts_have_the_words_of_the_run() -> None:
+def test_prompts_follow_the_prompt_style() -> None:
     encoder = encoder_of(None)
-    found, _ = encode([row("Q?", "7")], encoder, frozenset(), {"t": "math"}, "strict", 500)
+    found, _ = encode([row("Q?", "7")], encoder, frozenset(), {"families": {"t": "math"}, "prompt_style": "strict"}, 500)
     assert "Final answer: X" in encoder.tokenizer.decode(found[0].prompt)
 
 
-def test_an_answer_that_does_not_fit_is_left_out_and_counted() -> None:
+def test_too_long_answers_are_left_out_and_counted() -> None:
     encoder = encoder_of(None)
     rows = [row("Q?", "long " * 200), row("Q?", "7"), row("Q? " * 300, "7")]
-    found, left_out = encode(rows, encoder, frozenset(), {"t": "math"}, "free", 60)
+    found, left_out = encode(rows, encoder, frozenset(), {"families": {"t": "math"}, "prompt_style": "free"}, 60)
     assert (len(found), left_out) == (1, 2)
     with pytest.raises(InputError, match="none of 1 texts fits into 5 tokens"):
-        encode(rows[:1], encoder, frozenset(), {"t": "math"}, "free", 5)
+        encode(rows[:1], encoder, frozenset(), {"families": {"t": "math"}, "prompt_style": "free"}, 5)
 
 
 class School:
@@ -141,7 +140,7 @@ class School:
     ],
     ids=["llama, LoRA", "qwen3, LoRA, saving memory", "llama, all weights, in halves"],
 )
-def test_a_student_says_what_it_learnt(tmp_path: Path, architecture: str, template: str | None, training: dict[str, Any]) -> None:
+def test_student_replies_as_trained(tmp_path: Path, architecture: str, template: str | None, training: dict[str, Any]) -> None:
     school = School(tmp_path, architecture, template)
     student = school.train(epochs=30, **training)
     assert school.says(student).strip() == "Größe Ω"
@@ -157,7 +156,7 @@ def test_a_student_says_what_it_learnt(tmp_path: Path, architecture: str, templa
     assert not (tmp_path / ".work-student").exists()
 
 
-def test_the_manifest_tells_of_the_weights_and_not_of_the_time_they_took(tmp_path: Path) -> None:
+def test_manifest_depends_on_the_weights_only(tmp_path: Path) -> None:
     school = School(tmp_path)
     one, other = (load_manifest(school.train(name, epochs=1) / "manifest.json") for name in ("a", "b"))
     assert one.revision == other.revision
@@ -166,7 +165,7 @@ def test_the_manifest_tells_of_the_weights_and_not_of_the_time_they_took(tmp_pat
     assert load_manifest(school.train("a", epochs=1, seed=1) / "manifest.json").revision != one.revision
 
 
-def test_a_training_that_is_asked_to_stop_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_resumes_after_sigterm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     school = School(tmp_path)
     undisturbed = load_file(school.train("undisturbed") / "model.safetensors")
     step = Trainer.training_step
@@ -190,10 +189,10 @@ def test_a_training_that_is_asked_to_stop_goes_on_where_it_was(tmp_path: Path, m
         assert values.numpy() == pytest.approx(undisturbed[name].numpy(), abs=1e-5), name
 
 
-def test_nothing_to_learn_from_is_told(tmp_path: Path) -> None:
+def test_no_training_data(tmp_path: Path) -> None:
     school = School(tmp_path)
     tables.write(tables.empty(tables.FILTERED), tmp_path / "answers.parquet", tables.FILTERED, {})
-    with pytest.raises(InputError, match=r"answers\.parquet: no answer to learn from"):
+    with pytest.raises(InputError, match=r"answers\.parquet: no answer to train on"):
         school.train()
     pd.DataFrame({"question": ["?"]}).to_parquet(tmp_path / "answers.parquet")
     with pytest.raises(InputError, match="a filtered table needs the column"):
@@ -201,7 +200,7 @@ def test_nothing_to_learn_from_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "student").exists()
 
 
-def test_the_tokenizer_goes_with_the_student(tmp_path: Path) -> None:
+def test_tokenizer_is_saved_with_the_student(tmp_path: Path) -> None:
     school = School(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(school.train(epochs=1))
     assert tokenizer.chat_template == tiny_models.CHAT_TEMPLATE

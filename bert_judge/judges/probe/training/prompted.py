@@ -72,11 +72,12 @@ def tell(
 
 
 def _request(row: Any, aspect: str, head: Mapping[str, Any], choices: tuple[str, ...], longest: int) -> Request:
-    candidate = prompting.shown(Row(row.sample_id, row.attempt, row.model, row.question, (), row.candidate), 0, longest)
+    candidate = prompting.render_candidate(Row(row.sample_id, row.attempt, row.model, row.question, (), row.candidate), 0, longest)
     description = f"{aspect} ({head['description']})" if head["description"] else aspect
     low, high = head["range"]
     form = GOOD.format(aspect=description) if head["head"] == "binary" else GRADE.format(aspect=description, low=low, high=high)
-    parts = [INSTRUCTIONS, f"# Question\n\n{row.question[-longest:]}", prompting.fenced(candidate), f"# Your grade\n\n{form}"]
+    question, grade = prompting.section("Question", row.question[-longest:]), prompting.section("Your grade", form)
+    parts = [INSTRUCTIONS, question, prompting.candidate_section(candidate), grade]
     return Request(row.sample_id, row.attempt, "\n\n".join(parts), Sample(row.question, ()), choices)
 
 

@@ -17,8 +17,10 @@ from bert_judge import tables
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.config import OpenAIModel
 from bert_judge.judges.llm import prompting
-from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY, LLMJudge
-from bert_judge.judges.llm.verdicts import CUT_OFF, WORD
+from bert_judge.judges.llm.judge import LLMJudge
+from bert_judge.judges.llm.prompted import MODEL_FAILED, PROBABILITY
+from bert_judge.judges.llm.rubric import RubricJudge, prompted_judge
+from bert_judge.judges.llm.verdicts import BARE_VERDICT, TRUNCATED
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import InputError
 
@@ -35,9 +37,9 @@ def block(server: ChatServer, **more: Any) -> dict[str, Any]:
     return OpenAIModel.model_validate(values).model_dump(mode="json")
 
 
-def judge(server: ChatServer, folder: Path, reasoning: bool = True, **more: Any) -> LLMJudge:
+def judge(server: ChatServer, folder: Path, reasoning: bool = True, **more: Any) -> LLMJudge | RubricJudge:
     settings = {**SETTINGS, "reasoning": reasoning, "model": block(server, **more)}
-    return LLMJudge.from_run({"judge": "teacher", "model": "m", "task": "t", "settings": settings}, None, folder)
+    return prompted_judge({"judge": "teacher", "model": "m", "task": "t", "settings": settings}, None, folder)
 
 
 def likely(*words: tuple[str, float]) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def test_the_table_of_outputs(server: ChatServer) -> None:
     served = LLMJudge("teacher", SETTINGS, OpenAIGenerator("teacher", block(server)))
     for text, verdict, reason in test_verdicts.OUTPUTS:
         row = replace(ROW, candidate=test_verdicts.candidate_of(text))
-        code = prompting.fence(row, 0)
+        code = prompting.fence_code(row, 0)
         own = text.replace(test_verdicts.CODE, code).replace(test_verdicts.CODE.upper(), code)
         server.reply = {"message": {"content": own}}
         (label,) = served.judge([row])
@@ -62,7 +64,7 @@ def test_the_table_of_outputs(server: ChatServer) -> None:
 def test_a_text_that_the_server_cut_off(server: ChatServer, tmp_path: Path) -> None:
     server.reply = {"message": {"content": "Verdict: correct"}, "choice": {"finish_reason": "length"}}
     (label,) = judge(server, tmp_path).judge([ROW])
-    assert (label.verdict, label.reason) == ("invalid", f"{CUT_OFF}; asked again: {CUT_OFF}")
+    assert (label.verdict, label.reason) == ("invalid", f"{TRUNCATED}; asked again: {TRUNCATED}")
 
 
 @pytest.mark.parametrize("structured_output", ["structured_outputs", "guided_choice", "json_schema"])
@@ -84,7 +86,7 @@ def test_probabilities_of_a_word_in_a_sentence_do_not_count(server: ChatServer, 
     content = [{"token": word, "logprob": 0.0, "top_logprobs": [{"token": word, "logprob": 0.0}]} for word in ("not", " correct")]
     server.reply = {"message": {"content": "not correct"}, "choice": {"logprobs": {"content": content}}}
     (label,) = judge(server, tmp_path, reasoning=False, logprobs=True).judge([ROW])
-    assert (label.verdict, label.score, label.reason) == ("incorrect", 0.0, WORD)
+    assert (label.verdict, label.score, label.reason) == ("incorrect", 0.0, BARE_VERDICT)
 
 
 def test_every_row_is_there_when_the_server_goes_away(server: ChatServer, tmp_path: Path) -> None:

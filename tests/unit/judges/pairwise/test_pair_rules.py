@@ -1,4 +1,4 @@
-"""Rules that compare two answers without understanding them."""
+"""Rule-based pairwise judges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_judge.judges.pairwise.protocol import Pair, swapped
+from bert_judge.judges.pairwise.protocol import Pair
 from bert_judge.judges.pairwise.rules import RULES, PairRuleJudge
 
 CASES = [
@@ -24,11 +24,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "pair", "verdict", "score"), CASES)
-def test_by_hand(rule: str, pair: Pair, verdict: str, score: float) -> None:
-    [found] = PairRuleJudge(rule).compare([pair])
-    assert (found.verdict, found.consistent) == (verdict, True)
-    assert found.score == pytest.approx(score)
-    assert found.reason
+def test_rule(rule: str, pair: Pair, verdict: str, score: float) -> None:
+    [preference] = PairRuleJudge(rule).compare([pair])
+    assert (preference.verdict, preference.consistent) == (verdict, True)
+    assert preference.score == pytest.approx(score)
+    assert preference.reason
 
 
 def test_random_is_fair_and_seeded() -> None:
@@ -40,9 +40,9 @@ def test_random_is_fair_and_seeded() -> None:
 
 @settings(max_examples=60)
 @given(st.sampled_from(sorted(RULES)), *[st.text(max_size=30)] * 3, st.lists(st.text(max_size=9), max_size=2))
-def test_a_swap_mirrors_the_verdict(rule: str, question: str, a: str, b: str, references: list[str]) -> None:
+def test_swapping_the_answers_swaps_the_verdict(rule: str, question: str, a: str, b: str, references: list[str]) -> None:
     pair = Pair(question, a, b, tuple(references))
-    one, other = PairRuleJudge(rule).compare([pair, swapped(pair)])
+    one, other = PairRuleJudge(rule).compare([pair, pair.swapped])
     assert {"A": "B", "B": "A", "tie": "tie"}[one.verdict] == other.verdict
     assert one.score == pytest.approx(1 - float(other.score or 0))
     assert 0 <= float(one.score or 0) <= 1

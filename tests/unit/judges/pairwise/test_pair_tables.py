@@ -1,4 +1,4 @@
-"""The tables of pairs and preferences, and what two orders of a pair come to."""
+"""The tables of pairs and preferences, and the combination of both orders."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.judges.pairwise import Opinion, Pair, abstained, both_orders, swapped
-from bert_judge.judges.pairwise.protocol import mirrored
+from bert_judge.judges.pairwise import OrderVerdict, Pair, combine_orders, invalid_preference
 from bert_judge.runtime.errors import InputError
 
 ROW = {
@@ -31,7 +30,7 @@ ROW = {
 }
 
 
-def test_a_pair_without_label_reference_or_model_comes_back_as_it_went(tmp_path: Path) -> None:
+def test_round_trip_of_a_pair_without_label_reference_or_model(tmp_path: Path) -> None:
     tables.write(
         pd.DataFrame([ROW, ROW | {"pair_id": "p2", "label": "tie", "references": ["x"]}]), tmp_path / "p", tables.PAIRS, {}
     )
@@ -51,13 +50,13 @@ def test_a_pair_without_label_reference_or_model_comes_back_as_it_went(tmp_path:
         ([{key: value for key, value in ROW.items() if key != "answer_b"}], "needs the column 'answer_b'"),
     ],
 )
-def test_a_bad_pair_is_refused(tmp_path: Path, rows: list[dict[str, object]], message: str) -> None:
+def test_invalid_pair_is_rejected(tmp_path: Path, rows: list[dict[str, object]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         tables.write(pd.DataFrame(rows), tmp_path / "p", tables.PAIRS, {})
     assert not (tmp_path / "p").exists()
 
 
-def test_the_swapped_pair_has_another_identity() -> None:
+def test_swapped_pair_has_another_id() -> None:
     assert tables.pair_id("s", "m", None, "x", "y") != tables.pair_id("s", None, "m", "y", "x")
     assert tables.pair_id("s", "m", None, "x", "y") == tables.pair_id("s", "m", None, "x", "y")
 
@@ -73,36 +72,38 @@ def test_the_swapped_pair_has_another_identity() -> None:
         (("invalid", None), ("invalid", None), "invalid", None),
     ],
 )
-def test_what_two_orders_come_to(
+def test_combine_orders(
     forward: tuple[str, float | None], backward: tuple[str, float | None], verdict: str, consistent: bool | None
 ) -> None:
-    found = both_orders(Opinion(*forward), Opinion(*backward))
+    found = combine_orders(OrderVerdict(*forward), OrderVerdict(*backward))
     assert (found.verdict, found.consistent) == (verdict, consistent)
     assert (found.score is None) == (verdict == "invalid")
 
 
-opinions = st.builds(Opinion, st.sampled_from(["A", "B", "tie"]), st.floats(0, 1)) | st.just(Opinion("invalid", None))
+order_verdicts = st.builds(OrderVerdict, st.sampled_from(["A", "B", "tie"]), st.floats(0, 1)) | st.just(
+    OrderVerdict("invalid", None)
+)
 
 
-@given(opinions, opinions)
-def test_two_orders_of_the_swapped_pair_come_to_the_mirrored_verdict(forward: Opinion, backward: Opinion) -> None:
-    one = both_orders(forward, backward)
-    other = both_orders(mirrored(backward), mirrored(forward))
+@given(order_verdicts, order_verdicts)
+def test_combined_verdict_of_the_swapped_pair(forward: OrderVerdict, backward: OrderVerdict) -> None:
+    one = combine_orders(forward, backward)
+    other = combine_orders(backward.swapped, forward.swapped)
     assert other.consistent == one.consistent
-    assert mirrored(Opinion(one.verdict, one.score)).verdict == other.verdict
+    assert OrderVerdict(one.verdict, one.score).swapped.verdict == other.verdict
     assert other.score is None if one.score is None else other.score == pytest.approx(1 - one.score)
 
 
-def test_the_story_of_both_orders_is_kept() -> None:
-    found = both_orders(
-        Opinion("A", 1.0, "line", "Verdict: A", False, 10, 2), Opinion("A", 0.8, "line", "Verdict: 2", True, 11, None)
+def test_preference_keeps_the_details_of_both_orders() -> None:
+    found = combine_orders(
+        OrderVerdict("A", 1.0, "line", "Verdict: A", False, 10, 2), OrderVerdict("A", 0.8, "line", "Verdict: 2", True, 11, None)
     )
     assert (found.reason, found.raw) == ("line", "Verdict: A\n[other order]\nVerdict: 2")
     assert (found.truncated, found.prompt_tokens, found.completion_tokens) == (True, 21, 2)
-    assert abstained("no answer").reason == "no answer"
+    assert invalid_preference("no answer").reason == "no answer"
 
 
-def test_a_swap_is_undone_by_another() -> None:
+def test_swapping_twice_is_the_identity() -> None:
     pair = Pair("q", "x", "y", ("r",))
-    assert swapped(pair) == Pair("q", "y", "x", ("r",))
-    assert swapped(swapped(pair)) == pair
+    assert pair.swapped == Pair("q", "y", "x", ("r",))
+    assert pair.swapped.swapped == pair

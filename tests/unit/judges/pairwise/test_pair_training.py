@@ -1,4 +1,4 @@
-"""What is done to labelled pairs before training, how they are split, and the stage that writes preferences."""
+"""Augmentation and splitting of labelled pairs, and the stage that writes preferences."""
 
 from __future__ import annotations
 
@@ -12,15 +12,24 @@ from hypothesis import strategies as st
 from test_pair_tables import ROW
 
 from bert_judge import tables
-from bert_judge.judges.pairwise import Opinion, Pair, Preference, both_orders
-from bert_judge.judges.pairwise.augmentation import Example, augmented, supported, swap, swapped_names, without_references
+from bert_judge.judges.pairwise import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.pairwise.config import PairAugment
-from bert_judge.judges.pairwise.training_rows import labelled, split
+from bert_judge.judges.pairwise.training_data import (
+    LabelledPair,
+    augment,
+    labelled_pairs,
+    move_reference_to_question,
+    split,
+    swap,
+    swap_names,
+)
 from bert_judge.labels.preferences import FAILED, compare_pairs
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
 examples = st.builds(
-    Example, st.builds(Pair, texts, texts, texts, st.lists(texts, max_size=2).map(tuple)), st.sampled_from([0.0, 0.5, 1.0, 1 / 3])
+    LabelledPair,
+    st.builds(Pair, texts, texts, texts, st.lists(texts, max_size=2).map(tuple)),
+    st.sampled_from([0.0, 0.5, 1.0, 1 / 3]),
 )
 
 
@@ -28,7 +37,7 @@ examples = st.builds(
 
 
 @given(examples)
-def test_a_swap_is_undone_by_another(example: Example) -> None:
+def test_swapping_twice_is_the_identity(example: LabelledPair) -> None:
     twice = swap(swap(example))
     assert twice.pair == example.pair
     assert twice.label == pytest.approx(example.label)
@@ -44,18 +53,18 @@ def test_a_swap_is_undone_by_another(example: Example) -> None:
         ("Find the answer 1's digit", "Find the answer 1's digit"),
     ],
 )
-def test_the_names_of_the_answers_change_places_too(text: str, swapped: str) -> None:
-    assert swapped_names(text) == swapped
-    assert swapped_names(swapped) == text
+def test_names_of_the_answers_are_swapped(text: str, swapped: str) -> None:
+    assert swap_names(text) == swapped
+    assert swap_names(swapped) == text
 
 
 @given(st.lists(examples, max_size=6), st.integers(0, 3))
-def test_without_shares_nothing_is_done_and_with_all_of_them_everything(rows: list[Example], seed: int) -> None:
+def test_augmentation_with_shares_0_and_1(rows: list[LabelledPair], seed: int) -> None:
     before = list(rows)
-    assert augmented(rows, PairAugment(), seed) == rows
-    assert augmented(rows, PairAugment(swap=1), seed) == [swap(row) for row in rows]
-    assert augmented(rows, PairAugment(both_orders=1), seed) == [*rows, *map(swap, rows)]
-    found = augmented(rows, PairAugment(support_reference=1, drop_reference=1), seed)
+    assert augment(rows, PairAugment(), seed) == rows
+    assert augment(rows, PairAugment(swap=1), seed) == [swap(row) for row in rows]
+    assert augment(rows, PairAugment(both_orders=1), seed) == [*rows, *map(swap, rows)]
+    found = augment(rows, PairAugment(support_reference=1, drop_reference=1), seed)
     copies = [row for row in rows if row.pair.references]
     assert len(found) == len(rows) + len(copies)
     assert all(not row.pair.references for row in found)
@@ -63,26 +72,25 @@ def test_without_shares_nothing_is_done_and_with_all_of_them_everything(rows: li
 
 
 @given(st.lists(examples, min_size=1, max_size=6), st.integers(0, 3))
-def test_the_fate_of_a_row_does_not_depend_on_the_others(rows: list[Example], seed: int) -> None:
+def test_augmentation_of_a_row_does_not_depend_on_the_others(rows: list[LabelledPair], seed: int) -> None:
     settings = PairAugment(swap=0.5, drop_reference=0.5)
-    assert augmented(rows, settings, seed)[0] == augmented(rows[:1], settings, seed)[0]
-    assert augmented(list(reversed(rows)), settings, seed) == list(reversed(augmented(rows, settings, seed)))
+    assert augment(rows, settings, seed)[0] == augment(rows[:1], settings, seed)[0]
+    assert augment(list(reversed(rows)), settings, seed) == list(reversed(augment(rows, settings, seed)))
 
 
-def test_references_leave_or_move_into_the_question() -> None:
+def test_reference_moves_to_the_question() -> None:
     pair = Pair("q", "a", "b", ("first", "second"))
-    assert without_references(pair) == Pair("q", "a", "b")
-    assert supported(pair) == Pair("q\n\nReference answer: first", "a", "b")
-    assert supported(Pair("q", "a", "b")) == Pair("q", "a", "b")
+    assert move_reference_to_question(pair) == Pair("q\n\nReference answer: first", "a", "b")
+    assert move_reference_to_question(Pair("q", "a", "b")) == Pair("q", "a", "b")
 
 
-def test_a_target_is_the_mean_of_the_votes() -> None:
+def test_label_is_the_mean_of_the_votes() -> None:
     frame = pd.DataFrame([ROW | {"label": "A"}, ROW | {"label": "B", "votes": None}, ROW])
-    assert [one.label for one in labelled(frame)] == [0.75, 0.0]
+    assert [one.label for one in labelled_pairs(frame)] == [0.75, 0.0]
 
 
-def test_a_question_is_on_one_side_of_the_split() -> None:
-    rows = [Example(Pair(f"Q{n % 50}", str(n), "x"), 1.0) for n in range(200)]
+def test_questions_are_on_one_side_of_the_split() -> None:
+    rows = [LabelledPair(Pair(f"Q{n % 50}", str(n), "x"), 1.0) for n in range(200)]
     train, held_out = split(rows, 0.3, 0)
     assert len(train) + len(held_out) == 200
     assert train and held_out
@@ -107,11 +115,11 @@ class Longer:
         for pair in pairs:
             lengths = len(pair.answer_a), len(pair.answer_b)
             one = (
-                Opinion("tie", 0.5)
+                OrderVerdict("tie", 0.5)
                 if lengths[0] == lengths[1]
-                else Opinion(*(("A", 1.0) if lengths[0] > lengths[1] else ("B", 0.0)))
+                else OrderVerdict(*(("A", 1.0) if lengths[0] > lengths[1] else ("B", 0.0)))
             )
-            found.append(both_orders(one, one))
+            found.append(combine_orders(one, one))
         return found
 
 
@@ -121,7 +129,7 @@ def pair_table(path: Path, answers: Sequence[str], status: str = "ok") -> Path:
     return path
 
 
-def test_every_pair_gets_a_row_and_an_answer_that_failed_is_invalid(tmp_path: Path) -> None:
+def test_every_pair_has_a_row_and_failed_answers_are_invalid(tmp_path: Path) -> None:
     parts = [
         pair_table(tmp_path / "one", ["x", "", "long"]),
         pair_table(tmp_path / "two", ["y"], "error"),
@@ -137,7 +145,7 @@ def test_every_pair_gets_a_row_and_an_answer_that_failed_is_invalid(tmp_path: Pa
     assert not (tmp_path / "work").exists()
 
 
-def test_a_new_part_asks_only_about_its_own_pairs(tmp_path: Path) -> None:
+def test_only_new_pairs_are_compared(tmp_path: Path) -> None:
     parts = [pair_table(tmp_path / "one", ["x", "yy"])]
     compare_pairs(SPEC, parts, tmp_path / "p", Longer(), tmp_path / "work")
     before = tables.read(tmp_path / "p", tables.PREFERENCES)
@@ -149,7 +157,7 @@ def test_a_new_part_asks_only_about_its_own_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["spec", "revision"])
-def test_another_judge_is_asked_about_everything(tmp_path: Path, change: str) -> None:
+def test_another_judge_compares_everything(tmp_path: Path, change: str) -> None:
     parts = [pair_table(tmp_path / "one", ["x", "yy"])]
     compare_pairs(SPEC, parts, tmp_path / "p", Longer(), tmp_path / "work")
     judge = Longer()
@@ -159,7 +167,7 @@ def test_another_judge_is_asked_about_everything(tmp_path: Path, change: str) ->
     assert len(judge.asked) == 2
 
 
-def test_a_table_of_the_wrong_kind_is_no_earlier_work(tmp_path: Path) -> None:
+def test_unreadable_earlier_table_is_ignored(tmp_path: Path) -> None:
     parts = [pair_table(tmp_path / "one", ["x"])]
     (tmp_path / "p").write_text("no parquet")
     compare_pairs(SPEC, parts, tmp_path / "p", Longer(), tmp_path / "work")

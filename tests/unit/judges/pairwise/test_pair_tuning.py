@@ -1,4 +1,4 @@
-"""A language model that is tuned to compare: what it learns of a pair, that it does, and that it is asked in the same words."""
+"""Tuning of a language model as a pairwise judge: examples, training, and the resulting folder."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from bert_judge.assets.prepare import prepare
 from bert_judge.candidates.generators.factory import make_generator
 from bert_judge.config import HFModel, Tuning
 from bert_judge.judges.bert.checkpoint import load as load_encoder
-from bert_judge.judges.llm.judge import PROBABILITY
-from bert_judge.judges.pairwise import Pair, prompting, tuned
-from bert_judge.judges.pairwise.augmentation import Example, swap
+from bert_judge.judges.llm.prompted import PROBABILITY
+from bert_judge.judges.pairwise import Pair, prompting
 from bert_judge.judges.pairwise.llm import PairLLMJudge
-from bert_judge.judges.pairwise.training_texts import encode, scores, target
+from bert_judge.judges.pairwise.loading import load_pair_judge
+from bert_judge.judges.pairwise.training_data import LabelledPair, encode, score_line, swap, target_texts
 from bert_judge.judges.pairwise.tune import tune_pair_judge
 from bert_judge.runtime.errors import InputError
 
@@ -46,50 +46,50 @@ ENDS = frozenset({tiny_models.bpe_tokenizer(bos="<s>", eos="<|im_end|>").eos_tok
 @pytest.mark.parametrize(
     ("label", "line"), [(1.0, "9 1"), (0.0, "1 9"), (0.5, "5 5"), (2 / 3, "6 4"), (1 / 3, "4 6"), (0.75, "7 3"), (0.25, "3 7")]
 )
-def test_a_label_becomes_scores(label: float, line: str) -> None:
-    assert scores(label) == line
-    assert target(Example(PAIR, label)) == [line]
-    assert target(Example(PAIR, label, "  Größe \n")) == [line, "\nGröße"]
-    assert target(Example(PAIR, label, "  ")) == [line]
+def test_scores_of_a_label(label: float, line: str) -> None:
+    assert score_line(label) == line
+    assert target_texts(LabelledPair(PAIR, label)) == [line]
+    assert target_texts(LabelledPair(PAIR, label, "  Größe \n")) == [line, "\nGröße"]
+    assert target_texts(LabelledPair(PAIR, label, "  ")) == [line]
 
 
 @given(st.integers(0, 720))
-def test_a_swapped_label_has_swapped_scores(part: int) -> None:
-    line, other = scores(part / 720), scores(1 - part / 720)
+def test_scores_of_the_swapped_label(part: int) -> None:
+    line, other = score_line(part / 720), score_line(1 - part / 720)
     assert {line, other} <= set(prompting.SCORES)
     assert other.split() == line.split()[::-1]
 
 
-def test_a_swap_swaps_the_names_in_the_reason_too() -> None:
-    found = swap(Example(PAIR, 1.0, "Assistant 1's answer beats Assistant 2."))
+def test_names_in_the_reason_are_swapped() -> None:
+    found = swap(LabelledPair(PAIR, 1.0, "Assistant 1's answer beats Assistant 2."))
     assert (found.label, found.reason) == (0.0, "Assistant 2's answer beats Assistant 1.")
-    assert target(found) == ["1 9", "\nAssistant 2's answer beats Assistant 1."]
+    assert target_texts(found) == ["1 9", "\nAssistant 2's answer beats Assistant 1."]
 
 
 @pytest.mark.parametrize("template", [None, tiny_models.CHAT_TEMPLATE, THOUGHTFUL], ids=["plain", "chat", "empty reasoning"])
 @pytest.mark.parametrize("reasoning", [False, True])
-def test_the_prompt_is_the_one_that_is_asked_and_the_scores_are_a_choice(template: str | None, reasoning: bool) -> None:
+def test_training_prompt_is_the_judging_prompt_and_scores_are_a_choice(template: str | None, reasoning: bool) -> None:
     encoder = encoder_of(template)
-    [example], left_out = encode([Example(PAIR, 1.0, "Größe")], encoder, ENDS, SETTINGS, 10_000)
+    [example], left_out = encode([LabelledPair(PAIR, 1.0, "Größe")], encoder, ENDS, SETTINGS, 10_000)
     generator = ScriptedGenerator(lambda _: says("9 1"))
     judge = PairLLMJudge("j", {**SETTINGS, "reasoning": reasoning, "scores": True, "tuned": True}, generator)
     judge.compare([PAIR])
     asked, _ = encoder.encode_requests(generator.requests[:1], max_new_tokens=5, max_length=None)
     assert (asked[0].ids, left_out) == (example.prompt, 0)
     decode = encoder.tokenizer.decode
-    assert decode(example.answer) == "9 1\nGröße<|im_end|>"
+    assert decode(example.completion) == "9 1\nGröße<|im_end|>"
     if not reasoning:
         # Word by word what the back end compares the choices by.
         option = asked[0].choice_ids[prompting.SCORES.index("9 1")]
-        assert example.answer[: len(option)] == option
+        assert example.completion[: len(option)] == option
 
 
-def test_a_pair_that_does_not_fit_is_left_out_and_never_cut() -> None:
+def test_too_long_pair_is_left_out() -> None:
     encoder = encoder_of(None)
     rows = [
-        Example(Pair("q", "x " * 190, "y"), 1.0),
-        Example(Pair("q", "x", "y"), 1.0),
-        Example(Pair("q", "x", "y"), 1.0, "r" * 900),
+        LabelledPair(Pair("q", "x " * 190, "y"), 1.0),
+        LabelledPair(Pair("q", "x", "y"), 1.0),
+        LabelledPair(Pair("q", "x", "y"), 1.0, "r" * 900),
     ]
     whole, _ = encode(rows, encoder, ENDS, SETTINGS, 10_000)
     found, left_out = encode(rows, encoder, ENDS, SETTINGS, len(whole[1]))
@@ -98,10 +98,10 @@ def test_a_pair_that_does_not_fit_is_left_out_and_never_cut() -> None:
         encode(rows, encoder, ENDS, SETTINGS, 50)
 
 
-def test_a_template_that_opens_a_reasoning_block_is_refused() -> None:
+def test_template_with_open_reasoning_block_is_rejected() -> None:
     encoder = encoder_of("{{ messages[0].content }}{% if add_generation_prompt %}<think>\n{% endif %}")
     with pytest.raises(InputError, match="set thinking: false"):
-        encode([Example(PAIR, 1.0)], encoder, ENDS, SETTINGS, 10_000)
+        encode([LabelledPair(PAIR, 1.0)], encoder, ENDS, SETTINGS, 10_000)
 
 
 # --- the stage ---
@@ -149,7 +149,7 @@ class Pairs:
 
 @pytest.fixture(scope="module", autouse=True)
 def short_instructions() -> Iterator[None]:
-    """What a prompt begins with is most of its tokens, and teaches a random model nothing."""
+    """Shorten the instructions, which are most of the tokens."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prompting, "INSTRUCTIONS", "Compare.")
         yield
@@ -157,14 +157,14 @@ def short_instructions() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A judge that learnt to say "9 1" and a word, whatever it reads. Tests must not change it."""
+    """A judge trained to reply "9 1" and a word to every prompt. Tests must not change it."""
     pairs = Pairs(tmp_path_factory.mktemp("learnt"))
     pairs.write([{"question": f"Wie {n}?", "answer_a": f"a{n}", "label": "A", "reason": "Größe"} for n in range(10)])
     return pairs.tune(epochs=20, learning_rate=5e-3)
 
 
-def test_a_tuned_judge_says_what_it_learnt_in_either_place(learnt: Path) -> None:
-    judge = tuned.load(learnt / "judge.json", "judge")
+def test_tuned_judge_replies_as_trained_in_both_orders(learnt: Path) -> None:
+    judge = load_pair_judge(learnt / "judge.json", "judge")
     [found] = judge.compare([Pair("Neu?", "x", "y")])
     # What stands first wins, so the two orders contradict each other.
     assert (found.verdict, found.forward.verdict, found.backward.verdict) == ("inconsistent", "A", "B")
@@ -172,7 +172,7 @@ def test_a_tuned_judge_says_what_it_learnt_in_either_place(learnt: Path) -> None
     assert (found.reason, found.raw) == (PROBABILITY, "9 1")
 
 
-def test_with_reasoning_the_reasons_follow_the_scores(learnt: Path) -> None:
+def test_reasons_follow_the_scores(learnt: Path) -> None:
     asked = HFModel.model_validate({"generator": "hf", "model": "m", "max_new_tokens": 20, **ASKED}).model_dump(mode="json")
     settings = {**SETTINGS, "reasoning": True, "scores": True, "tuned": True}
     judge = PairLLMJudge("judge", settings, make_generator("judge", asked, learnt / "manifest.json"))
@@ -181,7 +181,7 @@ def test_with_reasoning_the_reasons_follow_the_scores(learnt: Path) -> None:
     assert found.forward.verdict == "A"
 
 
-def test_the_folder_is_an_ordinary_model_with_a_card(learnt: Path) -> None:
+def test_folder_is_an_ordinary_model_with_a_card(learnt: Path) -> None:
     made = {path.name for path in learnt.iterdir()}
     files = {"config.json", "model.safetensors", "tokenizer.json", "metrics.json", "README.md", "manifest.json", "judge.json"}
     assert files <= made
@@ -197,17 +197,17 @@ def test_the_folder_is_an_ordinary_model_with_a_card(learnt: Path) -> None:
     assert not (learnt.parent / ".work-judge").exists()
 
 
-def test_a_folder_that_was_moved_or_broken(learnt: Path, tmp_path: Path) -> None:
+def test_moved_or_broken_folder(learnt: Path, tmp_path: Path) -> None:
     moved = shutil.copytree(learnt, tmp_path / "moved")
-    assert tuned.load(moved / "judge.json", "m").compare([PAIR])[0].raw == "9 1"
+    assert load_pair_judge(moved / "judge.json", "m").compare([PAIR])[0].raw == "9 1"
     with pytest.raises(InputError, match=r"judge\.json: a language model that compares two answers, and no encoder"):
         load_encoder(moved)
     (moved / "judge.json").write_text('{"pairwise": {"writes": "scores"}, "settings": {}}')
-    with pytest.raises(InputError, match=r"judge\.json: broken: 'seed'; train the judge anew"):
-        tuned.load(moved / "judge.json", "m")
+    with pytest.raises(InputError, match=r"judge\.json: invalid: 'seed'; train the judge again"):
+        load_pair_judge(moved / "judge.json", "m")
     (moved / "judge.json").write_text("{")
     with pytest.raises(InputError, match=r"judge\.json: broken"):
-        tuned.load(moved / "judge.json", "m")
+        load_pair_judge(moved / "judge.json", "m")
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_folder_that_was_moved_or_broken(learnt: Path, tmp_path: Path) -> None
     ],
     ids=["qwen3, all weights, in halves", "llama, LoRA, saving memory"],
 )
-def test_nothing_is_learnt_from_the_prompt(
+def test_prompt_has_no_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: str, template: str | None, tuning: dict[str, Any]
 ) -> None:
     pairs = Pairs(tmp_path, architecture, template)
@@ -236,7 +236,7 @@ def test_nothing_is_learnt_from_the_prompt(
     assert set(learnt) == {"1 9<|im_end|>"}
 
 
-def test_a_tuning_that_is_asked_to_stop_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tuning_resumes_after_sigterm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = Pairs(tmp_path)
     undisturbed = load_file(pairs.tune("undisturbed") / "model.safetensors")
     step, steps = Trainer.training_step, []
@@ -258,7 +258,7 @@ def test_a_tuning_that_is_asked_to_stop_goes_on_where_it_was(tmp_path: Path, mon
         assert values.numpy() == pytest.approx(undisturbed[name].numpy(), abs=1e-5), name
 
 
-def test_nothing_to_learn_from_is_told(tmp_path: Path) -> None:
+def test_no_training_data(tmp_path: Path) -> None:
     pairs = Pairs(tmp_path)
     pairs.write([{"question": "one", "label": "A"}, {"question": "two", "label": None}])
     with pytest.raises(InputError, match="judge judge: the pairs of people leave no labelled row to"):

@@ -101,7 +101,7 @@ def test_a_step_that_cannot_be_shared_out_is_refused(monkeypatch: pytest.MonkeyP
 def test_accelerate_takes_the_file_for_fsdp() -> None:
     read = load_config_from_file(str(FSDP))
     assert (str(read.distributed_type), read.num_processes) == ("DistributedType.FSDP", 4)
-    parsed = launch_command_parser().parse_args(["--config_file", str(FSDP), "-m", launch.LAUNCHED, "stage.json"])
+    parsed = launch_command_parser().parse_args(["--config_file", str(FSDP), "-m", launch.MODULE, "stage.json"])
     settings, _, _ = _validate_launch_command(parsed)
     assert (settings.use_fsdp, settings.num_processes, settings.main_process_port) == (True, 4, 0)
     assert (settings.fsdp_version, settings.fsdp_state_dict_type) == (2, "FULL_STATE_DICT")
