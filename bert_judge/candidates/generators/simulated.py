@@ -1,4 +1,4 @@
-"""A made-up model: it answers from the references, right or wrong by a fixed draw, in a style of its own. Its truth is known."""
+"""A simulated model: it answers from the references, correctly or not by a fixed draw, in a style of its own."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_judge.candidates.generators import answer_texts, styles
+from bert_judge.candidates.generators import simulated_answers
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
+from bert_judge.candidates.generators.simulated_styles import STYLES, AnswerPlan
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction
 from bert_judge.tasks.prompts import style_of
 
-# Questions differ by this many logits in difficulty, from the easiest to the hardest.
+# Difference in difficulty between the easiest and the hardest question, in logits.
 DIFFICULTY_RANGE = 4.0
 
 
 class SimulatedGenerator:
-    """Implements `generators.protocol.Generator` without any model behind it.
+    """Implements `generators.protocol.Generator` without a model.
 
     Args:
-        name: the model's name; it is a part of every draw, so two models with equal settings still differ.
+        name: the model's name; it is part of every draw, so two models with equal settings differ.
         settings: `p_correct`, `style` and `seed` of `config.SimulatedModel`.
     """
 
@@ -29,15 +30,15 @@ class SimulatedGenerator:
         self.revisions: dict[str, str] = {}
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion per request, in their order; it depends on the request only."""
+        """Return one completion per request, in order; each depends on its request only."""
         return [simulate(self.name, self.settings, request)[0] for request in requests]
 
 
 def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[Completion, bool]:
-    """The answer of a simulated model, and whether it is right.
+    """Return the answer of a simulated model, and whether it is correct.
 
-    An answer is right when the model knows the question and commits itself to what it knows: one that breaks off, refuses or lists
-    several answers is wrong whatever it knows. The prompt's style changes how an answer is written, never whether it is right.
+    An answer is correct if the model knows the question and commits to its answer: a truncated answer, a refusal or a list of
+    several answers is incorrect in any case. The prompt's style changes how an answer is written, never whether it is correct.
     """
     if not request.sample.references:
         return error_completion("the question has no reference"), False
@@ -45,16 +46,16 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
     knows = rng.bernoulli(probability(settings["p_correct"], request.sample.question), "knows")
     style = settings["style"]
     if not isinstance(style, str):
-        style = rng.weighted({name: style[name] for name in styles.STYLES if name in style}, "style")
-    written = styles.write(style, _scene(request, rng, knows))
-    return Completion(written.text, "ok" if written.finished else "truncated"), knows and written.commits
+        style = rng.weighted({name: style[name] for name in STYLES if name in style}, "style")
+    answer = STYLES[style](_plan_answer(request, rng, knows))
+    return Completion(answer.text, "ok" if answer.finished else "truncated"), knows and answer.commits
 
 
 def probability(p_correct: float, question: str) -> float:
-    """Probability of knowing the answer: a logistic curve over a difficulty that depends on the question's text only.
+    """Compute the probability of knowing the answer: a logistic curve over a difficulty that depends on the question's text only.
 
     Args:
-        p_correct: the probability at middling difficulty, 0 to 1.
+        p_correct: the probability at medium difficulty, 0 to 1.
     """
     if p_correct in (0, 1):
         return float(p_correct)
@@ -62,25 +63,26 @@ def probability(p_correct: float, question: str) -> float:
     return 1 / (1 + math.exp(difficulty - math.log(p_correct / (1 - p_correct))))
 
 
-def _scene(request: Request, rng: KeyedRandom, knows: bool) -> styles.Scene:
+def _plan_answer(request: Request, rng: KeyedRandom, knows: bool) -> AnswerPlan:
     sample = request.sample
-    found = answer_texts.find(sample, rng)
-    wrong = found.wrong + found.wrong[-1:] * (3 - len(found.wrong))
+    correct, wrong = simulated_answers.propose_answers(sample, rng)
+    options = rng.shuffled([correct, *wrong], "listed")
+    # A question with few options has few wrong answers.
+    wrong = wrong + wrong[-1:] * (3 - len(wrong))
     if knows:
-        said, rejected, other = found.right, wrong[0], wrong[1]
+        answer, rejected, alternative = correct, wrong[0], wrong[1]
     else:
-        # Half of the wrong answers name the right one and reject it: the words alone do not tell.
-        said, other = wrong[0], wrong[2]
-        rejected = found.right if rng.bernoulli(0.5, "rejects the right one") else wrong[1]
-    listed = rng.shuffled([found.right, *found.wrong], "listed")
-    return styles.Scene(
+        # Half of the wrong answers name the correct one and reject it: mentioned words alone carry no information.
+        answer, alternative = wrong[0], wrong[2]
+        rejected = correct if rng.bernoulli(0.5, "rejects the right one") else wrong[1]
+    return AnswerPlan(
         rng=rng,
-        said=answer_texts.worded(said, sample, rng, "said"),
-        rejected=answer_texts.worded(rejected, sample, rng, "rejected"),
-        other=answer_texts.worded(other, sample, rng, "other"),
-        marked=answer_texts.marked(said, sample, rng),
-        marked_first=answer_texts.marked(rejected, sample, rng),
-        listed=tuple(answer_texts.worded(answer, sample, rng, "listed") for answer in listed),
-        numbers=tuple(answer_texts.numbers_in(sample.question)) if sample.answer_kind in ("number", "math") else (),
-        asked=style_of(request.prompt, sample.question),
+        answer=simulated_answers.format_answer(answer, sample, rng, "said"),
+        rejected=simulated_answers.format_answer(rejected, sample, rng, "rejected"),
+        alternative=simulated_answers.format_answer(alternative, sample, rng, "other"),
+        marked=simulated_answers.format_marked(answer, sample, rng),
+        marked_rejected=simulated_answers.format_marked(rejected, sample, rng),
+        options=tuple(simulated_answers.format_answer(option, sample, rng, "listed") for option in options),
+        numbers=tuple(simulated_answers.numbers_in(sample.question)) if sample.answer_kind in ("number", "math") else (),
+        prompt_style=style_of(request.prompt, sample.question),
     )

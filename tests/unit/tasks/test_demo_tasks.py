@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from bert_judge import tables
-from bert_judge.candidates.generators.answer_texts import numbers_in
+from bert_judge.candidates.generators.simulated_answers import numbers_in
 from bert_judge.tasks import Sample, find
 from bert_judge.tasks.demo import facts, word_problems
 

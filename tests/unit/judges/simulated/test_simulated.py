@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import plan, tables
-from bert_judge.candidates.generators import Request
-from bert_judge.candidates.generators import answer_texts as forms
+from bert_judge.candidates.generators import Request, simulated_answers
 from bert_judge.candidates.generators.simulated import SimulatedGenerator, probability, simulate
-from bert_judge.candidates.generators.styles import STYLES
+from bert_judge.candidates.generators.simulated_styles import STYLES
 from bert_judge.config import Family, Style
 from bert_judge.config.default_run import DEFAULT_RUN
 from bert_judge.judges.protocol import Row
@@ -93,8 +92,8 @@ def test_right_answers_contain_the_right_answer(name: str, style: str) -> None:
     for request in requests(name):
         text = simulate("m", settings(style, 1.0), request)[0].text.casefold().replace(",", "")
         accepted = [reference.casefold() for reference in request.sample.references]
-        accepted += [forms.surname(r).casefold() for r in request.sample.references]
-        accepted += [forms.in_words(int(r)) for r in request.sample.references if r.isdigit() and int(r) < 100]
+        accepted += [simulated_answers.surname(r).casefold() for r in request.sample.references]
+        accepted += [simulated_answers.in_words(int(r)) for r in request.sample.references if r.isdigit() and int(r) < 100]
         assert any(form in text for form in accepted), (text, accepted)
 
 
@@ -107,7 +106,7 @@ def test_terse_wrong_answers_are_wrong_and_of_the_same_kind(name: str) -> None:
         if sample.choices is not None:
             assert re.search(r"\b[ABCD]\b", text) or text in sample.choices
         elif sample.answer_kind == "number":
-            assert forms.numbers_in(text) or text.split("-")[0] in (*forms.ONES, *forms.TENS)
+            assert simulated_answers.numbers_in(text) or text.split("-")[0] in (*simulated_answers.UNITS, *simulated_answers.TENS)
 
 
 @pytest.mark.parametrize("style", ["truncated", "refusing", "lists_all_options"])
@@ -121,7 +120,15 @@ def test_styles_that_settle_on_nothing_are_wrong(style: str) -> None:
 def test_a_dump_lists_the_right_answer_among_others() -> None:
     for request in requests("word_problems_train")[:100]:
         text = simulate("m", settings("lists_all_options"), request)[0].text
-        assert len({*forms.numbers_in(text), *re.findall("|".join((*forms.ONES, *forms.TENS[2:])), text)}) >= 2
+        assert (
+            len(
+                {
+                    *simulated_answers.numbers_in(text),
+                    *re.findall("|".join((*simulated_answers.UNITS, *simulated_answers.TENS[2:])), text),
+                }
+            )
+            >= 2
+        )
 
 
 @pytest.mark.parametrize("asked", ["soft", "strict"])
@@ -205,17 +212,17 @@ def test_no_references_is_an_error_row_and_not_a_crash() -> None:
 
 @given(st.lists(st.text(), min_size=1, max_size=3).filter(any), st.integers(0, 20))
 def test_wrong_answers_are_never_a_reference(references: list[str], turn: int) -> None:
-    found = forms.find(Sample("q", tuple(references)), KeyedRandom(("t", turn)))
+    _, wrong = simulated_answers.propose_answers(Sample("q", tuple(references)), KeyedRandom(("t", turn)))
     plain = {" ".join(r.casefold().split()) for r in references}
-    assert len(found.wrong) == 3
-    assert not plain & {" ".join(w.text.casefold().split()) for w in found.wrong}
+    assert len(wrong) == 3
+    assert not plain & {" ".join(w.text.casefold().split()) for w in wrong}
 
 
 @pytest.mark.parametrize(
     ("number", "words"), [(0, "zero"), (13, "thirteen"), (20, "twenty"), (21, "twenty-one"), (40, "forty"), (99, "ninety-nine")]
 )
 def test_numbers_in_words(number: int, words: str) -> None:
-    assert forms.in_words(number) == words
+    assert simulated_answers.in_words(number) == words
 
 
 @pytest.mark.parametrize(
@@ -229,7 +236,7 @@ def test_numbers_in_words(number: int, words: str) -> None:
     ],
 )
 def test_surnames(person: str, surname: str) -> None:
-    assert forms.surname(person) == surname
+    assert simulated_answers.surname(person) == surname
 
 
 @given(st.lists(st.integers()), st.text())
