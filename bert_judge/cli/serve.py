@@ -34,10 +34,10 @@ def serve(
     with job_log(None, offline=False):
         try:
             from bert_judge.serve.limits import Limits
-            from bert_judge.serve.server import Options
+            from bert_judge.serve.server import ServeOptions
             from bert_judge.serve.server import serve as run
         except ModuleNotFoundError as error:
             raise InputError(f"serve: {error.name} is not installed; pip install 'bert-judge[serve]'") from error
 
         limits = Limits(rows=max_rows, queue_rows=queue_rows, rate=rate, answer_seconds=seconds)
-        run(Options(host, port, judge or [], configfile or [], results, token_file, labels, page, limits))
+        run(ServeOptions(host, port, judge or [], configfile or [], results, token_file, labels, page, limits))

@@ -1,4 +1,4 @@
-"""Who may ask, how often, and from where."""
+"""Check addresses, tokens and rate limits."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.limits import Refused
+from bert_judge.serve.limits import RequestRejected
 
 TOKEN_VARIABLE = "BERT_JUDGE_TOKEN"
-# A shorter one can be guessed.
-SHORTEST_TOKEN = 16
-MOST_CLIENTS = 10_000
+# Shorter tokens can be guessed.
+MIN_TOKEN_LENGTH = 16
+MAX_CLIENTS = 10_000
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server on this address."""
+    """Return whether a server on this address is only reachable from this machine."""
     if host == "localhost":
         return True
     try:
@@ -34,10 +34,10 @@ def is_loopback(host: str) -> bool:
 
 
 def read_token(file: Path | None) -> str | None:
-    """The token out of a file, or of the environment; None where there is none.
+    """Return the token from a file or the environment; None if there is none.
 
     Raises:
-        InputError: no such file, or a token that is too short or not of ASCII characters.
+        InputError: the file is missing, or the token is too short or not ASCII.
     """
     if file is not None:
         try:
@@ -48,27 +48,27 @@ def read_token(file: Path | None) -> str | None:
         token, origin = os.environ.get(TOKEN_VARIABLE, "").strip(), TOKEN_VARIABLE
         if not token:
             return None
-    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
         raise InputError(
-            f"{origin}: a token needs {SHORTEST_TOKEN} or more printable ASCII characters; make one with openssl rand -hex 32"
+            f"{origin}: a token needs {MIN_TOKEN_LENGTH} or more printable ASCII characters; create one with openssl rand -hex 32"
         )
     return token
 
 
 def check_address(host: str, token: str | None) -> None:
-    """Refuse to let others in without a token.
+    """Require a token unless the address is loopback.
 
     Raises:
-        InputError: the address is not loopback and there is no token.
+        InputError: the address is public and there is no token.
     """
     if token is None and not is_loopback(host):
         raise InputError(
-            f"--host {host}: reaches beyond this machine, and there is no token; put one into {TOKEN_VARIABLE} or --token-file"
+            f"--host {host}: reachable from other machines, which requires a token; set {TOKEN_VARIABLE} or --token-file"
         )
 
 
-def knows_token(authorization: str, token: str) -> bool:
-    """Whether a header carries the token: `Bearer TOKEN`, or `Basic` with it as the password, for which browsers ask."""
+def has_token(authorization: str, token: str) -> bool:
+    """Return whether a header has the token: `Bearer TOKEN`, or `Basic` with the token as password, as browsers send it."""
     scheme, _, value = authorization.partition(" ")
     if scheme.lower() == "basic":
         try:
@@ -77,41 +77,43 @@ def knows_token(authorization: str, token: str) -> bool:
             value = ""
     elif scheme.lower() != "bearer":
         value = ""
-    # In constant time, so that nobody learns a token letter by letter.
+    # In constant time, against timing attacks.
     return hmac.compare_digest(value.strip().encode("utf-8", "replace"), token.encode())
 
 
-class Rate:
-    """Allows each client so many requests a second, with bursts (a token bucket).
+class RateLimiter:
+    """Per-client token bucket.
 
     Args:
-        a_second: 0 allows any number.
-        burst_seconds: how long a client must be silent for a full bucket.
-        clock: seconds.
+        rate: requests per second; 0 for no limit.
+        burst_seconds: time to fill an empty bucket.
+        clock: returns seconds.
     """
 
-    def __init__(self, a_second: float, burst_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.a_second = a_second
-        self.most = max(1.0, a_second * burst_seconds)
+    def __init__(self, rate: float, burst_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate = rate
+        self.capacity = max(1.0, rate * burst_seconds)
         self._clock = clock
-        # Client → what is in its bucket, and when; the one that was silent longest first.
+        # Client → (tokens, time of the last request), least recent first.
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, client: str) -> None:
         """Count a request.
 
         Raises:
-            Refused: the client has sent too many.
+            RequestRejected: the client exceeds the rate limit.
         """
-        if not self.a_second:
+        if not self.rate:
             return
         now = self._clock()
-        held, then = self._buckets.pop(client, (self.most, now))
-        held = min(self.most, held + (now - then) * self.a_second)
-        if held < 1:
-            self._buckets[client] = (held, now)
-            wait = math.ceil((1 - held) / self.a_second)
-            raise Refused(429, f"more than {self.a_second:g} requests a second of one client; send rows in batches, or wait", wait)
-        self._buckets[client] = (held - 1, now)
-        if len(self._buckets) > MOST_CLIENTS:
+        tokens, last = self._buckets.pop(client, (self.capacity, now))
+        tokens = min(self.capacity, tokens + (now - last) * self.rate)
+        if tokens < 1:
+            self._buckets[client] = (tokens, now)
+            wait = math.ceil((1 - tokens) / self.rate)
+            raise RequestRejected(
+                429, f"rate limit of {self.rate:g} requests per second exceeded; send rows in batches, or wait", wait
+            )
+        self._buckets[client] = (tokens - 1, now)
+        if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)

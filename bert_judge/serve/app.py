@@ -1,4 +1,4 @@
-"""The HTTP interface: judge one answer or many, see how the server fares."""
+"""Define the HTTP API: judging, health, metrics and the list of judges."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.serve import bodies
 from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.bodies import (
-    Asked,
     Batch,
-    Fault,
+    ErrorBody,
     Judged,
     JudgedBatch,
     JudgedPair,
     JudgedPairs,
+    JudgeRequest,
     LabelBody,
     PairBatch,
     PreferenceBody,
     Single,
     SinglePair,
 )
-from bert_judge.serve.guard import fault_headers
-from bert_judge.serve.judge_pool import Roster
-from bert_judge.serve.limits import Limits, Refused
+from bert_judge.serve.guard import rejection_headers
+from bert_judge.serve.judge_pool import JudgePool
+from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.serve.metrics import Metrics
 
 Answer = TypeVar("Answer")
-Answered = Judged | JudgedBatch | JudgedPair | JudgedPairs
-# What a log calls a request whose client went away before its answer.
-GONE = 499
-FAULTS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Fault, "description": "The body is no JSON, no UTF-8, or nested too deeply."},
-    401: {"model": Fault, "description": "The token is missing or wrong."},
-    404: {"model": Fault, "description": "There is no such judge."},
-    408: {"model": Fault, "description": "The body did not arrive in time."},
-    413: {"model": Fault, "description": "The body, a text or the number of rows is too large."},
-    415: {"model": Fault, "description": "The body is of another type than JSON."},
-    422: {"model": Fault, "description": "The body is JSON, but not what is asked for."},
-    429: {"model": Fault, "description": "The client sends too many requests; Retry-After says how long to wait."},
-    503: {"model": Fault, "description": "The queue is full; Retry-After says how long to wait."},
-    504: {"model": Fault, "description": "The answer took too long."},
+JudgeResponse = Judged | JudgedBatch | JudgedPair | JudgedPairs
+# Status for a request whose client disconnected before the answer, as in nginx.
+CLIENT_CLOSED_REQUEST = 499
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorBody, "description": "The body is not valid JSON in UTF-8, or nested too deeply."},
+    401: {"model": ErrorBody, "description": "The token is missing or wrong."},
+    404: {"model": ErrorBody, "description": "Unknown judge."},
+    408: {"model": ErrorBody, "description": "The body did not arrive in time."},
+    413: {"model": ErrorBody, "description": "The body, a text or the number of rows is too large."},
+    415: {"model": ErrorBody, "description": "The content type is not JSON."},
+    422: {"model": ErrorBody, "description": "The body does not match the schema."},
+    429: {"model": ErrorBody, "description": "Rate limit exceeded; see Retry-After."},
+    503: {"model": ErrorBody, "description": "The queue is full; see Retry-After."},
+    504: {"model": ErrorBody, "description": "The request timed out."},
 }
 
 
 class _StrictRequest(Request):
-    """Reads JSON as the standard has it: UTF-8 without half characters, no NaN, nested a bounded number of times."""
+    """Parse standard JSON only: UTF-8 without lone surrogates, no NaN, limited nesting."""
 
     async def json(self) -> Any:
         try:
@@ -71,145 +71,147 @@ class _StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
-        async def strict(request: Request) -> Response:
+        async def handle_strictly(request: Request) -> Response:
             return await handler(_StrictRequest(request.scope, request.receive))
 
-        return strict
+        return handle_strictly
 
 
-def make_app(roster: Roster, limits: Limits, metrics: Metrics) -> FastAPI:
-    """The application; its judges are at work between start-up and shutdown."""
+def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
+    """Return the application; its judges run between startup and shutdown."""
 
     @asynccontextmanager
-    async def at_work(_: FastAPI) -> AsyncIterator[None]:
-        for batcher in roster.all:
+    async def run_judges(_: FastAPI) -> AsyncIterator[None]:
+        for batcher in pool.all:
             batcher.start()
         yield
-        for batcher in roster.all:
+        for batcher in pool.all:
             await batcher.stop()
 
-    # The usual pages of the documentation load their scripts from elsewhere.
-    app = FastAPI(title="bert-judge", version=__version__, lifespan=at_work, docs_url=None, redoc_url=None)
+    # The default documentation pages load scripts from a CDN.
+    app = FastAPI(title="bert-judge", version=__version__, lifespan=run_judges, docs_url=None, redoc_url=None)
     app.router.route_class = _StrictRoute
-    app.exception_handler(Refused)(_refused)
-    app.exception_handler(InputError)(_input_error)
-    app.exception_handler(StarletteHTTPException)(_http_error)
-    app.exception_handler(RequestValidationError)(_invalid)
-    app.exception_handler(JudgeFailed)(_broken)
+    app.exception_handler(RequestRejected)(_handle_rejection)
+    app.exception_handler(InputError)(_handle_input_error)
+    app.exception_handler(StarletteHTTPException)(_handle_http_error)
+    app.exception_handler(RequestValidationError)(_handle_validation_error)
+    app.exception_handler(JudgeFailed)(_handle_judge_failure)
 
-    _add_looking(app, roster, metrics)
+    _add_status_routes(app, pool, metrics)
 
-    @app.post("/v1/judge", responses=FAULTS)
-    async def judge(asked: Asked, request: Request) -> Answered:
-        """Judge one answer (`candidate`) or several (`rows`), or say which of two is better (`answer_a`, `answer_b`; `pairs`)."""
-        return await _unless_gone(request, _answer(roster, limits, asked), limits.answer_seconds)
+    @app.post("/v1/judge", responses=ERROR_RESPONSES)
+    async def judge(body: JudgeRequest, request: Request) -> JudgeResponse:
+        """Judge one answer (`candidate`) or several (`rows`), or compare two answers (`answer_a`, `answer_b`; `pairs`)."""
+        return await _cancel_on_disconnect(request, _answer(pool, limits, body), limits.answer_seconds)
 
     return app
 
 
-def _add_looking(app: FastAPI, roster: Roster, metrics: Metrics) -> None:
-    """The places that say how the server fares."""
+def _add_status_routes(app: FastAPI, pool: JudgePool, metrics: Metrics) -> None:
+    """Add the routes for health, metrics and the list of judges."""
 
     @app.get("/health")
     async def health() -> dict[str, str]:
-        """Whether the server is there and its judges at work."""
-        if dead := [batcher.name for batcher in roster.all if not batcher.alive]:
-            raise Refused(503, f"not at work: {', '.join(dead)}; start the server again")
+        """Report whether the server and its judges are running."""
+        if stopped := [batcher.name for batcher in pool.all if not batcher.alive]:
+            raise RequestRejected(503, f"not running: {', '.join(stopped)}; restart the server")
         return {"status": "ok", "version": __version__}
 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-    async def figures() -> Response:
-        """Figures in Prometheus' text format."""
+    async def prometheus_metrics() -> Response:
+        """Return metrics in the Prometheus text format."""
         return Response(metrics.text(), media_type=metrics.content_type)
 
     @app.get("/v1/judges")
     async def judges() -> dict[str, list[str]]:
-        """Names of the judges; the first of a kind is the default one."""
-        return {"pointwise": list(roster.pointwise), "pairwise": list(roster.pairwise)}
+        """List the judges; the first of each kind is the default."""
+        return {"pointwise": list(pool.pointwise), "pairwise": list(pool.pairwise)}
 
 
-async def _answer(roster: Roster, limits: Limits, asked: Asked) -> Answered:
-    match asked:
+async def _answer(pool: JudgePool, limits: Limits, body: JudgeRequest) -> JudgeResponse:
+    match body:
         case Batch():
-            bodies.check_rows(asked.rows, limits)
-            batcher = roster.judge(asked.judge)
-            labels = await batcher.submit([bodies.row_of(row) for row in asked.rows])
-            return JudgedBatch(judge=batcher.name, labels=[_body(label) for label in labels])
+            bodies.check_rows(body.rows, limits)
+            batcher = pool.judge(body.judge)
+            labels = await batcher.submit([bodies.row_of(row) for row in body.rows])
+            return JudgedBatch(judge=batcher.name, labels=[_label_body(label) for label in labels])
         case Single():
-            bodies.check_rows([asked], limits)
-            batcher = roster.judge(asked.judge)
-            [label] = await batcher.submit([bodies.row_of(asked)])
+            bodies.check_rows([body], limits)
+            batcher = pool.judge(body.judge)
+            [label] = await batcher.submit([bodies.row_of(body)])
             return Judged(judge=batcher.name, **asdict(label))
         case _:
-            return await _compared(roster, limits, asked)
+            return await _compare(pool, limits, body)
 
 
-async def _compared(roster: Roster, limits: Limits, asked: SinglePair | PairBatch) -> JudgedPair | JudgedPairs:
-    pairs = asked.pairs if isinstance(asked, PairBatch) else [asked]
+async def _compare(pool: JudgePool, limits: Limits, body: SinglePair | PairBatch) -> JudgedPair | JudgedPairs:
+    pairs = body.pairs if isinstance(body, PairBatch) else [body]
     bodies.check_pairs([*pairs], limits)
-    batcher = roster.pair_judge(asked.judge)
-    found = [bodies.described(said) for said in await batcher.submit([bodies.pair_of(pair) for pair in pairs])]
-    if isinstance(asked, PairBatch):
-        return JudgedPairs(judge=batcher.name, preferences=[PreferenceBody.model_validate(said) for said in found])
-    return JudgedPair(judge=batcher.name, **found[0])
+    batcher = pool.pair_judge(body.judge)
+    preferences = [
+        bodies.preference_fields(preference) for preference in await batcher.submit([bodies.pair_of(pair) for pair in pairs])
+    ]
+    if isinstance(body, PairBatch):
+        return JudgedPairs(judge=batcher.name, preferences=[PreferenceBody.model_validate(fields) for fields in preferences])
+    return JudgedPair(judge=batcher.name, **preferences[0])
 
 
-def _body(label: Label) -> LabelBody:
+def _label_body(label: Label) -> LabelBody:
     return LabelBody.model_validate(asdict(label))
 
 
-async def _unless_gone(request: Request, work: Coroutine[Any, Any, Answer], seconds: float) -> Answer:
-    """The work's result; the work ends early when its client goes away or its time is over.
+async def _cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Answer], seconds: float) -> Answer:
+    """Return the result of `work`; cancel it if the client disconnects or the time limit is reached.
 
     Raises:
-        Refused: it went away, or it took too long.
+        RequestRejected: the client disconnected, or the time limit was reached.
     """
-    task, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(request))
+    task, disconnected = asyncio.create_task(work), asyncio.create_task(_wait_for_disconnect(request))
     try:
-        await asyncio.wait([task, gone], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([task, disconnected], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
-        if gone.done():
-            raise Refused(GONE, "the client went away")
-        raise Refused(504, f"no answer within {seconds:g} seconds; send fewer rows, or try again later", 1)
+        if disconnected.done():
+            raise RequestRejected(CLIENT_CLOSED_REQUEST, "the client disconnected")
+        raise RequestRejected(504, f"no answer within {seconds:g} seconds; send fewer rows, or try again later", 1)
     finally:
         task.cancel()
-        gone.cancel()
+        disconnected.cancel()
 
 
-async def _disconnected(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def _fault(refused: Refused) -> Response:
-    return JSONResponse({"error": str(refused)}, refused.status, fault_headers(refused))
+def _error_response(rejection: RequestRejected) -> Response:
+    return JSONResponse({"error": str(rejection)}, rejection.status, rejection_headers(rejection))
 
 
-async def _refused(_: Request, error: Refused) -> Response:
-    return _fault(error)
+async def _handle_rejection(_: Request, error: RequestRejected) -> Response:
+    return _error_response(error)
 
 
-async def _input_error(_: Request, error: InputError) -> Response:
-    return _fault(Refused(422, " ".join(str(error).split())))
+async def _handle_input_error(_: Request, error: InputError) -> Response:
+    return _error_response(RequestRejected(422, " ".join(str(error).split())))
 
 
-async def _http_error(request: Request, error: StarletteHTTPException) -> Response:
-    what = {404: f"{request.url.path}: there is nothing here", 405: f"{request.method} is not for {request.url.path}"}
-    return _fault(Refused(error.status_code, what.get(error.status_code, str(error.detail))))
+async def _handle_http_error(request: Request, error: StarletteHTTPException) -> Response:
+    messages = {404: f"{request.url.path}: not found", 405: f"{request.url.path}: {request.method} is not allowed"}
+    return _error_response(RequestRejected(error.status_code, messages.get(error.status_code, str(error.detail))))
 
 
-async def _invalid(request: Request, error: RequestValidationError) -> Response:
-    """The first fault, with the place in the body."""
-    kind = request.headers.get("content-type", "")
-    if not kind.lower().partition(";")[0].strip().endswith("json"):
-        return _fault(Refused(415, f"content-type {kind!r}: send application/json"))
-    fault, *others = error.errors()
-    # The form of the body stands second, after "body".
-    where = ".".join(str(part) for part in fault["loc"][2:]) or "the body"
-    more = f" (and {len(others)} more)" if others else ""
-    return _fault(Refused(422, f"{where}: {fault['msg']}{more}"))
+async def _handle_validation_error(request: Request, error: RequestValidationError) -> Response:
+    """Report the first error with its location in the body."""
+    content_type = request.headers.get("content-type", "")
+    if not content_type.lower().partition(";")[0].strip().endswith("json"):
+        return _error_response(RequestRejected(415, f"content-type {content_type!r}: send application/json"))
+    first, *others = error.errors()
+    # The location starts with "body" and the name of the union member.
+    location = ".".join(str(part) for part in first["loc"][2:]) or "the body"
+    suffix = f" (and {len(others)} more)" if others else ""
+    return _error_response(RequestRejected(422, f"{location}: {first['msg']}{suffix}"))
 
 
-async def _broken(_: Request, error: JudgeFailed) -> Response:
-    return _fault(Refused(500, f"{error}: the judge failed on this request; the server's log says why"))
+async def _handle_judge_failure(_: Request, error: JudgeFailed) -> Response:
+    return _error_response(RequestRejected(500, f"{error}: the judge failed on this request; see the server log"))

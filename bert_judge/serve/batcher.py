@@ -1,10 +1,10 @@
-"""A judge behind a queue: rows of all requests are gathered into rounds, which one thread judges one after the other.
+"""Dynamic batching: rows of concurrent requests are combined into rounds, which one thread per judge processes in order.
 
-While a round is judged, requests pile up for the next, so batches fill by themselves as the load grows. Requests take turns: one
-of a single row is in the next round, however many rows others have sent before. The judge sorts a round by length and cuts it
-into batches as it does with a file, so that a verdict is the same as there.
+While a round is processed, requests queue up for the next, so rounds grow with the load. Requests are scheduled round-robin, so
+a single row is in the next round however many rows other requests have. The judge sorts a round by length and splits it into
+batches exactly as for a file, so verdicts are identical.
 
-All methods but `load` and `close` belong to one event loop; the judge belongs to the thread.
+All methods except `load` and `close` must run in one event loop; the judge runs in its thread.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.limits import Limits, Refused
+from bert_judge.serve.limits import Limits, RequestRejected
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
 
-# Rows of a request in a round before the next request has its turn.
+# Rows of a request per round-robin turn.
 TURN_ROWS = 32
-LONGEST_WAIT = 60
-# How much the newest round says of the speed.
-NEWEST = 0.3
+MAX_RETRY_SECONDS = 60
+# Weight of the latest round in the moving average of the speed.
+SPEED_WEIGHT = 0.3
 
 
 class JudgeFailed(Exception):
-    """A judge broke on some rows; the log says how."""
+    """A judge raised an unexpected error, which is logged."""
 
 
 class Listener(Protocol):
-    """Hears what a judge does, for the metrics."""
+    """Receive events for the metrics."""
 
     def judged(self, judge: str, rows: int, seconds: float) -> None: ...
 
@@ -47,31 +47,31 @@ class Listener(Protocol):
 
 @dataclass(eq=False)
 class _Job(Generic[Item, Answer]):
-    """The rows of one request. `taken` of them are in rounds; `answers` come back in their order."""
+    """Rows of one request; `num_scheduled` of them are in rounds, `answers` are in their order."""
 
     items: Sequence[Item]
     costs: Sequence[int]
     future: asyncio.Future[list[Answer]]
-    taken: int = 0
+    num_scheduled: int = 0
     answers: list[Answer] = field(default_factory=list)
 
 
 @dataclass
-class _Part(Generic[Item, Answer]):
-    """Some neighbouring rows of a request, in a round."""
+class _Slice(Generic[Item, Answer]):
+    """Consecutive rows of a request in a round."""
 
     job: _Job[Item, Answer]
     items: Sequence[Item]
 
 
 class Batcher(Generic[Item, Answer]):
-    """Judges rows of many requests in common rounds.
+    """Judge behind a queue that combines rows of several requests.
 
     Args:
-        name: of the judge.
-        load: called once in the judge's thread; gives the function that judges: one answer per item, in their order.
-        cost: characters of an item.
-        listener: for the metrics.
+        name: name of the judge.
+        load: called once in the judge's thread; returns the function that judges, with one answer per item, in order.
+        cost: returns the characters of an item.
+        listener: receives events for the metrics.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class Batcher(Generic[Item, Answer]):
         self._jobs: deque[_Job[Item, Answer]] = deque()
         self._open: set[asyncio.Future[list[Answer]]] = set()
         self._rows = self._characters = 0
-        # Characters a second, of the last rounds.
+        # Moving average of characters per second.
         self._speed = 0.0
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def load(self) -> None:
-        """Load the judge, in its thread.
+        """Load the judge in its thread.
 
         Raises:
             InputError: it cannot be loaded.
@@ -103,75 +103,75 @@ class Batcher(Generic[Item, Answer]):
         self._judge = self._worker.submit(self._load).result()
 
     def start(self) -> None:
-        """Judge what comes, until `stop`."""
+        """Start processing, until `stop`."""
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(self._run(), name=f"rounds of {self.name}")
 
     async def stop(self) -> None:
-        """Judge nothing more; whoever still waits is refused."""
+        """Stop processing and reject waiting requests."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
         self._jobs.clear()
         for future in self._open:
             if not future.done():
-                future.set_exception(Refused(503, "the server is stopping", 1))
+                future.set_exception(RequestRejected(503, "the server is stopping", 1))
 
     def close(self) -> None:
-        """Wait for the round in hand, and end the thread."""
+        """Wait for the current round and stop the thread."""
         self._worker.shutdown()
 
     @property
     def alive(self) -> bool:
-        """Whether it takes rows."""
+        """Whether the judge accepts rows."""
         return self._task is not None and not self._task.done()
 
     @property
     def busy(self) -> bool:
-        """Whether anybody waits for an answer."""
+        """Whether any request is waiting."""
         return bool(self._open)
 
     async def submit(self, items: Sequence[Item]) -> list[Answer]:
-        """One answer per item, in their order. A call that is cancelled leaves no work behind but that of the round in hand.
+        """Return one answer per item, in order. Cancelling removes all rows that are not in the current round.
 
         Raises:
-            Refused: the queue is full.
-            InputError: the judge refuses the items.
-            JudgeFailed: it broke on them.
+            RequestRejected: the queue is full.
+            InputError: the judge rejects the items.
+            JudgeFailed: it raised another error.
         """
         if not items:
             return []
         costs = [self._cost(item) for item in items]
-        self._check_room(len(items), sum(costs))
+        self._check_capacity(len(items), sum(costs))
         job: _Job[Item, Answer] = _Job(items, costs, asyncio.get_running_loop().create_future())
         self._jobs.append(job)
         self._open.add(job.future)
-        self._count(len(items), sum(costs))
+        self._update_queue(len(items), sum(costs))
         self._wake.set()
         try:
             return await job.future
         finally:
             self._open.discard(job.future)
-            if job.taken < len(items):
-                self._count(job.taken - len(items), -sum(costs[job.taken :]))
-                job.taken = len(items)
+            if job.num_scheduled < len(items):
+                self._update_queue(job.num_scheduled - len(items), -sum(costs[job.num_scheduled :]))
+                job.num_scheduled = len(items)
 
     async def ask(self, items: Sequence[Item]) -> list[Answer]:
-        """`submit` from any event loop, while the batcher's own is running."""
+        """Call `submit` from any event loop, while the batcher's own is running."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.submit(items), self._loop))
 
-    def _check_room(self, rows: int, characters: int) -> None:
-        # A request that fits into an empty queue is never refused for good.
+    def _check_capacity(self, rows: int, characters: int) -> None:
+        # An empty queue accepts any request.
         full = self._rows + rows > self.limits.queue_rows or self._characters + characters > self.limits.queue_characters
         if full and self._rows:
             seconds = math.ceil(self._characters / self._speed) if self._speed else 1
-            raise Refused(
+            raise RequestRejected(
                 503,
-                f"{self.name}: {self._rows:,} rows are waiting, and there is no room for more; try again later",
-                min(max(seconds, 1), LONGEST_WAIT),
+                f"{self.name}: the queue is full ({self._rows:,} rows); try again later",
+                min(max(seconds, 1), MAX_RETRY_SECONDS),
             )
 
-    def _count(self, rows: int, characters: int) -> None:
+    def _update_queue(self, rows: int, characters: int) -> None:
         self._rows += rows
         self._characters += characters
         self._listener.waiting(self.name, self._rows)
@@ -179,72 +179,74 @@ class Batcher(Generic[Item, Answer]):
     async def _run(self) -> None:
         while True:
             await self._wake.wait()
-            # Rows that come together are judged together.
+            # Wait for rows that arrive at the same time.
             await asyncio.sleep(self.limits.linger_seconds)
-            while parts := self._round():
-                await self._judge_round(parts)
+            while slices := self._next_round():
+                await self._judge_round(slices)
             self._wake.clear()
 
-    def _round(self) -> list[_Part[Item, Answer]]:
-        """The next rows of each request in turn, up to the characters of a round, and at least one."""
-        parts: list[_Part[Item, Answer]] = []
-        room = self.limits.round_characters
-        while self._jobs and (room > 0 or not parts):
+    def _next_round(self) -> list[_Slice[Item, Answer]]:
+        """Return the next rows of each request in turn, up to the character limit, and at least one."""
+        slices: list[_Slice[Item, Answer]] = []
+        remaining = self.limits.round_characters
+        while self._jobs and (remaining > 0 or not slices):
             job = self._jobs.popleft()
-            start = job.taken
-            while job.taken < min(len(job.items), start + TURN_ROWS) and (room > 0 or (not parts and job.taken == start)):
-                room -= job.costs[job.taken]
-                job.taken += 1
-            if job.taken > start:
-                parts.append(_Part(job, job.items[start : job.taken]))
-                self._count(start - job.taken, -sum(job.costs[start : job.taken]))
-            if job.taken < len(job.items):
+            start = job.num_scheduled
+            while job.num_scheduled < min(len(job.items), start + TURN_ROWS) and (
+                remaining > 0 or (not slices and job.num_scheduled == start)
+            ):
+                remaining -= job.costs[job.num_scheduled]
+                job.num_scheduled += 1
+            if job.num_scheduled > start:
+                slices.append(_Slice(job, job.items[start : job.num_scheduled]))
+                self._update_queue(start - job.num_scheduled, -sum(job.costs[start : job.num_scheduled]))
+            if job.num_scheduled < len(job.items):
                 self._jobs.append(job)
-        return parts
+        return slices
 
-    async def _judge_round(self, parts: Sequence[_Part[Item, Answer]]) -> None:
-        answers = await self._judged(parts)
-        if isinstance(answers, Exception) and len(parts) > 1:
-            # One request's rows must not fail the others'.
-            for part in parts:
-                self._hand_back([part], await self._judged([part]))
+    async def _judge_round(self, slices: Sequence[_Slice[Item, Answer]]) -> None:
+        answers = await self._run_judge(slices)
+        if isinstance(answers, Exception) and len(slices) > 1:
+            # Isolate the request that fails.
+            for piece in slices:
+                self._set_results([piece], await self._run_judge([piece]))
         else:
-            self._hand_back(parts, answers)
+            self._set_results(slices, answers)
 
-    async def _judged(self, parts: Sequence[_Part[Item, Answer]]) -> list[Answer] | Exception:
-        """The answers of a round, or what the judge raised."""
-        items = [item for part in parts for item in part.items]
+    async def _run_judge(self, slices: Sequence[_Slice[Item, Answer]]) -> list[Answer] | Exception:
+        """Return the answers of a round, or the error of the judge."""
+        items = [item for piece in slices for item in piece.items]
         started = time.monotonic()
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        loop, finished = asyncio.get_running_loop(), asyncio.Event()
         future = self._worker.submit(self._judge, items)
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(done.set))
-        await done.wait()
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(finished.set))
+        await finished.wait()
         seconds = time.monotonic() - started
         error = future.exception()
-        if isinstance(error, InputError | Refused):
+        if isinstance(error, InputError | RequestRejected):
             return error
         if error is not None:
             log.error("%s: a round of %d rows failed", self.name, len(items), exc_info=error)
             return JudgeFailed(self.name)
         answers = list(future.result())
         if len(answers) != len(items):
-            log.error("%s: %d answers for %d rows, a fault of the judge", self.name, len(answers), len(items))
+            log.error("%s: the judge returned %d answers for %d rows", self.name, len(answers), len(items))
             return JudgeFailed(self.name)
         self._listener.judged(self.name, len(items), seconds)
-        newest = sum(map(self._cost, items)) / max(seconds, 1e-6)
-        self._speed += (newest - self._speed) * (NEWEST if self._speed else 1)
+        speed = sum(map(self._cost, items)) / max(seconds, 1e-6)
+        self._speed += (speed - self._speed) * (SPEED_WEIGHT if self._speed else 1)
         return answers
 
-    def _hand_back(self, parts: Sequence[_Part[Item, Answer]], answers: list[Answer] | Exception) -> None:
-        at = 0
-        for part in parts:
-            job, start, at = part.job, at, at + len(part.items)
-            # Nobody waits any more, or another part of the request has failed.
+    def _set_results(self, slices: Sequence[_Slice[Item, Answer]], answers: list[Answer] | Exception) -> None:
+        end = 0
+        for piece in slices:
+            job, start, end = piece.job, end, end + len(piece.items)
+            # Cancelled, or another slice of the request failed.
             if job.future.done():
                 continue
             if isinstance(answers, Exception):
                 job.future.set_exception(answers)
                 continue
-            job.answers += answers[start:at]
+            job.answers += answers[start:end]
             if len(job.answers) == len(job.items):
                 job.future.set_result(job.answers)

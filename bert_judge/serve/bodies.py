@@ -1,4 +1,4 @@
-"""What clients send and get, as the OpenAPI description has it too."""
+"""Define the request and response bodies of the HTTP API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READ = make_column_reader({name: name for name in ("question", "references", "c
 
 
 class Body(BaseModel):
-    """Texts are texts: a number in their place, or a key that nobody reads, is a mistake worth telling."""
+    """Strict body: no type coercion, no unknown keys."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -27,21 +27,21 @@ class Body(BaseModel):
 class RowBody(Body):
     """An answer to judge."""
 
-    question: str = Field("", description="The question; some judges do without.")
-    references: References = Field(description="A right answer, or several any of which is right.")
-    candidate: str = Field(description="The answer.")
+    question: str = Field("", description="The question; optional for some judges.")
+    references: References = Field(description="A reference answer, or a list of which any is correct.")
+    candidate: str = Field(description="The answer to judge.")
 
 
 class Single(RowBody):
     """One answer to judge."""
 
-    judge: str | None = Field(None, description="Name of a judge; the first pointwise one when left out.")
+    judge: str | None = Field(None, description="Name of a judge; default: the first pointwise judge.")
 
 
 class Batch(Body):
     """Several answers to judge."""
 
-    judge: str | None = Field(None, description="Name of a judge; the first pointwise one when left out.")
+    judge: str | None = Field(None, description="Name of a judge; default: the first pointwise judge.")
     rows: list[RowBody]
 
 
@@ -49,7 +49,7 @@ class PairBody(Body):
     """Two answers to compare."""
 
     question: str
-    references: References = Field(default=[], description="Right answers, where there are any.")
+    references: References = Field(default=[], description="Reference answers, if any.")
     answer_a: str
     answer_b: str
 
@@ -57,39 +57,39 @@ class PairBody(Body):
 class SinglePair(PairBody):
     """Two answers to one question."""
 
-    judge: str | None = Field(None, description="Name of a pairwise judge; the first one when left out.")
+    judge: str | None = Field(None, description="Name of a pairwise judge; default: the first one.")
 
 
 class PairBatch(Body):
     """Several pairs of answers to compare."""
 
-    judge: str | None = Field(None, description="Name of a pairwise judge; the first one when left out.")
+    judge: str | None = Field(None, description="Name of a pairwise judge; default: the first one.")
     pairs: list[PairBody]
 
 
-# A key that only one form has, and that form.
-_TELLING = {"rows": "rows", "pairs": "pairs", "answer_a": "pair", "answer_b": "pair"}
+# Distinguishing key → form of the request.
+_FORM_KEYS = {"rows": "rows", "pairs": "pairs", "answer_a": "pair", "answer_b": "pair"}
 
 
 def _form(body: Any) -> str:
-    """Which of the four forms a body means, by its keys, so that its faults are told in terms of that one."""
+    """Return which of the four forms a body has, so that errors refer to that form."""
     keys = body if isinstance(body, Mapping) else ()
-    return next((form for key, form in _TELLING.items() if key in keys), "row")
+    return next((form for key, form in _FORM_KEYS.items() if key in keys), "row")
 
 
 _Rows = Annotated[Single, Tag("row")] | Annotated[Batch, Tag("rows")]
 _Pairs = Annotated[SinglePair, Tag("pair")] | Annotated[PairBatch, Tag("pairs")]
-Asked = Annotated[_Rows | _Pairs, Discriminator(_form)]
+JudgeRequest = Annotated[_Rows | _Pairs, Discriminator(_form)]
 
 
 class LabelBody(BaseModel):
     """A verdict."""
 
     verdict: Literal["correct", "incorrect", "invalid"]
-    score: float | None = Field(description="How right, 0 to 1; null when invalid.")
-    reason: str | None = Field(description="Why a verdict is invalid, or what decided it.")
-    raw: str | None = Field(description="The judge's own words or uncalibrated score.")
-    truncated: bool = Field(description="The judge did not see the whole row.")
+    score: float | None = Field(description="Probability of being correct, 0 to 1; null if invalid.")
+    reason: str | None = Field(description="Why the verdict is invalid, or what decided it.")
+    raw: str | None = Field(description="The judge's own output or uncalibrated score.")
+    truncated: bool = Field(description="The input was truncated.")
     prompt_tokens: int | None
     completion_tokens: int | None
 
@@ -110,11 +110,13 @@ class JudgedBatch(BaseModel):
 class PreferenceBody(BaseModel):
     """Which of two answers is better."""
 
-    verdict: Literal["A", "B", "tie", "inconsistent", "invalid"] = Field(description="inconsistent: the order decided.")
-    score: float | None = Field(description="How likely A is the better one, a tie counting half; null when invalid.")
-    consistent: bool | None = Field(description="Both orders say the same; null when one of them says nothing.")
+    verdict: Literal["A", "B", "tie", "inconsistent", "invalid"] = Field(
+        description="inconsistent: the verdict depends on the order."
+    )
+    score: float | None = Field(description="Probability that A is better, a tie counting half; null if invalid.")
+    consistent: bool | None = Field(description="Both orders give the same verdict; null if one is invalid.")
     forward: str = Field(description="The verdict with A shown first.")
-    backward: str = Field(description="The verdict with B shown first, in the same letters.")
+    backward: str = Field(description="The verdict with B shown first, with the same labels.")
     reason: str | None
     raw: str | None
     truncated: bool
@@ -135,49 +137,51 @@ class JudgedPairs(BaseModel):
     preferences: list[PreferenceBody]
 
 
-class Fault(BaseModel):
-    """Why a request is not answered."""
+class ErrorBody(BaseModel):
+    """Error response."""
 
-    error: str = Field(description="One line that says what is wrong and what to do.")
+    error: str = Field(description="One line: what is wrong and how to fix it.")
 
 
 def row_of(row: RowBody) -> Row | Label:
-    """What a judge sees of a row, the same as of a file's row; a label where there is nothing to judge."""
+    """Return a row as judges read it, prepared like a file's row; an invalid label if there is nothing to judge."""
     record = {"question": row.question, "references": row.references, "candidate": row.candidate}
     found = to_row(_READ, record)
     return invalid("no answer") if found is None else found
 
 
 def pair_of(pair: PairBody) -> Pair:
-    """What a judge sees of a pair; reasoning before the answers is left out where it ends."""
+    """Return a pair as judges read it, with finished reasoning removed from the answers."""
     references = [pair.references] if isinstance(pair.references, str) else pair.references
     answer_a, answer_b = (strip_reasoning(text) or "" for text in (pair.answer_a, pair.answer_b))
     return Pair(pair.question, answer_a, answer_b, tuple(reference for reference in references if reference.strip()))
 
 
-def described(preference: Preference) -> dict[str, Any]:
-    """The fields of a `PreferenceBody`."""
+def preference_fields(preference: Preference) -> dict[str, Any]:
+    """Return the fields of a `PreferenceBody`."""
     orders = {"forward": preference.forward.verdict, "backward": preference.backward.verdict}
     return {name: getattr(preference, name) for name in PreferenceBody.model_fields if name not in orders} | orders
 
 
 def check_rows(rows: list[RowBody], limits: Limits) -> None:
-    """Raises `Refused` for too many rows, too long texts, too many references."""
+    """Raise `RequestRejected` for too many rows, too long texts or too many references."""
     check_count(len(rows), limits, "rows")
-    for at, row in enumerate(rows):
-        check_texts(_texts(f"rows.{at}", row, ("question", "candidate")), _count(row.references), limits)
+    for index, row in enumerate(rows):
+        check_texts(_texts(f"rows.{index}", row, ("question", "candidate")), _count(row.references), limits)
 
 
 def check_pairs(pairs: list[PairBody], limits: Limits) -> None:
-    """The same for pairs."""
+    """Raise `RequestRejected` for too many pairs, too long texts or too many references."""
     check_count(len(pairs), limits, "pairs")
-    for at, pair in enumerate(pairs):
-        check_texts(_texts(f"pairs.{at}", pair, ("question", "answer_a", "answer_b")), _count(pair.references), limits)
+    for index, pair in enumerate(pairs):
+        check_texts(_texts(f"pairs.{index}", pair, ("question", "answer_a", "answer_b")), _count(pair.references), limits)
 
 
-def _texts(where: str, row: RowBody | PairBody, names: tuple[str, ...]) -> list[tuple[str, str]]:
+def _texts(location: str, row: RowBody | PairBody, names: tuple[str, ...]) -> list[tuple[str, str]]:
     references = [row.references] if isinstance(row.references, str) else row.references
-    return [(f"{where}.{name}", getattr(row, name)) for name in names] + [(f"{where}.references", text) for text in references]
+    return [(f"{location}.{name}", getattr(row, name)) for name in names] + [
+        (f"{location}.references", text) for text in references
+    ]
 
 
 def _count(references: References) -> int:

@@ -1,4 +1,4 @@
-"""The judges that a server has, each behind its queue."""
+"""Define the judges of a server, each behind its queue."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from bert_judge.judges.protocol import Judge, Label, Row
 from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.labels.score_file.score_file import judge_rows
 from bert_judge.serve.batcher import Batcher, Listener
-from bert_judge.serve.limits import Limits, Refused
+from bert_judge.serve.limits import Limits, RequestRejected
 
 Items = Row | Label
-Found = TypeVar("Found")
-# What a row costs beside its texts.
-ROW_CHARACTERS = 64
+BatcherT = TypeVar("BatcherT")
+# Fixed cost of a row in addition to its texts.
+ROW_OVERHEAD = 64
 
 
 @dataclass(frozen=True)
-class Roster:
-    """Attributes: judges of single answers and of pairs by name, the default one of each first."""
+class JudgePool:
+    """Pointwise and pairwise judges by name, the default of each first."""
 
     pointwise: Mapping[str, Batcher[Items, Label]]
     pairwise: Mapping[str, Batcher[Pair, Preference]] = field(default_factory=dict)
@@ -31,37 +31,37 @@ class Roster:
         return [*self.pointwise.values(), *self.pairwise.values()]
 
     def load(self) -> None:
-        """Load the judges, one after the other: two that load at once need the memory of both.
+        """Load the judges one after the other, to limit peak memory.
 
         Raises:
-            InputError: one cannot be loaded.
+            InputError: a judge cannot be loaded.
         """
         for batcher in self.all:
             batcher.load()
 
     def close(self) -> None:
-        """End the judges' threads."""
+        """Stop the judges' threads."""
         for batcher in self.all:
             batcher.close()
 
     def judge(self, name: str | None) -> Batcher[Items, Label]:
-        """The pointwise judge of this name, or the default one.
+        """Return the pointwise judge of this name, or the default.
 
         Raises:
-            Refused: there is none.
+            RequestRejected: it does not exist.
         """
-        return _named(self.pointwise, name, "judge of single answers")
+        return _get(self.pointwise, name, "pointwise judge")
 
     def pair_judge(self, name: str | None) -> Batcher[Pair, Preference]:
-        """The same for a judge of pairs."""
-        return _named(self.pairwise, name, "pairwise judge")
+        """Return the pairwise judge of this name, or the default; raises like `judge`."""
+        return _get(self.pairwise, name, "pairwise judge")
 
 
 def pointwise(name: str, load: Callable[[], Judge], limits: Limits, listener: Listener) -> Batcher[Items, Label]:
-    """A judge of single answers behind its queue.
+    """Return a pointwise judge behind its queue.
 
     Args:
-        load: called in the thread that then judges.
+        load: called in the judge's thread.
     """
 
     def loaded() -> Callable[[Sequence[Items]], list[Label]]:
@@ -73,28 +73,28 @@ def pointwise(name: str, load: Callable[[], Judge], limits: Limits, listener: Li
 
 
 def pairwise(name: str, load: Callable[[], PairJudge], limits: Limits, listener: Listener) -> Batcher[Pair, Preference]:
-    """A judge of pairs behind its queue."""
+    """Return a pairwise judge behind its queue."""
     return Batcher(name, lambda: load().compare, _pair_cost, limits, listener)
 
 
 def _pair_cost(pair: Pair) -> int:
-    said = len(pair.question) + len(pair.answer_a) + len(pair.answer_b) + sum(map(len, pair.references))
-    # Both orders are read.
-    return 2 * (said + ROW_CHARACTERS)
+    characters = len(pair.question) + len(pair.answer_a) + len(pair.answer_b) + sum(map(len, pair.references))
+    # Both orders are encoded.
+    return 2 * (characters + ROW_OVERHEAD)
 
 
 def _row_cost(row: Items) -> int:
     if isinstance(row, Label):
         return 1
-    # The encoder reads question and answer once per reference.
-    said = len(row.question) + len(row.candidate) + ROW_CHARACTERS
-    return said * len(row.references) + sum(map(len, row.references))
+    # The encoder processes question and answer once per reference.
+    characters = len(row.question) + len(row.candidate) + ROW_OVERHEAD
+    return characters * len(row.references) + sum(map(len, row.references))
 
 
-def _named(judges: Mapping[str, Found], name: str | None, what: str) -> Found:
+def _get(judges: Mapping[str, BatcherT], name: str | None, kind: str) -> BatcherT:
     if name is None and judges:
         return next(iter(judges.values()))
     if name is None or name not in judges:
-        there = ", ".join(judges) or "none"
-        raise Refused(404, f"no {what} {name!r}; there are: {there}" if name else f"there is no {what}")
+        available = ", ".join(judges) or "none"
+        raise RequestRejected(404, f"no {kind} {name!r}; available: {available}" if name else f"no {kind} available")
     return judges[name]

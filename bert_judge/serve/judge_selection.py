@@ -19,7 +19,7 @@ from bert_judge.labels.score_file import judge_loading
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import loading
 from bert_judge.serve.batcher import Listener
-from bert_judge.serve.judge_pool import Roster, pairwise, pointwise
+from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.loading import Loads
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 SERVED = "_served"
 
 
-def choose(names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, listener: Listener) -> Roster:
+def choose(names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, listener: Listener) -> JudgePool:
     """The judges to serve, not loaded yet.
 
     Args:
@@ -41,7 +41,7 @@ def choose(names: Sequence[str], files: Sequence[Path], results: Path, limits: L
         InputError: there is no such judge, or none at all.
     """
     loads = _configured(names, files, results) if files else _named(names, results)
-    return Roster(
+    return JudgePool(
         {name: pointwise(name, load, limits, listener) for name, load in loads.pointwise.items()},
         {name: pairwise(name, load, limits, listener) for name, load in loads.pairwise.items()},
     )

@@ -1,4 +1,4 @@
-"""What a server takes from its clients, and how it refuses the rest."""
+"""Define the limits of a server and the rejection of requests that exceed them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of what the server holds and does at one time.
+    """Limits on requests, queues and time.
 
     Attributes:
-        body_bytes: largest body of a request.
-        held_bytes: of all bodies that are being read or answered.
-        rows: most rows or pairs of a request.
-        text_characters: longest question, reference or answer.
-        references: most references of a row.
-        queue_rows, queue_characters: most rows, and characters of them, that wait for one judge.
-        round_characters: of the rows that a judge is given at once; about four make a token.
-        linger_seconds: how long an idle judge waits for company of a first row.
-        body_seconds: longest time for a body to arrive.
-        answer_seconds: longest time from a body to its answer.
-        rate: requests a second of one client; 0: any number. Short bursts may hold `burst_seconds` of them.
+        body_bytes: maximum body size of a request.
+        held_bytes: maximum total size of bodies in progress.
+        rows: maximum rows or pairs per request.
+        text_characters: maximum length of a question, reference or answer.
+        references: maximum references per row.
+        queue_rows, queue_characters: maximum rows, and their characters, waiting for one judge.
+        round_characters: maximum characters per batch of a judge; about four make a token.
+        linger_seconds: how long an idle judge waits for more rows before it starts a batch.
+        body_seconds: time limit for receiving a body.
+        answer_seconds: time limit for answering.
+        rate: requests per second per client, 0 for no limit; a burst may use up `burst_seconds` of them.
     """
 
     body_bytes: int = 8 * 2**20
@@ -39,34 +39,36 @@ class Limits:
     burst_seconds: float = 10.0
 
 
-class Refused(Exception):
-    """A request that is not answered.
+class RequestRejected(Exception):
+    """A rejected request.
 
     Attributes:
-        status: of HTTP.
-        retry_after: seconds after which it may be sent again; None: as it is, never.
+        status: HTTP status code.
+        retry_after: seconds after which the client may retry; None if a retry cannot succeed.
     """
 
-    def __init__(self, status: int, line: str, retry_after: int | None = None) -> None:
+    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
         self.status = status
         self.retry_after = retry_after
-        super().__init__(line)
+        super().__init__(message)
 
 
-def check_count(count: int, limits: Limits, what: str) -> None:
-    """Raises `Refused` for a request of too many rows."""
+def check_count(count: int, limits: Limits, name: str) -> None:
+    """Raise `RequestRejected` if a request has too many rows."""
     if count > limits.rows:
-        raise Refused(413, f"{what}: {count:,} are more than the {limits.rows:,} of a request; send several requests")
+        raise RequestRejected(413, f"{name}: {count:,}, limit {limits.rows:,} per request; send several requests")
 
 
 def check_texts(texts: Sequence[tuple[str, str]], references: int, limits: Limits) -> None:
-    """Raises `Refused` for a row with a text that is too long or too many references.
+    """Raise `RequestRejected` for a text that is too long or a row with too many references.
 
     Args:
-        texts: (where it stands in the request, text).
+        texts: (location in the request, text).
     """
-    for where, text in texts:
+    for location, text in texts:
         if len(text) > limits.text_characters:
-            raise Refused(413, f"{where}: {len(text):,} characters are more than {limits.text_characters:,}; shorten the text")
+            raise RequestRejected(413, f"{location}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text")
     if references > limits.references:
-        raise Refused(413, f"{texts[0][0]}: its row has {references:,} references, more than {limits.references:,}; leave some out")
+        raise RequestRejected(
+            413, f"{texts[0][0]}: its row has {references:,} references, limit {limits.references:,}; remove some"
+        )

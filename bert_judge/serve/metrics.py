@@ -1,4 +1,4 @@
-"""Figures of a server in Prometheus' text format."""
+"""Collect server metrics in the Prometheus text format."""
 
 from __future__ import annotations
 
@@ -10,29 +10,27 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
 class Metrics:
-    """Implements `batcher.Listener`."""
+    """Prometheus metrics; implements `batcher.Listener`."""
 
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(self) -> None:
-        self._registry = kept = CollectorRegistry()
-        ProcessCollector(registry=kept)
-        self._requests = Counter("bert_judge_requests", "Requests by status of HTTP.", ["route", "status"], registry=kept)
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._requests = Counter("bert_judge_requests", "Requests by HTTP status.", ["route", "status"], registry=registry)
         self._seconds = Histogram(
-            "bert_judge_request_seconds", "From a request to the end of its answer.", ["route"], buckets=SECONDS, registry=kept
+            "bert_judge_request_seconds", "Time from request to end of response.", ["route"], buckets=SECONDS, registry=registry
         )
-        self._rows = Counter("bert_judge_rows", "Rows and pairs judged.", ["judge"], registry=kept)
-        self._round_rows = Histogram(
-            "bert_judge_round_rows", "Rows that a judge got at once.", ["judge"], buckets=ROWS, registry=kept
-        )
+        self._rows = Counter("bert_judge_rows", "Rows and pairs judged.", ["judge"], registry=registry)
+        self._round_rows = Histogram("bert_judge_round_rows", "Rows per batch.", ["judge"], buckets=ROWS, registry=registry)
         self._round_seconds = Histogram(
-            "bert_judge_round_seconds", "Time of a judge for them.", ["judge"], buckets=SECONDS, registry=kept
+            "bert_judge_round_seconds", "Time per batch.", ["judge"], buckets=SECONDS, registry=registry
         )
-        self._waiting = Gauge("bert_judge_waiting_rows", "Rows that wait for a judge.", ["judge"], registry=kept)
-        self._held = Gauge("bert_judge_held_bytes", "Bodies that are being read or answered.", registry=kept)
+        self._waiting = Gauge("bert_judge_waiting_rows", "Rows waiting for a judge.", ["judge"], registry=registry)
+        self._held = Gauge("bert_judge_held_bytes", "Total size of request bodies in progress.", registry=registry)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """A request is done; 499 where its client went away."""
+        """Count a request; status 499 if its client disconnected."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 

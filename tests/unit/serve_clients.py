@@ -14,10 +14,10 @@ from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
-from bert_judge.serve.judge_pool import Roster, pairwise, pointwise
+from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.server import Server, bound
+from bert_judge.serve.server import Server, bind_socket
 
 JSON = {"content-type": "application/json"}
 
@@ -67,30 +67,30 @@ class Short(Exact):
         return super().judge(rows)[1:]
 
 
-def guarded(judge: Exact, limits: Limits, host: str = "127.0.0.1", token: str | None = None) -> tuple[Guard, Roster]:
+def guarded(judge: Exact, limits: Limits, host: str = "127.0.0.1", token: str | None = None) -> tuple[Guard, JudgePool]:
     metrics = Metrics()
-    roster = Roster(
+    pool = JudgePool(
         {"exact": pointwise("exact", lambda: judge, limits, metrics)}, {"longer": pairwise("longer", Longer, limits, metrics)}
     )
-    roster.load()
-    return Guard(make_app(roster, limits, metrics), limits, host, token, metrics), roster
+    pool.load()
+    return Guard(make_app(pool, limits, metrics), limits, host, token, metrics), pool
 
 
 @contextmanager
 def client(
     judge: Exact | None = None, limits: Limits | None = None, host: str = "127.0.0.1", token: str | None = None
 ) -> Iterator[TestClient]:
-    app, roster = guarded(judge or Exact(), limits or Limits(rate=0), host, token)
+    app, pool = guarded(judge or Exact(), limits or Limits(rate=0), host, token)
     with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False) as made:
         yield made
-    roster.close()
+    pool.close()
 
 
 @contextmanager
-def running(guard: Guard, roster: Roster, limits: Limits) -> Iterator[tuple[str, Server]]:
+def running(guard: Guard, pool: JudgePool, limits: Limits) -> Iterator[tuple[str, Server]]:
     """A real server on a port of this machine: its address, and itself."""
-    sock = bound("127.0.0.1", 0)
-    server = Server(guard, roster, limits)
+    sock = bind_socket("127.0.0.1", 0)
+    server = Server(guard, pool, limits)
     thread = threading.Thread(target=server.run, args=([sock],))
     thread.start()
     until(lambda: server.started)
@@ -99,7 +99,7 @@ def running(guard: Guard, roster: Roster, limits: Limits) -> Iterator[tuple[str,
     finally:
         server.should_exit = True
         thread.join(60)
-        roster.close()
+        pool.close()
     assert not thread.is_alive()
 
 

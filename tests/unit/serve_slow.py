@@ -10,7 +10,7 @@ from serve_clients import Exact
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.runtime.logs import job_log
 from bert_judge.serve import judge_selection, server
-from bert_judge.serve.judge_pool import Roster, pointwise
+from bert_judge.serve.judge_pool import JudgePool, pointwise
 from bert_judge.serve.limits import Limits
 
 
@@ -29,8 +29,8 @@ class Waiting(Exact):
 
 if __name__ == "__main__":
     judge = Waiting(Path(sys.argv[1]))
-    judge_selection.choose = lambda _, __, ___, limits, listener: Roster(
+    judge_selection.choose = lambda _, __, ___, limits, listener: JudgePool(
         {"exact": pointwise("exact", lambda: judge, limits, listener)}
     )
     with job_log(None):
-        server.serve(server.Options(port=0, page=False, limits=Limits(rate=0)))
+        server.serve(server.ServeOptions(port=0, page=False, limits=Limits(rate=0)))

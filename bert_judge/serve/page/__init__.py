@@ -1,1 +1,1 @@
-"""The web page: judge by hand, compare two answers, read a run's answers, mark the audit sheet. Texts of models are text on it."""
+"""Web page: judge answers, compare two answers, browse the answers of a run, label the audit sheet. All texts are escaped."""

@@ -1,11 +1,11 @@
-"""The page with its tabs, mounted into the server: the same process, the same port, no request to anywhere else."""
+"""Build the page with its tabs and mount it into the server's process and port; it sends no external requests."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-# Gradio reads it when it is imported, and reports to its makers without it.
+# Gradio reads this at import; without it, it sends usage statistics.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
@@ -13,24 +13,24 @@ from fastapi import FastAPI
 
 from bert_judge.serve.page.audit_tab import audit_tab
 from bert_judge.serve.page.judge_tab import compare_tab, judge_tab
-from bert_judge.serve.page.requests import Asking
-from bert_judge.serve.page.results_tab import rows_tab
-from bert_judge.serve.page.sheet import Sheet
+from bert_judge.serve.page.requests import JudgeClient
+from bert_judge.serve.page.results_tab import answers_tab
+from bert_judge.serve.page.sheet import AuditLabels
 
-# Fonts of this machine; Gradio's own theme asks Google for some.
+# System fonts; Gradio's default theme loads fonts from Google.
 FONTS = ("system-ui", "sans-serif")
-# Events that are handled at one time; the judges have queues of their own.
-AT_ONCE = 16
+# Concurrent page events; the judges have their own queues.
+MAX_CONCURRENT_EVENTS = 16
 
 
-def mount(app: FastAPI, asking: Asking, results: Path, labels: Path) -> FastAPI:
+def mount(app: FastAPI, client: JudgeClient, results: Path, labels: Path) -> FastAPI:
     """Add the page to an application.
 
     Args:
-        results: of the run whose answers are shown.
-        labels: the file of the audit's marks.
+        results: folder of the run whose answers are shown.
+        labels: file of the audit labels.
     """
-    blocks = page(asking, results, Sheet(results / "audit" / "sheet.csv", labels))
+    blocks = page(client, results, AuditLabels(results / "audit" / "sheet.csv", labels))
     return gr.mount_gradio_app(
         app,
         blocks,
@@ -45,16 +45,16 @@ def mount(app: FastAPI, asking: Asking, results: Path, labels: Path) -> FastAPI:
     )
 
 
-def page(asking: Asking, results: Path, sheet: Sheet) -> gr.Blocks:
-    """The page alone."""
+def page(client: JudgeClient, results: Path, sheet: AuditLabels) -> gr.Blocks:
+    """Return the page."""
     with gr.Blocks(title="bert-judge", analytics_enabled=False) as blocks:
         gr.Markdown("# bert-judge")
         with gr.Tab("Judge"):
-            judge_tab(asking)
+            judge_tab(client)
         with gr.Tab("Compare"):
-            compare_tab(asking)
+            compare_tab(client)
         with gr.Tab("Answers"):
-            rows_tab(results, blocks)
+            answers_tab(results, blocks)
         with gr.Tab("Audit"):
             audit_tab(sheet, blocks)
-    return blocks.queue(default_concurrency_limit=AT_ONCE)
+    return blocks.queue(default_concurrency_limit=MAX_CONCURRENT_EVENTS)

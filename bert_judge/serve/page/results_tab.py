@@ -1,4 +1,4 @@
-"""The tab that shows a run's answers with what every judge said of them."""
+"""Build the tab that shows the answers of a run with every judge's verdict."""
 
 from __future__ import annotations
 
@@ -10,65 +10,65 @@ import gradio as gr
 
 from bert_judge.report.truncate import display_text
 from bert_judge.serve.page import run_tables
-from bert_judge.serve.page.requests import PRIVATE, TEXTS_ONLY, faults_told, number
-from bert_judge.serve.page.run_tables import SCREEN_ROWS, Scored, Screen
+from bert_judge.serve.page.requests import PRIVATE, TEXTS_ONLY, format_score, show_errors
+from bert_judge.serve.page.run_tables import PAGE_ROWS, AnswerPage, JudgedAnswer
 from bert_judge.tables import VERDICTS
 
 View = tuple[str, str, str, str, int, int]
-# Of a text in the list; the whole one is below it.
-CELL = 200
-# Of the verdicts in `tables.VERDICTS`.
+# Maximum characters of a text in the list; the full text is shown below it.
+CELL_CHARACTERS = 200
+# Symbols of the verdicts in `tables.VERDICTS`.
 SIGNS = ("✓", "✗", "?")
 
 
-class _Reader:
-    """What the tab shows, from the score tables of a run.
+class _Handlers:
+    """Event handlers of the tab.
 
-    What a list shows (`View`) is kept for each reader: the filters, the first row, and how many there are. Rows are read again when
-    one is clicked, so that the server holds no texts for its readers.
+    The state per user (`View`) holds the filters, the first row and the number of rows. Rows are read again when one is clicked, so
+    that the server stores no texts per user.
     """
 
     def __init__(self, results: Path) -> None:
         self.results = results
-        self.models = run_tables.scored(results)
+        self.models = run_tables.list_score_tables(results)
 
     def tasks(self, model: str) -> gr.Dropdown:
         names = self.models.get(model, [])
         return gr.Dropdown(names, value=next(iter(names), None))
 
-    def begin(self, model: str | None, task: str | None, show: str, search: str | None) -> tuple[Any, ...]:
-        return self._look(model, task, show, search, 0)
+    def filter(self, model: str | None, task: str | None, show: str, search: str | None) -> tuple[Any, ...]:
+        return self._load(model, task, show, search, 0)
 
-    def turned(self, seen: View | None, step: int) -> tuple[Any, ...]:
-        if seen is None:
-            return self._look(None, None, run_tables.ALL, "", 0)
-        model, task, show, search, start, found = seen
-        return self._look(model, task, show, search, start + step if 0 <= start + step < found else start)
+    def turn_page(self, view: View | None, step: int) -> tuple[Any, ...]:
+        if view is None:
+            return self._load(None, None, run_tables.ALL, "", 0)
+        model, task, show, search, start, total = view
+        return self._load(model, task, show, search, start + step if 0 <= start + step < total else start)
 
-    def whole(self, seen: View | None, event: gr.SelectData) -> tuple[Any, ...]:
-        with faults_told():
-            rows = [] if seen is None else run_tables.screen(self.results, *seen[:5]).rows
-        if not 0 <= (place := event.index[0]) < len(rows):
+    def show_answer(self, view: View | None, event: gr.SelectData) -> tuple[Any, ...]:
+        with show_errors():
+            rows = [] if view is None else run_tables.read_page(self.results, *view[:5]).rows
+        if not 0 <= (index := event.index[0]) < len(rows):
             return "", "", "", []
-        row = rows[place]
-        verdicts = [[judge, verdict, number(score)] for judge, (verdict, score) in row.said.items()]
+        row = rows[index]
+        verdicts = [[judge, verdict, format_score(score)] for judge, (verdict, score) in row.verdicts.items()]
         return display_text(row.question), display_text("\n".join(row.references)), display_text(row.candidate), verdicts
 
-    def _look(self, model: str | None, task: str | None, show: str, search: str | None, start: int) -> tuple[Any, ...]:
+    def _load(self, model: str | None, task: str | None, show: str, search: str | None, start: int) -> tuple[Any, ...]:
         if model is None or task is None:
             return [], f"no score tables in {self.results}", None
-        with faults_told():
-            found = run_tables.screen(self.results, model, task, show, search or "", start)
-        return _cells(found), _where(found, start), (model, task, show, search or "", start, found.found)
+        with show_errors():
+            page = run_tables.read_page(self.results, model, task, show, search or "", start)
+        return _cells(page), _summary(page, start), (model, task, show, search or "", start, page.total)
 
 
-def rows_tab(results: Path, page: gr.Blocks) -> None:
-    """Rows of the run's score tables, and one of them whole."""
-    reader = _Reader(results)
-    first = next(iter(reader.models), None)
+def answers_tab(results: Path, page: gr.Blocks) -> None:
+    """List the answers of the score tables, and show the selected one in full."""
+    handlers = _Handlers(results)
+    first = next(iter(handlers.models), None)
     with gr.Row():
-        model = gr.Dropdown(list(reader.models), value=first, label="Model", elem_id="model")
-        task = gr.Dropdown(reader.models.get(first or "", []), label="Task", elem_id="task")
+        model = gr.Dropdown(list(handlers.models), value=first, label="Model", elem_id="model")
+        task = gr.Dropdown(handlers.models.get(first or "", []), label="Task", elem_id="task")
         show = gr.Dropdown(list(run_tables.SHOW), value=run_tables.ALL, label="Show", elem_id="show")
         search = gr.Textbox("", label="Search", placeholder="words in question, answer or reference", elem_id="search", max_lines=1)
     table = gr.Dataframe(
@@ -78,46 +78,46 @@ def rows_tab(results: Path, page: gr.Blocks) -> None:
         label="Answers",
         elem_id="rows",
     )
-    where = gr.Textbox(show_label=False, container=False, interactive=False, elem_id="where")
+    summary = gr.Textbox(show_label=False, container=False, interactive=False, elem_id="summary")
     with gr.Row():
-        back = gr.Button("Earlier", size="sm", elem_id="earlier")
-        on = gr.Button("Later", size="sm", elem_id="later")
+        previous_page = gr.Button("Previous page", size="sm", elem_id="previous-page")
+        next_page = gr.Button("Next page", size="sm", elem_id="next-page")
     with gr.Row():
         question = _text("Question")
-        references = _text("Right answers")
-    answer = gr.Textbox(label="Answer", lines=6, max_lines=24, interactive=False, elem_id="whole")
-    said = gr.Dataframe(headers=["judge", "verdict", "score"], **TEXTS_ONLY, label="Verdicts", max_height=1000)
+        references = _text("References")
+    answer = gr.Textbox(label="Answer", lines=6, max_lines=24, interactive=False, elem_id="full-answer")
+    verdicts = gr.Dataframe(headers=["judge", "verdict", "score"], **TEXTS_ONLY, label="Verdicts", max_height=1000)
     view: gr.State = gr.State(None)
 
-    filters, outputs = [model, task, show, search], [table, where, view]
-    model.input(reader.tasks, model, task, **PRIVATE).then(reader.begin, filters, outputs, **PRIVATE)
-    # Whoever searches while the former choice is still being read wants what was chosen last; else the later choice would be lost.
-    chosen = [page.load, task.input, show.input, search.submit]
-    gr.on(chosen, reader.begin, filters, outputs, trigger_mode="always_last", **PRIVATE)
-    for button, step in ((back, -SCREEN_ROWS), (on, SCREEN_ROWS)):
-        button.click(lambda seen, step=step: reader.turned(seen, step), view, outputs, **PRIVATE)
-    table.select(reader.whole, view, [question, references, answer, said], **PRIVATE)
+    filters, outputs = [model, task, show, search], [table, summary, view]
+    model.input(handlers.tasks, model, task, **PRIVATE).then(handlers.filter, filters, outputs, **PRIVATE)
+    # If filters change while a page is loading, the latest filters win.
+    triggers = [page.load, task.input, show.input, search.submit]
+    gr.on(triggers, handlers.filter, filters, outputs, trigger_mode="always_last", **PRIVATE)
+    for button, step in ((previous_page, -PAGE_ROWS), (next_page, PAGE_ROWS)):
+        button.click(lambda view, step=step: handlers.turn_page(view, step), view, outputs, **PRIVATE)
+    table.select(handlers.show_answer, view, [question, references, answer, verdicts], **PRIVATE)
 
 
 def _text(label: str) -> gr.Textbox:
     return gr.Textbox(label=label, lines=3, max_lines=20, interactive=False)
 
 
-def _cells(found: Screen) -> list[list[str]]:
-    return [[_short(row.question), _short(row.candidate), _counted(row)] for row in found.rows]
+def _cells(page: AnswerPage) -> list[list[str]]:
+    return [[_short(row.question), _short(row.candidate), _count_verdicts(row)] for row in page.rows]
 
 
-def _counted(row: Scored) -> str:
-    """How many judges say what; there may be more judges than fit beside each other."""
-    counts = Counter(verdict for verdict, _ in row.said.values())
+def _count_verdicts(row: JudgedAnswer) -> str:
+    """Count the judges per verdict, since there may be too many judges for columns."""
+    counts = Counter(verdict for verdict, _ in row.verdicts.values())
     return "  ".join(f"{counts[verdict]} {sign}" for verdict, sign in zip(VERDICTS, SIGNS, strict=True) if counts[verdict])
 
 
 def _short(text: str) -> str:
-    return display_text(text, CELL, 0) if len(text) <= CELL else f"{display_text(text[:CELL])} …"
+    return display_text(text, CELL_CHARACTERS, 0) if len(text) <= CELL_CHARACTERS else f"{display_text(text[:CELL_CHARACTERS])} …"
 
 
-def _where(found: Screen, start: int) -> str:
-    if not found.rows:
-        return "no such answer"
-    return f"{start + 1:,} to {start + len(found.rows):,} of {found.found:,} answers; click one to read it whole"
+def _summary(page: AnswerPage, start: int) -> str:
+    if not page.rows:
+        return "no matching answers"
+    return f"{start + 1:,} to {start + len(page.rows):,} of {page.total:,} answers; click one to read it in full"

@@ -1,4 +1,4 @@
-"""The score tables of a run, a screenful at a time: of a table however long, few rows are in memory."""
+"""Read the score tables of a run one page at a time, with few rows in memory."""
 
 from __future__ import annotations
 
@@ -15,83 +15,82 @@ from bert_judge.evaluation.score_tables import BATCH_ROWS
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import provenance
 
-ALL, SPLIT, INVALID = SHOW = ("all answers", "judges disagree", "a judge could not tell")
-SCREEN_ROWS = 20
+ALL, SPLIT, INVALID = SHOW = ("all answers", "judges disagree", "undecided by a judge")
+PAGE_ROWS = 20
 
 
 @dataclass(frozen=True)
-class Scored:
-    """An answer with what each judge says of it: verdict and score."""
+class JudgedAnswer:
+    """An answer with the verdict and score of each judge."""
 
     question: str
     references: list[str]
     candidate: str
     status: str
-    said: dict[str, tuple[str, float | None]]
+    verdicts: dict[str, tuple[str, float | None]]
 
 
 @dataclass(frozen=True)
-class Screen:
-    """Attributes: judges: of the table. rows: that are shown. found: how many there are to show in all."""
+class AnswerPage:
+    """One page of answers; `total` counts all that match."""
 
     judges: list[str]
-    rows: list[Scored]
-    found: int
+    rows: list[JudgedAnswer]
+    total: int
 
 
-def scored(results: Path) -> dict[str, list[str]]:
-    """Model → its tasks, of the score tables that are there."""
-    found: dict[str, list[str]] = {}
+def list_score_tables(results: Path) -> dict[str, list[str]]:
+    """Return model → tasks with a score table."""
+    tasks: dict[str, list[str]] = {}
     for path in sorted(results.glob("scores/*/*.parquet")):
-        found.setdefault(path.parent.name, []).append(path.stem)
-    return found
+        tasks.setdefault(path.parent.name, []).append(path.stem)
+    return tasks
 
 
-def screen(results: Path, model: str, task: str, show: str, search: str, first: int) -> Screen:
-    """Rows of a score table.
+def read_page(results: Path, model: str, task: str, show: str, search: str, first: int) -> AnswerPage:
+    """Return one page of a score table.
 
     Args:
         show: one of `SHOW`.
-        search: a text that question, reference or answer must hold, in any case; empty: none.
-        first: of the rows to show, the first one wanted, from 0.
+        search: case-insensitive text in question, reference or answer; empty for all.
+        first: index of the first matching row to return.
 
     Raises:
-        InputError: no such table, or it is damaged.
+        InputError: the table is missing or damaged.
     """
-    if task not in scored(results).get(model, []):
-        raise InputError(f"{results}/scores/{model}/{task}.parquet: no such table; make it with snakemake --cores 2 scores")
+    if task not in list_score_tables(results).get(model, []):
+        raise InputError(f"{results}/scores/{model}/{task}.parquet: no such table; create it with snakemake --cores 2 scores")
     path = results / "scores" / model / f"{task}.parquet"
     judges = _judges(path)
-    rows: list[Scored] = []
-    found = 0
+    rows: list[JudgedAnswer] = []
+    total = 0
     for batch in tables.read_batches(path, tables.scores_schema(judges), BATCH_ROWS):
-        for record in batch[_wanted(batch, judges, show, search.casefold())].to_dict("records"):
-            if first <= found < first + SCREEN_ROWS:
+        for record in batch[_matches(batch, judges, show, search.casefold())].to_dict("records"):
+            if first <= total < first + PAGE_ROWS:
                 rows.append(_row(record, judges))
-            found += 1
-    return Screen(judges, rows, found)
+            total += 1
+    return AnswerPage(judges, rows, total)
 
 
 def _judges(path: Path) -> list[str]:
-
     spec = json.loads(provenance(path).get("spec", "{}"))
     return list(spec.get("judges", []))
 
 
-def _wanted(batch: pd.DataFrame, judges: Sequence[str], show: str, search: str) -> pd.Series:
-    said = batch[[f"{judge}_verdict" for judge in judges]]
-    wanted = pd.Series(True, index=batch.index)
+def _matches(batch: pd.DataFrame, judges: Sequence[str], show: str, search: str) -> pd.Series:
+    verdicts = batch[[f"{judge}_verdict" for judge in judges]]
+    matches = pd.Series(True, index=batch.index)
     if show == SPLIT:
-        wanted = (said == "correct").any(axis=1) & (said == "incorrect").any(axis=1)
+        matches = (verdicts == "correct").any(axis=1) & (verdicts == "incorrect").any(axis=1)
     elif show == INVALID:
-        wanted = (said == "invalid").any(axis=1)
+        matches = (verdicts == "invalid").any(axis=1)
     if search:
         texts = [batch["question"], batch["candidate"], batch["references"].map("\n".join)]
-        holds = [column.str.casefold().str.contains(search, regex=False) for column in texts]
-        wanted &= holds[0] | holds[1] | holds[2]
-    return wanted
+        contains = [column.str.casefold().str.contains(search, regex=False) for column in texts]
+        matches &= contains[0] | contains[1] | contains[2]
+    return matches
 
 
-def _row(record: dict[Any, Any], judges: Sequence[str]) -> Scored:
-    said = {judge: (record[f"{judge}_verdict"], None if pd.isna(record[judge]) else float(record[judge])) for judge in judges}
-    return Scored(record["question"], list(record["references"]), record["candidate"], record["status"], said)
+def _row(record: dict[Any, Any], judges: Sequence[str]) -> JudgedAnswer:
+    verdicts = {judge: (record[f"{judge}_verdict"], None if pd.isna(record[judge]) else float(record[judge])) for judge in judges}
+    return JudgedAnswer(record["question"], list(record["references"]), record["candidate"], record["status"], verdicts)

@@ -1,7 +1,7 @@
-"""The audit sheet as a page fills it: answers out of the sheet that the workflow drew, marks in a file that `audit.labels` names.
+"""Read the audit sheet that the workflow drew, and write labels to the file that `audit.labels` names.
 
-The marks are written at once, whole or not at all, and read anew before each, so that two people may mark side by side. Rows and
-columns that the file has beside them stay as they are.
+Every label is written at once and atomically, after reading the file again, so that several people can label at the same time.
+Other rows and columns of the file are kept.
 """
 
 from __future__ import annotations
@@ -21,69 +21,75 @@ ID, VERDICT = COLUMNS
 TEXTS = ("question", "references", "candidate")
 
 
-class Sheet:
-    """Args: sheet: drawn by the workflow. labels: the file of the marks, made with the first."""
+class AuditLabels:
+    """Answers of an audit sheet and their labels.
 
-    def __init__(self, sheet: Path, labels: Path) -> None:
-        self.sheet, self.labels = sheet, labels
+    Args:
+        sheet: sheet drawn by the workflow.
+        labels_file: CSV file of the labels, created with the first one.
+    """
+
+    def __init__(self, sheet: Path, labels_file: Path) -> None:
+        self.sheet, self.labels_file = sheet, labels_file
         self._lock = threading.Lock()
 
-    def asked(self) -> list[SheetRow]:
-        """The answers to mark, in the sheet's order.
+    def rows(self) -> list[SheetRow]:
+        """Return the answers to label, in the order of the sheet.
 
         Raises:
-            InputError: no sheet, or not one.
+            InputError: the sheet is missing or invalid.
         """
         frame = _read(self.sheet, (ID, *TEXTS))
-        columns = [frame[ID], *(frame[name].map(_text) for name in TEXTS)]
+        columns = [frame[ID], *(frame[name].map(_unescape_cell) for name in TEXTS)]
         return [
             SheetRow(identity, question, references.split("\n"), candidate)
             for identity, question, references, candidate in zip(*columns, strict=True)
         ]
 
-    def marks(self) -> dict[str, str]:
-        """Id → one of `VERDICTS`, for the answers that are marked.
+    def labels(self) -> dict[str, str]:
+        """Return id → one of `VERDICTS`, for labelled answers.
 
         Raises:
-            InputError: the file of the marks is not one.
+            InputError: the file is invalid.
         """
-        if not self.labels.exists():
+        if not self.labels_file.exists():
             return {}
-        frame = _read(self.labels, COLUMNS)
-        words = frame[VERDICT].map(lambda said: " ".join(said.casefold().split()))
-        if not (known := words.isin(("", *VERDICTS))).all():
-            raise InputError(
-                f"{self.labels}: the verdict is {words[~known].iloc[0]!r:.60}; write {', '.join(VERDICTS)}, or nothing"
-            )
-        return {identity: word for identity, word in zip(frame[ID], words, strict=True) if word}
+        frame = _read(self.labels_file, COLUMNS)
+        verdicts = frame[VERDICT].map(lambda cell: " ".join(cell.casefold().split()))
+        if not (known := verdicts.isin(("", *VERDICTS))).all():
+            unknown = verdicts[~known].iloc[0]
+            raise InputError(f"{self.labels_file}: unknown verdict {unknown!r:.60}; use {', '.join(VERDICTS)}, or leave it empty")
+        return {identity: verdict for identity, verdict in zip(frame[ID], verdicts, strict=True) if verdict}
 
-    def mark(self, identity: str, verdict: str) -> None:
-        """Write a mark, in place of an earlier one; an empty verdict takes it back.
+    def set_label(self, identity: str, verdict: str) -> None:
+        """Write or replace a label; an empty verdict clears it.
 
         Raises:
-            InputError: the file of the marks is not one, or cannot be written.
+            InputError: the file is invalid or cannot be written.
         """
         with self._lock:
-            # Nothing is written into a file that is no sheet.
-            self.marks()
-            frame = _read(self.labels, COLUMNS) if self.labels.exists() else pd.DataFrame(columns=list(COLUMNS), dtype=str)
+            # Validate the file before writing to it.
+            self.labels()
+            frame = (
+                _read(self.labels_file, COLUMNS) if self.labels_file.exists() else pd.DataFrame(columns=list(COLUMNS), dtype=str)
+            )
             if (frame[ID] == identity).any():
                 frame.loc[frame[ID] == identity, VERDICT] = verdict
             else:
                 new: Mapping[str, str] = {ID: identity, VERDICT: verdict}
                 frame = pd.concat([frame, pd.DataFrame([new])], ignore_index=True).fillna("")
             try:
-                with tables.atomic(self.labels) as temporary:
-                    # Spreadsheet programs know UTF-8 by the mark at its beginning.
+                with tables.atomic(self.labels_file) as temporary:
+                    # Spreadsheet programs recognise UTF-8 by the byte-order mark.
                     frame.to_csv(temporary, index=False, encoding="utf-8-sig")
             except OSError as error:
                 raise InputError(
-                    f"{self.labels}: cannot be written: {error.strerror}; choose another file with --labels"
+                    f"{self.labels_file}: cannot be written: {error.strerror}; choose another file with --labels"
                 ) from error
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    """All cells as text, empty ones as the empty text."""
+    """Read all cells as text; empty cells are empty strings."""
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except FileNotFoundError as error:
@@ -91,12 +97,12 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {' '.join(str(error).split())}") from error
     if missing := [name for name in columns if name not in frame.columns]:
-        raise InputError(f"{path}: no column {missing[0]!r}; take the sheet as it was drawn and change the verdicts only")
+        raise InputError(f"{path}: no column {missing[0]!r}; only edit the verdicts of the sheet")
     if (repeated := frame[ID].duplicated()).any():
-        raise InputError(f"{path}: the id {frame.loc[repeated, ID].iloc[0]!r} stands there twice; remove one")
+        raise InputError(f"{path}: the id {frame.loc[repeated, ID].iloc[0]!r} is duplicated; remove one")
     return frame
 
 
-def _text(cell: str) -> str:
-    """A cell as it was before a spreadsheet program was kept from running it."""
+def _unescape_cell(cell: str) -> str:
+    """Undo the escaping of cells that look like formulas."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA_PREFIXES) else cell

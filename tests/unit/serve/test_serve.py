@@ -11,8 +11,8 @@ from serve_clients import JSON, Exact, Short, client, row
 
 from bert_judge.integrations import judging
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.access import Rate, check_address, is_loopback, knows_token, read_token
-from bert_judge.serve.limits import Limits, Refused
+from bert_judge.serve.access import RateLimiter, check_address, has_token, is_loopback, read_token
+from bert_judge.serve.limits import Limits, RequestRejected
 
 PAIR = {"question": "Why?", "answer_a": "No", "answer_b": "Because"}
 DEEP = b'{"references": "x", "candidate": ' + b"[" * 5000 + b"]" * 5000 + b"}"
@@ -82,9 +82,9 @@ def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> Non
         (b'{"candidate": "x", "references": "x", "verdict": "correct"}', 422, "verdict: Extra inputs are not permitted"),
         (b'{"rows": {}}', 422, "rows: Input should be a valid list"),
         (b'{"rows": [{"candidate": "x"}]}', 422, "rows.0.references: Field required"),
-        (b'{"judge": "nobody", "candidate": "x", "references": "x"}', 404, "no judge of single answers 'nobody'; there are: exact"),
+        (b'{"judge": "nobody", "candidate": "x", "references": "x"}', 404, "no pointwise judge 'nobody'; available: exact"),
         (b'{"answer_a": "x", "answer_b": "y"}', 422, "question: Field required"),
-        (b'{"judge": "exact", "pairs": []}', 404, "no pairwise judge 'exact'; there are: longer"),
+        (b'{"judge": "exact", "pairs": []}', 404, "no pairwise judge 'exact'; available: longer"),
         (b'{"pairs": [{"question": "z", "answer_b": "y"}]}', 422, "pairs.0.answer_a: Field required"),
     ],
 )
@@ -100,11 +100,11 @@ def test_a_broken_body_gets_one_line(body: bytes, status: int, line: str) -> Non
     ("limits", "body", "line"),
     [
         ({"body_bytes": 1000}, {"rows": [row("x" * 1000)]}, "larger than 1,000 bytes"),
-        ({"rows": 3}, {"rows": [row()] * 4}, "rows: 4 are more than the 3"),
+        ({"rows": 3}, {"rows": [row()] * 4}, "rows: 4, limit 3"),
         ({"text_characters": 50}, {"rows": [row(), row("x" * 51)]}, "rows.1.candidate: 51 characters"),
         ({"text_characters": 50}, row("x", ["y" * 51]), "rows.0.references: 51 characters"),
         ({"references": 2}, row("x", ["a", "b", "c"]), "3 references"),
-        ({"rows": 3}, {"pairs": [PAIR] * 4}, "pairs: 4 are more than the 3"),
+        ({"rows": 3}, {"pairs": [PAIR] * 4}, "pairs: 4, limit 3"),
         ({"text_characters": 50}, {**PAIR, "answer_b": "x" * 51}, "pairs.0.answer_b: 51 characters"),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_token_opens_everything_and_health_is_open() -> None:
     ],
 )
 def test_which_headers_carry_the_token(header: str, known: bool) -> None:
-    assert knows_token(header, "0123456789abcdef") is known
+    assert has_token(header, "0123456789abcdef") is known
 
 
 @pytest.mark.parametrize(
@@ -220,16 +220,16 @@ def test_a_token_is_read_from_a_file_or_the_environment(tmp_path: Any, monkeypat
 
 def test_each_client_has_its_own_rate() -> None:
     now = [0.0]
-    rate = Rate(2, 1.5, clock=lambda: now[0])
+    rate = RateLimiter(2, 1.5, clock=lambda: now[0])
     for _ in range(3):
         rate.take("a")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRejected) as refused:
         rate.take("a")
     assert (refused.value.status, refused.value.retry_after) == (429, 1)
     rate.take("b")
     now[0] = 0.5
     rate.take("a")
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRejected):
         rate.take("a")
 
 
@@ -270,8 +270,8 @@ def test_a_row_that_the_judge_fails_on_costs_its_own_request_only(candidate: str
         import httpx2
         from serve_clients import guarded
 
-        app, roster = guarded(judge, Limits(rate=0))
-        for batcher in roster.all:
+        app, pool = guarded(judge, Limits(rate=0))
+        for batcher in pool.all:
             batcher.start()
         async with httpx2.AsyncClient(
             transport=httpx2.ASGITransport(app, raise_app_exceptions=False), base_url="http://127.0.0.1"
@@ -282,9 +282,9 @@ def test_a_row_that_the_judge_fails_on_costs_its_own_request_only(candidate: str
             await asyncio.sleep(0.1)
             judge.open.set()
             answers = [(await task).status_code for task in (first, *others)]
-        for batcher in roster.all:
+        for batcher in pool.all:
             await batcher.stop()
-        roster.close()
+        pool.close()
         return answers
 
     assert asyncio.run(ask()) == [200, 200, status, 200]

@@ -17,11 +17,11 @@ from bert_judge.labels.score_file import judge_loading
 from bert_judge.report.audit_sheet import SheetRow, write_csv
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
-from bert_judge.serve.judge_pool import Roster, pairwise, pointwise
+from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 from bert_judge.serve.page.app import mount
-from bert_judge.serve.page.requests import Asking
+from bert_judge.serve.page.requests import JudgeClient
 
 CHROMIUM = os.environ.get("BERT_JUDGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: install chromium, or name one in BERT_JUDGE_CHROMIUM")
@@ -51,13 +51,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     write_csv(asked, results / "audit" / "sheet.csv")
     limits, metrics = Limits(rate=0), Metrics()
     judges = {"contains": lambda: judge_loading.choose(["contains"])[0].judge, "exact": Exact}
-    roster = Roster(
+    pool = JudgePool(
         {name: pointwise(name, load, limits, metrics) for name, load in judges.items()},
         {"longer": pairwise("longer", Longer, limits, metrics)},
     )
-    roster.load()
-    app = mount(make_app(roster, limits, metrics), Asking(roster, limits), results, folder / "labels.csv")
-    with running(Guard(app, limits, "127.0.0.1", None, metrics), roster, limits) as (address, _):
+    pool.load()
+    app = mount(make_app(pool, limits, metrics), JudgeClient(pool, limits), results, folder / "labels.csv")
+    with running(Guard(app, limits, "127.0.0.1", None, metrics), pool, limits) as (address, _):
         yield Served(address, folder)
 
 
@@ -69,21 +69,21 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def opened(browser: Browser, served: Served, tab: str, width: int = 1200, scheme: str = "light") -> tuple[Page, list[str]]:
+def open_tab(browser: Browser, served: Served, tab: str, width: int = 1200, scheme: str = "light") -> tuple[Page, list[str]]:
     """A tab of the page, and a list that gathers whatever is complained of and every request to another server."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.set_default_timeout(60_000)
     expect.set_options(timeout=60_000)
-    faults: list[str] = []
-    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(
         "request",
-        lambda request: None if request.url.startswith((served.address, "data:", "blob:")) else faults.append(request.url),
+        lambda request: None if request.url.startswith((served.address, "data:", "blob:")) else errors.append(request.url),
     )
     page.goto(served.address)
     page.get_by_role("tab", name=tab, exact=True).click()
-    return page, faults
+    return page, errors
 
 
 def box(page: Page, name: str) -> Locator:
@@ -91,10 +91,10 @@ def box(page: Page, name: str) -> Locator:
     return page.locator(f"#{name}").locator("textarea, input")
 
 
-def check_unharmed(page: Page, faults: list[str]) -> None:
+def check_unharmed(page: Page, errors: list[str]) -> None:
     assert page.title() == "bert-judge"
     assert page.locator("#evil").count() == 0
-    assert faults == []
+    assert errors == []
     page.close()
 
 
@@ -106,26 +106,26 @@ def cells(page: Page, table: str) -> list[list[str]]:
 
 
 def test_an_answer_is_judged_by_hand_under_every_judge(browser: Browser, served: Served) -> None:
-    page, faults = opened(browser, served, "Judge")
-    page.get_by_label("Right answers, one a line").first.fill("Lyon\nMarseille")
+    page, errors = open_tab(browser, served, "Judge")
+    page.get_by_label("References, one per line").first.fill("Lyon\nMarseille")
     box(page, "answer").fill(f"It is Marseille. {ATTACK}")
     page.click("#judge")
     expect(page.locator("#verdicts")).to_contain_text("incorrect")
     found = {row[0]: row[1:3] for row in cells(page, "verdicts")}
     assert found == {"contains": ["correct", "1.000"], "exact": ["incorrect", "0.000"]}
-    check_unharmed(page, faults)
+    check_unharmed(page, errors)
 
 
 def test_a_fault_is_told_in_words(browser: Browser, served: Served) -> None:
-    page, faults = opened(browser, served, "Judge")
-    page.get_by_label("Right answers, one a line").first.fill(" ")
+    page, errors = open_tab(browser, served, "Judge")
+    page.get_by_label("References, one per line").first.fill(" ")
     page.click("#judge")
-    expect(page.get_by_text("no right answer is given; write one a line")).to_be_visible()
-    check_unharmed(page, faults)
+    expect(page.get_by_text("no reference given; enter one per line")).to_be_visible()
+    check_unharmed(page, errors)
 
 
 def test_two_answers_are_compared(browser: Browser, served: Served) -> None:
-    page, faults = opened(browser, served, "Compare")
+    page, errors = open_tab(browser, served, "Compare")
     box(page, "answer-a").fill(ATTACK)
     box(page, "answer-b").fill("Paris")
     page.click("#compare")
@@ -135,53 +135,53 @@ def test_two_answers_are_compared(browser: Browser, served: Served) -> None:
         ["contains", "B", "0.000", "1.000"],
         ["exact", "B", "0.000", "1.000"],
     ]
-    check_unharmed(page, faults)
+    check_unharmed(page, errors)
 
 
 def test_a_run_is_read_and_its_texts_are_text(browser: Browser, served: Served) -> None:
-    page, faults = opened(browser, served, "Answers")
-    where = box(page, "where")
-    expect(where).to_have_value("1 to 20 of 25 answers; click one to read it whole")
-    page.click("#later")
-    expect(where).to_have_value("21 to 25 of 25 answers; click one to read it whole")
+    page, errors = open_tab(browser, served, "Answers")
+    where = box(page, "summary")
+    expect(where).to_have_value("1 to 20 of 25 answers; click one to read it in full")
+    page.click("#next-page")
+    expect(where).to_have_value("21 to 25 of 25 answers; click one to read it in full")
     page.locator("#show input").click()
     page.get_by_role("option", name="judges disagree").click()
-    expect(where).to_have_value("1 to 15 of 15 answers; click one to read it whole")
+    expect(where).to_have_value("1 to 15 of 15 answers; click one to read it in full")
     page.locator("#show input").click()
     page.get_by_role("option", name="all answers").click()
     box(page, "search").fill("DOCUMENT.title")
     box(page, "search").press("Enter")
-    expect(where).to_have_value("1 to 1 of 1 answers; click one to read it whole")
+    expect(where).to_have_value("1 to 1 of 1 answers; click one to read it in full")
     page.locator("#rows [role=gridcell]").nth(1).click()
-    expect(box(page, "whole")).to_have_value(ATTACK)
-    check_unharmed(page, faults)
+    expect(box(page, "full-answer")).to_have_value(ATTACK)
+    check_unharmed(page, errors)
 
 
 def test_an_audit_is_marked_and_the_workflow_reads_it(browser: Browser, served: Served) -> None:
-    page, faults = opened(browser, served, "Audit")
-    progress, said = box(page, "progress"), box(page, "said")
-    expect(said).to_have_value(ATTACK)
+    page, errors = open_tab(browser, served, "Audit")
+    progress, candidate = box(page, "progress"), box(page, "candidate")
+    expect(candidate).to_have_value(ATTACK)
     page.click("#incorrect")
-    expect(said).to_have_value("=2+2")
+    expect(candidate).to_have_value("=2+2")
     page.click("#cannot-tell")
-    expect(said).to_have_value("Größe 東京")
+    expect(candidate).to_have_value("Größe 東京")
     page.click("#correct")
-    expect(progress).to_have_value(f"Answer 3 of 3; 3 marked; marks are kept in {served.labels}")
-    page.click("#unmark")
-    expect(progress).to_have_value(f"Answer 3 of 3; 2 marked; marks are kept in {served.labels}")
+    expect(progress).to_have_value(f"Answer 3 of 3; 3 labelled; saved in {served.labels}")
+    page.click("#clear")
+    expect(progress).to_have_value(f"Answer 3 of 3; 2 labelled; saved in {served.labels}")
     page.click("#previous")
-    expect(box(page, "mark")).to_have_value("cannot tell")
+    expect(box(page, "label")).to_have_value("cannot tell")
     found = labels.read_labels(served.labels)
     assert list(found) == [f"{0:016x}", f"{1:016x}"]
     assert found[f"{0:016x}"] == 0.0 and found[f"{1:016x}"] != found[f"{1:016x}"]
-    check_unharmed(page, faults)
+    check_unharmed(page, errors)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "dark"), (420, "light")])
 @pytest.mark.parametrize("tab", ["Judge", "Compare", "Audit"])
 def test_the_page_fits_a_phone_and_the_night(browser: Browser, served: Served, tab: str, width: int, scheme: str) -> None:
-    page, faults = opened(browser, served, tab, width, scheme)
+    page, errors = open_tab(browser, served, tab, width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
-    check_unharmed(page, faults)
+    check_unharmed(page, errors)

@@ -24,7 +24,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.serve import judge_selection
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.server import bound
+from bert_judge.serve.server import bind_socket
 
 HERE = Path(__file__).parents[1]
 FIVE = json.dumps({"rows": [row()] * 5}).encode()
@@ -81,7 +81,7 @@ def test_a_full_queue_says_when_to_come_back_and_recovers() -> None:
         until(lambda: figure(address, WAITING) == 8)
         refused = httpx2.post(f"{address}/v1/judge", json={"rows": [row()] * 3})
         assert (refused.status_code, refused.headers["retry-after"].isdigit()) == (503, True)
-        assert "8 rows are waiting" in refused.json()["error"]
+        assert "the queue is full (8 rows)" in refused.json()["error"]
         judge.open.set()
         assert held.result().status_code == queued.result().status_code == 200
         # More than the queue holds, where nothing waits.
@@ -153,18 +153,18 @@ def test_it_does_not_start_beyond_this_machine_without_a_token(monkeypatch: pyte
     monkeypatch.delenv("BERT_JUDGE_TOKEN", raising=False)
     result = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--port", "0", "--no-page", "-j", "contains"])
     assert result.exit_code == 1
-    assert "error: --host 0.0.0.0: reaches beyond this machine, and there is no token" in result.output
+    assert "error: --host 0.0.0.0: reachable from other machines, which requires a token" in result.output
 
 
 def test_a_port_that_another_program_has_is_told() -> None:
-    taken = bound("127.0.0.1", 0)
+    taken = bind_socket("127.0.0.1", 0)
     taken.listen()
     port = taken.getsockname()[1]
-    with pytest.raises(InputError, match=f"127.0.0.1:{port}: cannot be served on"):
-        bound("127.0.0.1", port)
+    with pytest.raises(InputError, match=f"127.0.0.1:{port}: cannot bind"):
+        bind_socket("127.0.0.1", port)
     taken.close()
     with pytest.raises(InputError, match="choose another --host"):
-        bound("256.0.0.1", 0)
+        bind_socket("256.0.0.1", 0)
 
 
 CONFIG = """
@@ -182,9 +182,9 @@ scorers: [contains]
 def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)
-    roster = judge_selection.choose([], [file], tmp_path, Limits(), Metrics())
-    assert list(roster.pointwise) == ["contains"]
-    assert list(roster.pairwise) == []
+    pool = judge_selection.choose([], [file], tmp_path, Limits(), Metrics())
+    assert list(pool.pointwise) == ["contains"]
+    assert list(pool.pairwise) == []
     assert "judge-pairs.json: no such file" in caplog.text
     assert "truth is not served: of kind simulated" in caplog.text
     assert "judge-later.json: no such file; make it with snakemake" in caplog.text
@@ -195,7 +195,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     ):
         with pytest.raises(InputError, match=line):
             judge_selection.choose([name], [file], tmp_path, Limits(), Metrics())
-    roster.close()
+    pool.close()
 
 
 def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path: Path) -> None:
@@ -203,12 +203,12 @@ def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path
     (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
     (tmp_path / "judges" / "pairs").mkdir()
     (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "symmetric"}}')
-    roster = judge_selection.choose([], [], tmp_path, Limits(), Metrics())
-    assert list(roster.pointwise)[:2] == ["mine", "contains"]
-    assert list(roster.pairwise) == ["pairs"]
-    assert len(set(roster.pointwise)) == len(judge_selection.judge_loading.RULES) + 1
+    pool = judge_selection.choose([], [], tmp_path, Limits(), Metrics())
+    assert list(pool.pointwise)[:2] == ["mine", "contains"]
+    assert list(pool.pairwise) == ["pairs"]
+    assert len(set(pool.pointwise)) == len(judge_selection.judge_loading.RULES) + 1
     with pytest.raises(InputError):
-        roster.load()
-    roster.close()
+        pool.load()
+    pool.close()
     with pytest.raises(InputError, match="two judges are called 'mine'"):
         judge_selection.choose(["mine", "elsewhere/mine"], [], tmp_path, Limits(), Metrics())

@@ -44,11 +44,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(results: Path) -> Iterator[str]:
     metrics = Metrics()
-    roster = judge_selection.choose(["mirrored", "writer"], [], results, LIMITS, metrics)
-    assert (list(roster.pointwise), list(roster.pairwise)) == ([], ["mirrored", "writer"])
-    roster.load()
-    guard = Guard(make_app(roster, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics)
-    with running(guard, roster, LIMITS) as (address, _):
+    pool = judge_selection.choose(["mirrored", "writer"], [], results, LIMITS, metrics)
+    assert (list(pool.pointwise), list(pool.pairwise)) == ([], ["mirrored", "writer"])
+    pool.load()
+    guard = Guard(make_app(pool, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics)
+    with running(guard, pool, LIMITS) as (address, _):
         yield address
 
 
