@@ -1,7 +1,4 @@
-"""Snapshots from the Hugging Face hub, and what to do when there are none.
-
-The hub's client raises some twenty kinds of errors over several lines; a person needs one line with a remedy.
-"""
+"""Model snapshots from the Hugging Face hub, and one-line descriptions of the hub client's errors."""
 
 from __future__ import annotations
 
@@ -20,50 +17,50 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 NO_NETWORK = "run the prepare stage where there is a network and share HF_HOME, or put the {kind}'s folder under {shelf}/"
-# Kind of repository → the variable that names a folder of local copies, and where the hub's page of it lies.
-SHELVES = {"model": "LOCAL_MODELS_DIR", "data set": "LOCAL_DATASETS_DIR"}
-PAGES = {"model": "", "data set": "datasets/"}
+# Kind of repository → the environment variable of its folder of local copies, and the prefix of its page on the hub.
+SHELVES = {"model": "LOCAL_MODELS_DIR", "dataset": "LOCAL_DATASETS_DIR"}
+PAGES = {"model": "", "dataset": "datasets/"}
 
 
 def snapshot(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str]:
-    """Download a model, or find it in the hub's cache when the hub is out of reach.
+    """Download a model, or find it in the local cache if the hub is unreachable.
 
     Args:
         repository: hub id.
         revision: commit, tag or branch; None for the newest.
-        remote_code: fetch the repository's Python files too.
+        remote_code: download the repository's Python files too.
 
     Returns:
         The folder and its commit.
 
     Raises:
-        InputError: see `fault`.
+        InputError: see `describe_error`.
     """
     try:
         return _download(repository, revision, remote_code)
-    # The client's own errors derive from these.
+    # The base classes of the client's own errors.
     except (OSError, errors.HTTPError, errors.HFValidationError) as error:
-        if out_of_reach(error) and (folder := _cached_folder(repository, revision, remote_code)):
-            log.warning("%s: the hub is out of reach; using the cached snapshot %s", repository, folder.name)
+        if is_unreachable(error) and (folder := _cached_folder(repository, revision, remote_code)):
+            log.warning("%s: the hub is unreachable; using the cached snapshot %s", repository, folder.name)
             return folder, folder.name
-        raise InputError(fault(error, repository, revision)) from error
+        raise InputError(describe_error(error, repository, revision)) from error
 
 
 def _download(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str]:
     info = huggingface_hub.HfApi().model_info(repository, revision=revision, files_metadata=True)
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
-    names = model_files.wanted(sizes, remote_code)
+    names = model_files.select_files(sizes, remote_code)
     model_files.check_names(names, f"model {repository!r}: its repository")
     missing = [name for name in names if _cached_file(repository, name, info.sha) is None]
     total = sum(sizes[name] for name in missing)
     check_space(repository, total)
     log.info("%s at %s: %d of %d files to download, %.1f MB", repository, info.sha, len(missing), len(names), total / 1e6)
-    loaded = 0
+    downloaded = 0
     for number, name in enumerate(missing, start=1):
         huggingface_hub.hf_hub_download(repository, name, revision=info.sha)
-        loaded += sizes[name]
-        log.info("%s: %d/%d files, %.1f of %.1f MB", repository, number, len(missing), loaded / 1e6, total / 1e6)
-    # All files are in the cache; this notes which commit the branch stood for, so that it is found again without a network.
+        downloaded += sizes[name]
+        log.info("%s: %d/%d files, %.1f of %.1f MB", repository, number, len(missing), downloaded / 1e6, total / 1e6)
+    # All files are cached; this records the commit of the branch, so that it is found without a network.
     patterns = [glob.escape(name) for name in names]
     folder = Path(huggingface_hub.snapshot_download(repository, revision=revision, allow_patterns=patterns))
     return folder, folder.name
@@ -76,22 +73,22 @@ def _cached_file(repository: str, name: str, revision: str | None) -> Path | Non
 
 
 def _cached_folder(repository: str, revision: str | None, remote_code: bool) -> Path | None:
-    """The cached snapshot, when an earlier download came to its end."""
+    """Return the cached snapshot if it is complete."""
     config = _cached_file(repository, "config.json", revision)
     if config is None:
         return None
     try:
-        model_files.complete(config.parent, remote_code, str(config.parent))
+        model_files.list_model_files(config.parent, remote_code, str(config.parent))
     except InputError:
         return None
     return config.parent
 
 
 def check_space(repository: str, needed: int, kind: str = "model") -> None:
-    """Refuse a download of `needed` bytes when the cache's disk has less.
+    """Refuse a download of `needed` bytes if the disk of the cache has less.
 
     Raises:
-        InputError: says what is missing.
+        InputError: not enough space.
     """
     folder = Path(constants.HF_HUB_CACHE)
     while not folder.exists():
@@ -104,43 +101,43 @@ def check_space(repository: str, needed: int, kind: str = "model") -> None:
         )
 
 
-def out_of_reach(error: Exception) -> bool:
-    """Whether the hub gave no answer at all, or only that it is broken or busy."""
+def is_unreachable(error: Exception) -> bool:
+    """Return whether the hub did not respond, or is broken or busy."""
     if isinstance(error, errors.HfHubHTTPError):
         return error.response.status_code >= 500 or error.response.status_code == 429
     return isinstance(error, (ConnectionError, TimeoutError, errors.HTTPError, errors.LocalEntryNotFoundError))
 
 
-def fault(error: Exception, repository: str, revision: str | None, kind: str = "model") -> str:
-    """One line that says why the hub gave nothing, and what to do.
+def describe_error(error: Exception, repository: str, revision: str | None, kind: str = "model") -> str:
+    """Return one line with the error and its fix.
 
     Args:
-        kind: `model` or `data set`.
+        kind: `model` or `dataset`.
     """
-    model = f"{kind} {repository!r}"
+    subject = f"{kind} {repository!r}"
     page = f"{constants.ENDPOINT}/{PAGES[kind]}{repository}"
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, errors.HfHubHTTPError):
         # The client wraps the hub's refusal of a single file.
-        return fault(error.__cause__, repository, revision, kind)
+        return describe_error(error.__cause__, repository, revision, kind)
     match error:
         case errors.GatedRepoError():
-            return f"{model} is gated: accept its licence at {page} and set HF_TOKEN to a token of that account"
+            return f"{subject} is gated: accept its licence at {page} and set HF_TOKEN to a token of that account"
         case errors.RevisionNotFoundError():
-            return f"{model} has no revision {revision!r}; see {page}/commits for those there are"
+            return f"{subject} has no revision {revision!r}; see {page}/commits for the existing ones"
         case errors.RepositoryNotFoundError():
-            return f"{model} is not on the hub, or is private; mend the name, give a folder, or set HF_TOKEN"
+            return f"{subject} is not on the hub, or is private; fix the name, give a folder, or set HF_TOKEN"
         case errors.HFValidationError():
-            return f"{model} is neither a folder nor a hub id (owner/name); mend the name"
+            return f"{subject} is neither a folder nor a hub id (owner/name); fix the name"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            return f"{model}: no space left in {constants.HF_HUB_CACHE}; make room, or set HF_HOME to a larger disk"
+            return f"{subject}: no space left in {constants.HF_HUB_CACHE}; make room, or set HF_HOME to a larger disk"
         case OSError(errno=errno.EACCES | errno.EROFS):
-            return f"{model}: {constants.HF_HUB_CACHE} cannot be written; set HF_HOME to a folder of yours"
+            return f"{subject}: {constants.HF_HUB_CACHE} is not writable; set HF_HOME to a writable folder"
     if status in (401, 403):
-        return f"{model}: the hub refuses the token ({status}); set HF_TOKEN to a valid one with read access"
+        return f"{subject}: the hub rejects the token ({status}); set HF_TOKEN to a valid one with read access"
     if status is not None:
-        return f"{model}: the hub answers {status}; try again later"
-    if out_of_reach(error):
-        cure = NO_NETWORK.format(kind=kind, shelf=SHELVES[kind])
-        return f"{model}: the hub cannot be reached ({type(error).__name__}), and its cache lacks the {kind}; {cure}{repository}"
-    return f"{model}: the download failed ({type(error).__name__}: {' '.join(str(error).split())[:200]}); run again"
+        return f"{subject}: the hub answers {status}; try again later"
+    if is_unreachable(error):
+        fix = NO_NETWORK.format(kind=kind, shelf=SHELVES[kind])
+        return f"{subject}: the hub cannot be reached ({type(error).__name__}), and its cache lacks the {kind}; {fix}{repository}"
+    return f"{subject}: the download failed ({type(error).__name__}: {' '.join(str(error).split())[:200]}); run again"

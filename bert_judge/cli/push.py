@@ -61,4 +61,4 @@ def _upload(folder: Path, to: str, private: bool) -> str:
         api.create_repo(to, private=private, exist_ok=True)
         return str(api.upload_folder(repo_id=to, folder_path=folder, commit_message="Upload judge trained with bert-judge"))
     except (OSError, errors.HTTPError, errors.HFValidationError) as error:
-        raise InputError(f"{hub.fault(error, to, None)}; {folder} is complete and can be uploaded manually") from error
+        raise InputError(f"{hub.describe_error(error, to, None)}; {folder} is complete and can be uploaded manually") from error

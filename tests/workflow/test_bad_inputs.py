@@ -186,7 +186,7 @@ def test_imported_answers_are_scored(imported: Workspace) -> None:
 
 
 FILE_FAULTS: dict[str, tuple[bytes | None, str]] = {
-    "gone": (None, "old.jsonl: no such file; mend the path"),
+    "gone": (None, "old.jsonl: no such file; fix the path"),
     "empty": (b"", "old.jsonl: the file has no rows"),
     "not JSON": (jsonl(rows())[:-20], "old.jsonl: line 40 is not JSON"),
     "not UTF-8": (jsonl(rows()).replace("№".encode(), b"\xff"), "old.jsonl: not UTF-8 text"),

@@ -16,7 +16,7 @@ from torch.utils.data import Subset
 from transformers import PreTrainedModel, PrinterCallback, Trainer
 
 from bert_judge import tables
-from bert_judge.assets.prepare import Manifest, manifest_of
+from bert_judge.assets.prepare import Manifest, make_manifest
 from bert_judge.candidates.finetuning.examples import Example
 from bert_judge.candidates.finetuning.launch import is_launched, world_size
 from bert_judge.candidates.generators.hf_model import LoadedModel, load_model
@@ -95,7 +95,7 @@ def fine_tune(
         (folder / file).unlink(missing_ok=True)
     model.save_pretrained(folder, max_shard_size=SINGLE_FILE)
     loaded.tokenizer.save_pretrained(folder)
-    manifest = manifest_of(name, folder, spec["settings"]["trust_remote_code"])
+    manifest = make_manifest(name, folder, spec["settings"]["trust_remote_code"])
     return FineTuned(manifest, len(examples), left_out, metrics)
 
 

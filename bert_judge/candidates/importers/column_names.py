@@ -47,8 +47,8 @@ def detect_columns(
     for role, names in known_names().items():
         if role in detected or (role == "label" and not with_label):
             continue
-        if column := _find_column(path, role, columns, names):
-            detected[role] = column
+        if detected_column := _find_column(path, role, columns, names):
+            detected[role] = detected_column
     if missing := [role for role in required if role not in detected]:
         ambiguous = [name for name in columns if _normalize(name) in AMBIGUOUS and name not in detected.values()]
         if len(missing) > 1 or len(ambiguous) != 1 or missing[0] not in REQUIRED:

@@ -103,14 +103,14 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no judge and no backbone: config.json is missing")
-    tokenizer = pretrained.tokenizer(folder)
+    tokenizer = pretrained.load_tokenizer(folder)
     if tokenizer.pad_token_id is None:
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     metadata = _read_metadata(folder, tokenizer)
     trained = metadata is not None
     metadata = metadata or JudgeMetadata(input=settings or Input())
     torch.manual_seed(seed)
-    model = pretrained.classifier(folder, logits=2, new_head=not trained)
+    model = pretrained.load_classifier(folder, logits=2, new_head=not trained)
     encoder = RowEncoder(tokenizer, metadata.input, max_input_length(model))
     _resize_embeddings(model, tokenizer)
     return Checkpoint(model.float().eval(), tokenizer, encoder, metadata, trained)

@@ -50,8 +50,8 @@ class Reader:
 
     def __init__(self, folder: str | Path, spec: Mapping[str, Any], batch_tokens: int | None = None) -> None:
         folder = Path(folder)
-        tokenizer = pretrained.tokenizer(folder)
-        model: Any = pretrained.backbone(folder, getattr(torch, spec["precision"]))
+        tokenizer = pretrained.load_tokenizer(folder)
+        model: Any = pretrained.load_backbone(folder, getattr(torch, spec["precision"]))
         self.device = hardware.best_device()
         self._layers = PooledLayers(model.to(self.device), spec["poolings"])
         self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(model)))

@@ -160,7 +160,7 @@ def _separator(judge: BERTJudge) -> str:
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    names = model_files.complete(source, False, str(source))
+    names = model_files.list_model_files(source, False, str(source))
     for name in dict.fromkeys([*names, *(name for name in COPIED_FILES if (source / name).is_file())]):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, target / name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -159,15 +159,15 @@ def _read_parquet(path: Path, rows: int, columns: Collection[str] | None) -> Ite
 
 
 @contextmanager
-def _open_csv(path: Path) -> Iterator[tuple[list[str], Iterator[list[str]], TextIOWrapper]]:
-    """Yield the header, the rows that are not blank (each as wide as the header), and the text stream."""
+def _open_csv(path: Path) -> Iterator[tuple[list[str], Iterator[list[str]], BinaryIO]]:
+    """Yield the header, the rows that are not blank (each as wide as the header), and the binary stream."""
     limit = csv.field_size_limit(MAX_CELL_CHARACTERS)
     try:
         with path.open("rb") as binary, TextIOWrapper(binary, "utf-8-sig", newline="") as text:
             reader = csv.reader(text, strict=True)
             try:
                 header = next(reader, [])
-                yield header, _full_rows(path, reader, len(header)), text
+                yield header, _full_rows(path, reader, len(header)), binary
             except csv.Error as error:
                 raise InputError(f"{path}: broken CSV near line {reader.line_num}: {error}; fix the quotes") from error
     finally:
@@ -185,19 +185,19 @@ def _full_rows(path: Path, reader: Any, width: int) -> Iterator[list[str]]:
 
 
 def _csv_header(path: Path, _: Collection[str]) -> tuple[list[str], bool]:
-    with _open_csv(path) as (header, rows, _text):
+    with _open_csv(path) as (header, rows, _):
         return header, next(rows, None) is not None
 
 
 def _read_csv(path: Path, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
     size, start = path.stat().st_size, 0
-    with _open_csv(path) as (header, all_rows, text):
+    with _open_csv(path) as (header, all_rows, binary):
         positions = [(name, header.index(name)) for name in (header if columns is None else columns)]
         while cells := list(islice(all_rows, rows)):
             places = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
             records = [{name: row[position] or None for name, position in positions} for row in cells]
-            yield Chunk(records, places, cells, text.buffer.tell() / size)
+            yield Chunk(records, places, cells, binary.tell() / size)
 
 
 # --- JSONL ---

@@ -110,7 +110,7 @@ NAMED: dict[str, tuple[list[str], list[str] | None, str, list[str]]] = {
 @pytest.mark.parametrize("case", NAMED)
 def test_names_tell_the_split(case: str) -> None:
     names, configs, split, files = NAMED[case]
-    assert dataset_files.wanted(names, configs, split, [], "set") == files
+    assert dataset_files.select_split_files(names, configs, split, [], "set") == files
 
 
 @pytest.mark.parametrize(
@@ -123,15 +123,15 @@ def test_names_tell_the_split(case: str) -> None:
     ],
 )
 def test_the_readme_tells_the_split(config: str | None, split: str, files: list[str]) -> None:
-    card = dataset_files.card_configs(CARD)
-    assert dataset_files.wanted(CARD_FILES, [config] if config else None, split, card, "set") == files
+    card = dataset_files.parse_card_configs(CARD)
+    assert dataset_files.select_split_files(CARD_FILES, [config] if config else None, split, card, "set") == files
 
 
 @pytest.mark.parametrize(
     "readme", ["", "# No block", "---\nlicense: mit\n---\n", "---\nconfigs: 3\n---\n", "---\n: [\n---\n", "---\n- a\n---"]
 )
 def test_a_readme_without_a_list_of_configurations(readme: str) -> None:
-    assert dataset_files.card_configs(readme) == []
+    assert dataset_files.parse_card_configs(readme) == []
 
 
 FAULTS: dict[str, tuple[list[str], list[str] | None, str, str]] = {
@@ -145,7 +145,7 @@ FAULTS: dict[str, tuple[list[str], list[str] | None, str, str]] = {
     ),
     "no such split": (["main/test.csv"], ["main"], "train", "has no files of config 'main', split 'train'"),
     "ambiguous": (["a/test.csv", "b/test.csv"], None, "test", "has split 'test' in several folders (a, b); name one as config"),
-    "a part is missing": (["test-00000-of-00002.csv"], None, "test", "lacks test-00001-of-00002.csv, a part of the split"),
+    "a part is missing": (["test-00000-of-00002.csv"], None, "test", "lacks test-00001-of-00002.csv, a shard of the split"),
 }
 
 
@@ -153,8 +153,8 @@ FAULTS: dict[str, tuple[list[str], list[str] | None, str, str]] = {
 def test_a_split_that_cannot_be_told(case: str) -> None:
     names, configs, split, fault = FAULTS[case]
     with pytest.raises(InputError) as told:
-        dataset_files.wanted(names, configs, split, [], "data set 'set'")
-    assert str(told.value).startswith(f"data set 'set' {fault}") and "\n" not in str(told.value)
+        dataset_files.select_split_files(names, configs, split, [], "dataset 'set'")
+    assert str(told.value).startswith(f"dataset 'set' {fault}") and "\n" not in str(told.value)
 
 
 ROWS = b'{"question": "q", "answer": "1"}\n'
@@ -271,10 +271,10 @@ def test_a_hub_that_is_gone_leaves_the_cache(hub: Hub, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("refusal", "fault"),
     [
-        ((401, "GatedRepo"), "data set 'owner/set' is gated: accept its licence at {address}/datasets/owner/set and set HF_TOKEN"),
-        ((404, "RepoNotFound"), "data set 'owner/set' is not on the hub, or is private"),
-        ((404, "RevisionNotFound"), "data set 'owner/set' has no revision 'v9'"),
-        ((500, ""), "data set 'owner/set': the hub answers 500"),
+        ((401, "GatedRepo"), "dataset 'owner/set' is gated: accept its licence at {address}/datasets/owner/set and set HF_TOKEN"),
+        ((404, "RepoNotFound"), "dataset 'owner/set' is not on the hub, or is private"),
+        ((404, "RevisionNotFound"), "dataset 'owner/set' has no revision 'v9'"),
+        ((500, ""), "dataset 'owner/set': the hub answers 500"),
     ],
 )
 def test_a_refusal_is_one_line(hub: Hub, tmp_path: Path, refusal: tuple[int, str], fault: str) -> None:
@@ -287,7 +287,7 @@ def test_a_refusal_is_one_line(hub: Hub, tmp_path: Path, refusal: tuple[int, str
 
 def test_no_network_is_one_line(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(InputError, match=r"put the data set.s folder under LOCAL_DATASETS_DIR/owner/set$"):
+    with pytest.raises(InputError, match=r"put the dataset.s folder under LOCAL_DATASETS_DIR/owner/set$"):
         prepare(asset(), tmp_path / "m.json")
 
 
@@ -317,9 +317,9 @@ def test_answers_of_a_data_set_are_imported(hub: Hub, tmp_path: Path) -> None:
     [
         (
             ["hf:owner/set", "--split", "test"],
-            "data set 'owner/set' has split 'test' in several folders (a, b)",
+            "dataset 'owner/set' has split 'test' in several folders (a, b)",
         ),
-        (["hf:owner/set"], "data set 'owner/set' has no files of split 'train'"),
+        (["hf:owner/set"], "dataset 'owner/set' has no files of split 'train'"),
         (["hf:set"], "hf:set: not a dataset of the hub; write hf:OWNER/NAME, or hf:OWNER/NAME@REVISION"),
         (["a.jsonl", "--split", "test"], "a.jsonl: a file has neither configurations nor splits; leave out --config and --split"),
     ],

@@ -97,7 +97,7 @@ def test_the_local_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "./no-such-folder", "~/no-such-folder"])
 def test_a_folder_that_is_not_there(name: str, tmp_path: Path) -> None:
-    assert "no such folder; mend the path" in fault(lambda: prepare(spec(name), tmp_path / "m.json"))
+    assert "no such folder; fix the path" in fault(lambda: prepare(spec(name), tmp_path / "m.json"))
 
 
 def without(*names: str) -> dict[str, bytes]:
@@ -144,7 +144,7 @@ def test_folders_that_are_no_model(files: dict[str, bytes], expected: str, tmp_p
     ],
 )  # fmt: skip
 def test_wanted(names: list[str], remote_code: bool, expected: list[str]) -> None:
-    assert model_files.wanted(names, remote_code) == expected
+    assert model_files.select_files(names, remote_code) == expected
 
 
 # --- manifests --------------------------------------------------------------------------------------------------------
@@ -287,13 +287,13 @@ API, FILE = "/api/", f"/owner/name/resolve/{COMMIT}/model"
 @pytest.mark.parametrize(
     ("refusals", "expected"),
     [
-        ({API: (404, "RepoNotFound")}, "is not on the hub, or is private; mend the name"),
-        ({API: (401, "RepoNotFound")}, "is not on the hub, or is private; mend the name"),
+        ({API: (404, "RepoNotFound")}, "is not on the hub, or is private; fix the name"),
+        ({API: (401, "RepoNotFound")}, "is not on the hub, or is private; fix the name"),
         ({API: (403, "GatedRepo")}, "is gated: accept its licence at"),
         ({FILE: (403, "GatedRepo")}, "is gated: accept its licence at"),
         ({FILE: (401, "GatedRepo")}, "set HF_TOKEN"),
         ({API: (404, "RevisionNotFound")}, "has no revision 'v9'"),
-        ({API: (403, "")}, "refuses the token (403); set HF_TOKEN"),
+        ({API: (403, "")}, "rejects the token (403); set HF_TOKEN"),
         ({API: (500, "")}, "the hub answers 500; try again later"),
         ({API: (429, "")}, "the hub answers 429; try again later"),
         ({FILE: (500, "")}, "try again later"),
@@ -335,7 +335,7 @@ def test_no_space(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(
     ("code", "expected"),
-    [(errno.ENOSPC, "no space left"), (errno.EDQUOT, "no space left"), (errno.EACCES, "cannot be written")],
+    [(errno.ENOSPC, "no space left"), (errno.EDQUOT, "no space left"), (errno.EACCES, "is not writable")],
 )
 def test_the_disk_fails_in_the_middle(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, expected: str) -> None:
     def fail(*_: object, **__: object) -> None:

@@ -57,9 +57,9 @@ BREAKS: dict[str, tuple[Callable[[Path], Any], str]] = {
 @pytest.mark.parametrize(
     "read",
     [
-        lambda folder: pretrained.backbone(folder, torch.float32),
-        lambda folder: pretrained.classifier(folder, 2, new_head=True),
-        lambda folder: pretrained.classifier(folder, 2, new_head=False),
+        lambda folder: pretrained.load_backbone(folder, torch.float32),
+        lambda folder: pretrained.load_classifier(folder, 2, new_head=True),
+        lambda folder: pretrained.load_classifier(folder, 2, new_head=False),
     ],
     ids=["backbone", "new head", "judge"],
 )
@@ -68,7 +68,7 @@ def test_a_folder_that_is_not_whole_gives_one_line(tmp_path: Path, broken: str, 
     breaks, says = BREAKS[broken]
     breaks(folder)
     with pytest.raises(InputError, match=says) as caught:
-        pretrained.tokenizer(folder)
+        pretrained.load_tokenizer(folder)
         read(folder)
     assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
 
@@ -77,12 +77,12 @@ def test_a_folder_that_is_not_whole_gives_one_line(tmp_path: Path, broken: str, 
 @pytest.mark.parametrize("labels", [1, 3])
 def test_only_a_new_head_may_have_another_shape(tmp_path: Path, architecture: str, labels: int) -> None:
     folder = tiny_models.encoder(tmp_path, architecture, labels=labels)
-    model = pretrained.classifier(folder, 2, new_head=True)
+    model = pretrained.load_classifier(folder, 2, new_head=True)
     assert model.config.num_labels == 2
     with torch.inference_mode():
         assert model(torch.tensor([[5, 6, 7]])).logits.shape == (1, 2)
     with pytest.raises(InputError, match=r"'(classifier|score)\.[\w.]+' is missing or of another shape \([12] such"):
-        pretrained.classifier(folder, 2, new_head=False)
+        pretrained.load_classifier(folder, 2, new_head=False)
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
@@ -91,10 +91,10 @@ def test_the_head_and_what_stands_below_it_may_be_new(tmp_path: Path, architectu
     folder = tiny_models.encoder(tmp_path, architecture)
     above = ("classifier", "pooler", "head", "dense")
     keep(folder, lambda name: not name.startswith(above) and ".pooler." not in name)
-    assert pretrained.classifier(folder, 2, new_head=True)
-    assert pretrained.backbone(folder, torch.float32)
+    assert pretrained.load_classifier(folder, 2, new_head=True)
+    assert pretrained.load_backbone(folder, torch.float32)
     with pytest.raises(InputError, match="missing"):
-        pretrained.classifier(folder, 2, new_head=False)
+        pretrained.load_classifier(folder, 2, new_head=False)
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_the_head_and_what_stands_below_it_may_be_new(tmp_path: Path, architectu
 )
 def test_tensors_under_older_names_are_found(tmp_path: Path, rename: Callable[[str], str]) -> None:
     folder = tiny_models.encoder(tmp_path)
-    before = pretrained.backbone(folder, torch.float32).state_dict()
+    before = pretrained.load_backbone(folder, torch.float32).state_dict()
     tensors = {rename(name): tensor for name, tensor in load_file(folder / WEIGHTS).items() if name.startswith("bert.")}
     save_file(tensors, folder / WEIGHTS, {"format": "pt"})
-    torch.testing.assert_close(pretrained.backbone(folder, torch.float32).state_dict(), before, rtol=0, atol=0)
-    torch.testing.assert_close(pretrained.classifier(folder, 2, new_head=True).base_model.state_dict(), before, rtol=0, atol=0)
+    torch.testing.assert_close(pretrained.load_backbone(folder, torch.float32).state_dict(), before, rtol=0, atol=0)
+    torch.testing.assert_close(pretrained.load_classifier(folder, 2, new_head=True).base_model.state_dict(), before, rtol=0, atol=0)

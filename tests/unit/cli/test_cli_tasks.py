@@ -66,7 +66,7 @@ def test_each_fault_is_one_line(local: Path) -> None:
     assert code == 1 and len(lines) == 3
     assert "gsm8k_test: " in lines[0] and "no column 'question'; there are 'problem', 'answer'" in lines[0]
     assert lines[1].endswith("the correct option is 5, and the options count from 0 to 1")
-    assert lines[2].startswith("aime24_test: data set 'HuggingFaceH4/aime_2024': the hub cannot be reached")
+    assert lines[2].startswith("aime24_test: dataset 'HuggingFaceH4/aime_2024': the hub cannot be reached")
 
 
 def test_a_task_without_a_data_set_is_told(local: Path) -> None:

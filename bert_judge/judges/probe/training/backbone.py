@@ -21,8 +21,8 @@ DROPOUT = 0.1
 def loaded(folder: Path, logits: int, seed: int) -> tuple[Any, Any]:
     """The backbone with a new head of so many logits, in float32, and its tokenizer."""
     try:
-        tokenizer = pretrained.tokenizer(folder)
-        model: Any = pretrained.classifier(folder, logits, new_head=True)
+        tokenizer = pretrained.load_tokenizer(folder)
+        model: Any = pretrained.load_classifier(folder, logits, new_head=True)
     except InputError as error:
         raise InputError(f"{error}; or leave fine_tuned and lora out of baselines") from error
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (tokenizer.eos_token_id or 0)
