@@ -19,6 +19,7 @@ import numpy as np
 from bert_judge.judges.bert.reference_context import CONTEXT_FEATURES, count_words, reference_context_features, word_list
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.normalization import normalize_words
+from bert_judge.judges.lexical.word_metrics import contains
 
 # Longer texts lose their middle, as for the encoder; this bounds the time per row.
 MAX_CHARACTERS, MAX_WORDS = 4_000, 500
@@ -134,9 +135,9 @@ def _truncate_middle(sequence: T, limit: int) -> T:
     return sequence if len(sequence) <= limit else sequence[:head] + sequence[len(sequence) - (limit - head) :]
 
 
-def _fuzzy_recall(wanted: Sequence[str], text: _Text) -> float:
+def _fuzzy_recall(words_to_find: Sequence[str], text: _Text) -> float:
     """Mean similarity of words to their closest word in a text, in [0, 1]."""
-    return sum(_best_similarity(word, text) for word in wanted) / len(wanted) if wanted else 0.0
+    return sum(_best_similarity(word, text) for word in words_to_find) / len(words_to_find) if words_to_find else 0.0
 
 
 def _best_similarity(word: str, text: _Text) -> float:
@@ -173,8 +174,8 @@ def _novel_words(text: _Text, question: frozenset[str]) -> list[str]:
 
 
 def _trigram_recall(reference: _Text, answer: _Text) -> float:
-    wanted = _ngrams(reference.joined, 3)
-    return len(wanted & _ngrams(answer.joined, 3)) / len(wanted)
+    trigrams = _ngrams(reference.joined, 3)
+    return len(trigrams & _ngrams(answer.joined, 3)) / len(trigrams)
 
 
 def _number_recall(reference: _Text, answer: _Text) -> float:
@@ -184,12 +185,12 @@ def _number_recall(reference: _Text, answer: _Text) -> float:
 
 def _year_match(reference: _Text, answer: _Text) -> float:
     """1 all years agree, 0.5 some, −1 only other years, −0.5 no year in the answer, 0 none in the reference."""
-    wanted, given = set(_YEAR.findall(reference.text)), set(_YEAR.findall(answer.text))
-    if not wanted:
+    reference_years, answer_years = set(_YEAR.findall(reference.text)), set(_YEAR.findall(answer.text))
+    if not reference_years:
         return 0.0
-    if wanted <= given:
+    if reference_years <= answer_years:
         return 1.0
-    return 0.5 if wanted & given else (-1.0 if given else -0.5)
+    return 0.5 if reference_years & answer_years else (-1.0 if answer_years else -0.5)
 
 
 def _other_names(reference: _Text, answer: _Text, question: frozenset[str]) -> float:
@@ -224,20 +225,17 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
 def _extraction_features(options: Mapping[str, str], reference: str, references: Sequence[str], answer: _Text) -> dict[str, float]:
     """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
     final, number = extraction.extract_final_answer(answer.text), extraction.extract_last_number(answer.text)
-    wanted = normalize_words(reference)
-    numeric = len(wanted) == 1 and wanted[0][-1].isdigit()
-    chosen = choices.extract_choice(answer.text, options)
-    correct = {
-        letter
-        for letter, text in options.items()
-        if letter in references or normalize_words(text) in [normalize_words(r) for r in references]
-    }
+    reference_words = normalize_words(reference)
+    numeric = len(reference_words) == 1 and reference_words[0][-1].isdigit()
+    letter = choices.extract_choice(answer.text, options)
+    all_references = [normalize_words(text) for text in references]
+    correct = {option for option, text in options.items() if option in references or normalize_words(text) in all_references}
     mentioned = sum(f" {' '.join(normalize_words(text))} " in f" {answer.joined} " for text in options.values())
     return {
-        "final_answer": 0.0 if final is None else _sign(normalize_words(extraction.strip_markup(final)) == wanted),
-        "final_contains": 0.0 if final is None else _sign(f" {' '.join(wanted)} " in f" {' '.join(normalize_words(final))} "),
-        "last_number": 0.0 if number is None or not numeric else _sign(normalize_words(number) == wanted),
-        "choice": 0.0 if chosen is None or not correct else _sign(chosen in correct),
+        "final_answer": 0.0 if final is None else _sign(normalize_words(extraction.strip_markup(final)) == reference_words),
+        "final_contains": 0.0 if final is None else _sign(contains(reference_words, normalize_words(final))),
+        "last_number": 0.0 if number is None or not numeric else _sign(normalize_words(number) == reference_words),
+        "choice": 0.0 if letter is None or not correct else _sign(letter in correct),
         "options_mentioned": mentioned / len(options) if options else 0.0,
         "has_options": float(bool(options)),
         "numeric": float(numeric),

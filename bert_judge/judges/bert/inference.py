@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,8 +12,7 @@ import torch
 
 from bert_judge.judges.bert.backends.base import Backend, model_inputs, pad_rows
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder
-
-log = logging.getLogger(__name__)
+from bert_judge.runtime.progress import ProgressLogger
 
 SECONDS_BETWEEN_LOG_LINES = 30
 # Rows are encoded in chunks of this many tokens, or batches if these are larger: enough to sort by length, few enough that the
@@ -61,12 +58,14 @@ def score_rows(
     unique = list(index)
     output = EncoderOutput(np.zeros(len(unique)), np.zeros(len(unique), bool), np.zeros(len(unique), int))
     pad_id = cast(int, encoder.tokenizer.pad_token_id)
-    progress = _Progress(len(unique))
+    progress, done = ProgressLogger("rows", seconds=SECONDS_BETWEEN_LOG_LINES), 0
     for chunk, rows in _encode_ahead(encoder, unique, batch_tokens or backend.batch_tokens):
         output.logits[chunk] = compute_logits(backend, rows, pad_id, batch_tokens)
         output.truncated[chunk] = [row.truncated for row in rows]
         output.tokens[chunk] = [len(row.ids) for row in rows]
-        progress.step(len(chunk))
+        done += len(chunk)
+        # The longest rows come first, so the logged time left is an upper limit.
+        progress.update(done, fraction=done / len(unique))
     return EncoderOutput(output.logits[positions], output.truncated[positions], output.tokens[positions])
 
 
@@ -156,21 +155,3 @@ def _encode_ahead(
             pending = following
         if pending is not None:
             yield pending.result()
-
-
-class _Progress:
-    """Logs progress at most once per `SECONDS_BETWEEN_LOG_LINES`."""
-
-    def __init__(self, total: int) -> None:
-        self.total, self.done = total, 0
-        self.start_time = self.last_logged = time.monotonic()
-
-    def step(self, rows: int) -> None:
-        self.done += rows
-        now = time.monotonic()
-        if now - self.last_logged > SECONDS_BETWEEN_LOG_LINES:
-            self.last_logged = now
-            rate = self.done / (now - self.start_time)
-            # An upper limit, because the longest rows come first.
-            remaining = (self.total - self.done) / rate
-            log.info("judged %d of %d rows, %.0f rows/s, at most %.0f s left", self.done, self.total, rate, remaining)

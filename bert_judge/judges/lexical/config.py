@@ -14,18 +14,18 @@ Extractions = Annotated[ExtractionList, BeforeValidator(as_list, json_schema_inp
 
 
 class LexicalJudgeConfig(JudgeConfig):
-    """A rule on the words of the answer."""
+    """A metric on the words of the answer."""
 
     kind: Literal["lexical"]
     metric: Literal["exact_match", "contains", "token_f1", "rouge_l_recall", "rouge_l_f", "math_verify"]
-    """the rule"""
+    """the metric"""
     extract: Extractions = ["full_text"]
-    """where the answer stands in the text; with a list, the first that is found. None found: invalid"""
+    """where to look for the answer; of a list, the first extraction that matches. No match: invalid"""
     normalize: bool = True
     """ignore case, punctuation, articles and white space (SQuAD's normalisation)"""
     stem: bool = True
-    """ROUGE-L and token F1 compare the stems of English words"""
+    """compare stems of English words in ROUGE-L and token F1"""
     threshold: Share = 0.5
-    """lowest ROUGE-L or token F1 that counts as correct"""
+    """lowest ROUGE-L or token F1 of a correct answer"""
     timeout: float = Field(10.0, gt=0)
-    """longest processor time for one answer in Math-Verify; over it: invalid"""
+    """CPU seconds for one answer in Math-Verify; longer: invalid"""

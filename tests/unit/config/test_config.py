@@ -187,7 +187,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "checkpoint with settings of training": (
         {"judges/other": {"kind": "bert", "checkpoint": "owner/name", "training": {"epochs": 1}}},
-        "judges.other: a checkpoint brings its own training; remove what is set here",
+        "judges.other: a checkpoint has its own training; remove this setting",
     ),
     # cascades
     "cascade with two aims": ({"judges/both": {**CASCADE, "budget": 0.1}}, "judges.both: give either accuracy or budget"),

@@ -82,10 +82,10 @@ def _has_int8(backend: str) -> bool:
 
 
 def _check(backend: str, precision: str) -> None:
-    if backend not in (known := ("auto", *PRECISIONS)):
-        raise InputError(f"backend: unknown value {backend!r}; choose one of {', '.join(known)}")
-    if precision not in (known := ("auto", "float32", "bfloat16", "int8")):
-        raise InputError(f"precision: unknown value {precision!r}; choose one of {', '.join(known)}")
+    if backend not in (backends := ("auto", *PRECISIONS)):
+        raise InputError(f"backend: unknown value {backend!r}; choose one of {', '.join(backends)}")
+    if precision not in (precisions := ("auto", "float32", "bfloat16", "int8")):
+        raise InputError(f"precision: unknown value {precision!r}; choose one of {', '.join(precisions)}")
     if backend == "auto":
         if precision == "int8" and not any(map(_has_int8, PRECISIONS)):
             raise InputError(f"precision: int8 needs another backend; pip install 'bert-judge[{FASTEST_BACKEND}]'")
@@ -93,5 +93,5 @@ def _check(backend: str, precision: str) -> None:
     if not is_installed(backend):
         raise InputError(f"backend: {backend} is not installed; pip install 'bert-judge[{backend}]', or choose torch")
     if precision != "auto" and precision not in PRECISIONS[backend]:
-        supporting = ", ".join(name for name, precisions in PRECISIONS.items() if precision in precisions)
+        supporting = ", ".join(name for name, supported in PRECISIONS.items() if precision in supported)
         raise InputError(f"precision: {backend} does not support {precision}; choose one of the backends {supporting}")
