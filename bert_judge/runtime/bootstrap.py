@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -94,9 +94,9 @@ def resample_totals(
     """
     lines = np.asarray(sums)
     dtype = np.float64 if np.issubdtype(lines.dtype, np.floating) else np.float32
-    flat = lines.reshape(len(lines), math.prod(lines.shape[1:])).astype(dtype)
+    flat: NDArray[Any] = lines.reshape(len(lines), math.prod(lines.shape[1:])).astype(dtype)
     multiplicity = np.ones(len(lines), dtype=np.intp) if counts is None else counts
-    observed = (multiplicity.astype(dtype) @ flat)[None]
+    observed: NDArray[Any] = (multiplicity.astype(dtype) @ flat)[None]
     blocks = _weights(len(lines), seed, resamples) if counts is None else iter([_draw(multiplicity, seed, resamples)])
     totals = np.concatenate([observed, *(np.asarray(weights @ flat) for weights in blocks)])
     return totals.astype(np.float64).reshape(len(totals), *lines.shape[1:])

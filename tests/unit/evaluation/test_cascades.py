@@ -44,7 +44,7 @@ def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: li
     return tables.read(folder / "cascades.parquet", tables.CASCADES).set_index(["level", "group"])
 
 
-def test_a_row_by_hand(tmp_path: Path) -> None:
+def test_cascade_row_by_hand(tmp_path: Path) -> None:
     row = run(tmp_path).loc["all", "all"]
     assert (row["n"], row["escalation_rate"], row["agreement"]) == (20, 0.3, 1.0)
     assert (row["best_cheap_judge"], row["best_cheap_agreement"], row["last"], row["last_agreement"]) == ("cheap", 0.8, "dear", 1.0)
@@ -53,28 +53,28 @@ def test_a_row_by_hand(tmp_path: Path) -> None:
     assert 0 < row["difference_low"] < row["difference"] < row["difference_high"]
 
 
-def test_families_and_tasks_too(tmp_path: Path) -> None:
+def test_groups_are_families_and_tasks(tmp_path: Path) -> None:
     assert set(run(tmp_path).index) == {("all", "all"), ("family", "math"), ("family", "reading"), ("task", "t"), ("task", "u")}
 
 
-def test_rows_without_a_gold_verdict_do_not_count(tmp_path: Path) -> None:
+def test_rows_without_gold_verdict_are_left_out(tmp_path: Path) -> None:
     assert run(tmp_path, gold="cxcccxiiii").loc["all", "all"]["n"] == 16
 
 
-def test_nothing_to_compare_with_is_null(tmp_path: Path) -> None:
+def test_missing_baselines_are_null(tmp_path: Path) -> None:
     row = run(tmp_path, spec=SPEC | {"judges": ["gold", "both"]}).loc["all", "all"]
     assert row["agreement"] == 1.0
     assert pd.isna(row["best_cheap_judge"])
     assert pd.isna(row["difference"])
 
 
-def test_no_gold_at_all_is_a_row_without_numbers(tmp_path: Path) -> None:
+def test_no_gold_verdicts_give_an_empty_row(tmp_path: Path) -> None:
     row = run(tmp_path, gold="x" * 10).loc["all", "all"]
     assert row["n"] == 0
     assert pd.isna(row["agreement"])
 
 
-def test_labels_of_other_answers_are_refused(tmp_path: Path) -> None:
+def test_labels_of_other_answers_are_an_error(tmp_path: Path) -> None:
     path = write_scores(tmp_path, "m", "t", {"gold": "c", "cheap": "c", "dear": "c", "both": "c"})
     other = tables.empty(tables.LABELS)
     tables.write(other, tmp_path / "none.parquet", tables.LABELS, {})
@@ -97,7 +97,7 @@ def fitted(folder: Path, **changes: Any) -> Path:
     return path
 
 
-def test_the_report_says_whether_it_beats_chance(tmp_path: Path) -> None:
+def test_report_compares_with_random_routing(tmp_path: Path) -> None:
     run(tmp_path)
     (shown,) = cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
     assert shown.judges == ["cheap", "dear"]
@@ -108,7 +108,7 @@ def test_the_report_says_whether_it_beats_chance(tmp_path: Path) -> None:
     assert shown.rows[0]["title"] == "All tasks"
 
 
-def test_the_curve_lies_in_its_picture(tmp_path: Path) -> None:
+def test_curve_stays_within_the_plot(tmp_path: Path) -> None:
     run(tmp_path)
     (shown,) = cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
     places = [tuple(map(float, point.split(","))) for point in shown.curve.line.split()]
@@ -118,7 +118,7 @@ def test_the_curve_lies_in_its_picture(tmp_path: Path) -> None:
     assert places[0][1] == shown.curve.cheap > places[2][1] == shown.curve.last
 
 
-def test_a_file_without_a_curve_is_refused(tmp_path: Path) -> None:
+def test_file_without_a_curve_is_an_error(tmp_path: Path) -> None:
     run(tmp_path)
     with pytest.raises(InputError, match="not a fitted cascade"):
         cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"row_shares": {}}])})

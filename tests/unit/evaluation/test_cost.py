@@ -36,27 +36,27 @@ def labels(path: Path, judge: str, tokens: list[tuple[int | None, int | None]], 
     return table
 
 
-def test_sums_per_thousand(tmp_path: Path) -> None:
+def test_costs_per_thousand_verdicts(tmp_path: Path) -> None:
     paths = [
         labels(tmp_path, "teacher", [(400, 10), (600, 30)], seconds=1.5),
         labels(tmp_path, "teacher", [(1000, 20), (None, None)], seconds=0.5),
         labels(tmp_path, "bert", [(50, None)]),
         labels(tmp_path, "lexical", [(None, None)], seconds="NA"),
     ]
-    made = cost.judge_costs(paths, {"teacher": Price(prompt=2.0, completion=10.0), "lexical": Price(prompt=1, completion=1)})
-    rows = {row["judge"]: row for row in made.to_dict("records")}
+    costs = cost.judge_costs(paths, {"teacher": Price(prompt=2.0, completion=10.0), "lexical": Price(prompt=1, completion=1)})
+    rows = {row["judge"]: row for row in costs.to_dict("records")}
     teacher = rows["teacher"]
     assert [teacher[name] for name in ("verdicts", "invalid", "prompt_tokens", "completion_tokens")] == [4, 0.5, 500_000, 15_000]
     # 0.5 million tokens at 2 and 0.015 million at 10.
     assert teacher["cost"] == pytest.approx(1.15)
     assert teacher["seconds"] == pytest.approx(500.0)
     assert (rows["bert"]["prompt_tokens"], rows["bert"]["verdicts"]) == (50_000, 1)
-    nothing = [rows["bert"][name] for name in ("completion_tokens", "cost", "seconds")]
-    nothing += [rows["lexical"][name] for name in ("prompt_tokens", "cost", "seconds")]
-    assert pd.isna(nothing).all()
+    missing = [rows["bert"][name] for name in ("completion_tokens", "cost", "seconds")]
+    missing += [rows["lexical"][name] for name in ("prompt_tokens", "cost", "seconds")]
+    assert pd.isna(missing).all()
 
 
-def test_seconds_of_some_tables_are_not_seconds_of_all(tmp_path: Path) -> None:
+def test_seconds_need_the_times_of_all_tables(tmp_path: Path) -> None:
     paths = [labels(tmp_path, "teacher", [(1, 1)], seconds=1.0), labels(tmp_path, "teacher", [(1, 1)])]
     assert pd.isna(cost.judge_costs(paths)["seconds"]).all()
 
@@ -67,7 +67,7 @@ def test_an_empty_table_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "no header here", "a\tb\n1\t2\n"])
-def test_a_strange_benchmark_file_is_no_measurement(tmp_path: Path, content: str) -> None:
+def test_malformed_benchmark_files_are_ignored(tmp_path: Path, content: str) -> None:
     path = labels(tmp_path, "teacher", [(1, 1)], seconds=1.0)
     (tmp_path / "results/benchmarks/labels/teacher/m/t.tsv").write_text(content)
     assert pd.isna(cost.judge_costs([path])["seconds"]).all()
@@ -112,7 +112,7 @@ def test_bad_input_of_the_command(tmp_path: Path) -> None:
     bad_config = with_price(tmp_path / "c.yaml")
     bad_config.write_text(bad_config.read_text().replace("prompt: 1", "prompt: -1"))
     good = labels(tmp_path, "teacher", [(1, 1)])
-    for arguments, says in [
+    for arguments, message in [
         ([tmp_path / "empty"], "holds no label tables"),
         ([tmp_path / "missing.parquet"], "no such file"),
         ([tmp_path / "no.parquet"], "not a readable parquet file"),
@@ -121,10 +121,10 @@ def test_bad_input_of_the_command(tmp_path: Path) -> None:
     ]:
         result = run(*arguments)
         assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1), result.stderr
-        assert says in result.stderr
+        assert message in result.stderr
 
 
-def test_a_job_for_several_tables_counts_by_their_rows(tmp_path: Path) -> None:
+def test_batch_jobs_are_shared_by_rows(tmp_path: Path) -> None:
     paths = [labels(tmp_path, "encoder", [(1, 1)] * 3, seconds=1.0), labels(tmp_path, "encoder", [(1, 1)], seconds=2.0)]
     results = tmp_path / "results"
     (results / "label_batches/encoder/m").mkdir(parents=True)

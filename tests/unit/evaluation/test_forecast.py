@@ -51,23 +51,23 @@ def works(root: Path, *pending: str) -> dict[str, PendingWork]:
 
 def test_rows_are_questions_times_attempts(tmp_path: Path) -> None:
     table(tmp_path, "tasks/facts_test", [(None, None)] * 20)
-    found = works(tmp_path, "candidates/small/facts_test", "candidates/small/word_problems_test", "labels/bert/small/facts_test")
-    assert found["small"] == PendingWork("small", "answers", 2, 3 * (20 + 50), 1, Rates())
-    assert found["bert"] == PendingWork("bert", "verdicts", 1, 60, 1, Rates())
-    assert found["small"].gpu_hours is None
+    pending = works(tmp_path, "candidates/small/facts_test", "candidates/small/word_problems_test", "labels/bert/small/facts_test")
+    assert pending["small"] == PendingWork("small", "answers", 2, 3 * (20 + 50), 1, Rates())
+    assert pending["bert"] == PendingWork("bert", "verdicts", 1, 60, 1, Rates())
+    assert pending["small"].gpu_hours is None
 
 
-def test_a_task_that_is_not_counted_leaves_the_rows_open(tmp_path: Path) -> None:
+def test_unknown_number_of_questions_gives_unknown_rows(tmp_path: Path) -> None:
     work = works(tmp_path, "candidates/served/facts_test")["served"]
     assert work.rows is None and work.gpus == 0 and work.total(1.0) is None
 
 
-def test_what_costs_nothing_is_left_out(tmp_path: Path) -> None:
+def test_free_models_and_judges_are_left_out(tmp_path: Path) -> None:
     assert works(tmp_path, "candidates/made-up/facts_test", "labels/strict/made-up/facts_test", "scores/small/facts_test") == {}
     assert works(tmp_path) == {}
 
 
-def test_rates_are_those_of_finished_tables(tmp_path: Path) -> None:
+def test_rates_are_means_of_finished_tables(tmp_path: Path) -> None:
     table(tmp_path, "candidates/small/facts_test", [(100, 10), (300, 30), (None, None)], seconds=6)
     work = works(tmp_path, "candidates/small/word_problems_test")["small"]
     assert work.rates == Rates(200.0, 20.0, 2.0)
@@ -75,7 +75,7 @@ def test_rates_are_those_of_finished_tables(tmp_path: Path) -> None:
     assert work.gpu_hours == pytest.approx(2 * 150 / 3600)
 
 
-def test_a_vllm_model_is_timed_by_its_batches_and_counts_all_its_gpus(tmp_path: Path) -> None:
+def test_vllm_models_are_timed_by_batch_and_count_all_gpus(tmp_path: Path) -> None:
     table(tmp_path, "candidates/large/facts_test", [(10, 5)] * 30, seconds=1)
     (tmp_path / "answer_batches/large").mkdir(parents=True)
     (tmp_path / "answer_batches/large/0123.json").write_text(json.dumps({"parts": {"facts_test": {}}, "inputs": {}}))
@@ -86,13 +86,13 @@ def test_a_vllm_model_is_timed_by_its_batches_and_counts_all_its_gpus(tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["", "s\th:m:s\n-\t-\n", "h:m:s\n0:00:01\n"], ids=["empty", "no number", "no column"])
-def test_a_benchmark_file_without_a_time_is_no_time(tmp_path: Path, text: str) -> None:
+def test_benchmark_files_without_time_are_ignored(tmp_path: Path, text: str) -> None:
     table(tmp_path, "candidates/small/facts_test", [(1, 1)], seconds=1)
     (tmp_path / "benchmarks/candidates/small/facts_test.tsv").write_text(text)
     assert works(tmp_path, "candidates/small/word_problems_test")["small"].rates == Rates(1.0, 1.0, None)
 
 
-def test_a_broken_task_table_is_named(tmp_path: Path) -> None:
+def test_broken_task_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks/facts_test.parquet").write_bytes(b"")
     with pytest.raises(InputError, match=r"tasks/facts_test.parquet: not a table; delete it and run again"):
@@ -132,7 +132,7 @@ def test_jobs_are_counted_by_rule(tmp_path: Path) -> None:
     assert rules.index("generate_candidates_hf") < rules.index("train_judge") < rules.index("build_report")
 
 
-def test_costs_that_are_not_known_are_dashes() -> None:
+def test_unknown_costs_are_dashes() -> None:
     works = [
         PendingWork("large", "answers", 2, 100, 4, Rates(10.0, 5.0, 36.0)),
         PendingWork("served", "answers", 1, None, 0, Rates()),
@@ -142,7 +142,7 @@ def test_costs_that_are_not_known_are_dashes() -> None:
     assert ["served", "answers", "1", "–", "–", "–", "server", "–"] in lines
 
 
-def test_a_configuration_with_faults_is_not_planned(tmp_path: Path) -> None:
+def test_invalid_configuration_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("models: {}\n")
     with pytest.raises(InputError):
         show_plan.show([tmp_path / "c.yaml"])

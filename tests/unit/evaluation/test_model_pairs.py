@@ -46,17 +46,17 @@ def random_verdicts(models: int, questions: int, seed: int) -> pd.DataFrame:
 
 def test_one_answer_per_question_gives_mcnemar_of_statsmodels_and_holm() -> None:
     frame = random_verdicts(5, 300, 1)
-    found = table(frame)
+    pairs = table(frame)
     right = frame.pivot(index="sample_id", columns=MODEL, values="judge_verdict") == "correct"
-    assert len(found) == 10
-    for row in found.itertuples():
+    assert len(pairs) == 10
+    for row in pairs.itertuples():
         a, b = right[row.model], right[row.other]
         counts = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
         assert row.p_value == pytest.approx(float(mcnemar(counts, exact=True).pvalue))
         assert row.difference == pytest.approx(a.mean() - b.mean()) and row.difference >= 0
         expected = statistics.paired_difference(a, b, right.index)
         assert (row.low, row.high) == (expected.low, expected.high)
-    assert found["p_holm"].tolist() == pytest.approx(multipletests(found["p_value"], method="holm")[1])
+    assert pairs["p_holm"].tolist() == pytest.approx(multipletests(pairs["p_value"], method="holm")[1])
 
 
 def test_holm_adjustment_by_hand() -> None:
@@ -68,11 +68,11 @@ def test_holm_adjustment_by_hand() -> None:
 
 
 def test_only_shared_answers_with_valid_verdicts_count() -> None:
-    found = table(verdicts(ada="ccccxc", bob="ciii c")).iloc[0]
+    pairs = table(verdicts(ada="ccccxc", bob="ciii c")).iloc[0]
     # Question 4 is undecided for ada and not answered by bob.
-    assert (found["model"], found["n"], found["questions"]) == ("ada", 5, 5)
-    assert found["difference"] == pytest.approx(3 / 5)
-    assert found["p_value"] == pytest.approx(2 * 0.5**3)
+    assert (pairs["model"], pairs["n"], pairs["questions"]) == ("ada", 5, 5)
+    assert pairs["difference"] == pytest.approx(3 / 5)
+    assert pairs["p_value"] == pytest.approx(2 * 0.5**3)
 
 
 def test_several_answers_to_a_question_count_as_one_observation() -> None:
@@ -83,15 +83,15 @@ def test_several_answers_to_a_question_count_as_one_observation() -> None:
 
 
 def test_attempts_are_paired_by_their_number() -> None:
-    found = table(verdicts(ada="c/i", bob="i/c")).iloc[0]
-    assert (found["n"], found["difference"], found["p_value"]) == (2, 0, 1)
+    pairs = table(verdicts(ada="c/i", bob="i/c")).iloc[0]
+    assert (pairs["n"], pairs["difference"], pairs["p_value"]) == (2, 0, 1)
 
 
 def test_pairs_without_shared_valid_answers_are_undefined() -> None:
-    found = table(verdicts(ada="cc  ", bob="  ci", cyd="xxxx"))
-    assert [(row.model, row.other) for row in found.itertuples()] == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
-    assert found["n"].tolist() == [0, 0, 0]
-    assert found[["difference", "low", "high", "p_value", "p_holm", "min_detectable_effect"]].isna().all(axis=None)
+    pairs = table(verdicts(ada="cc  ", bob="  ci", cyd="xxxx"))
+    assert [(row.model, row.other) for row in pairs.itertuples()] == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
+    assert pairs["n"].tolist() == [0, 0, 0]
+    assert pairs[["difference", "low", "high", "p_value", "p_holm", "min_detectable_effect"]].isna().all(axis=None)
 
 
 @pytest.mark.parametrize("frame", [verdicts(), verdicts(ada="cci")])

@@ -27,7 +27,7 @@ def scored(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(right * 0.4 + random.random(n) * 0.6, 0, 1), right
 
 
-def test_the_diagram_is_that_of_scikit_learn() -> None:
+def test_reliability_bins_equal_those_of_scikit_learn() -> None:
     scores, right = scored(500)
     rows, mean, share = reliability_bins(right, scores)
     expected_share, expected_mean = calibration_curve(right, scores, n_bins=BINS)
@@ -37,26 +37,26 @@ def test_the_diagram_is_that_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize(("score", "expected"), [(0, 0), (0.0999, 0), (0.1, 1), (0.55, 5), (0.999, 9), (1, 9)])
-def test_a_border_belongs_to_the_bin_above(score: float, expected: int) -> None:
+def test_edges_belong_to_the_upper_bin(score: float, expected: int) -> None:
     assert bin_index([score]).tolist() == [expected]
 
 
-def test_thresholds_are_those_of_scikit_learn() -> None:
+def test_threshold_curve_equals_scikit_learn() -> None:
     scores, right = scored(300)
     curve = threshold_curve(right, scores.round(2))
     for at, threshold in enumerate(THRESHOLDS):
-        said = scores.round(2) >= threshold
-        assert curve["agreement"][at] == pytest.approx(accuracy_score(right, said))
-        assert curve["macro_f1"][at] == pytest.approx(f1_score(right, said, average="macro"))
-        assert curve["predicted_positive_rate"][at] == pytest.approx(said.mean())
+        predicted = scores.round(2) >= threshold
+        assert curve["agreement"][at] == pytest.approx(accuracy_score(right, predicted))
+        assert curve["macro_f1"][at] == pytest.approx(f1_score(right, predicted, average="macro"))
+        assert curve["predicted_positive_rate"][at] == pytest.approx(predicted.mean())
 
 
-def test_the_tables_hold_what_has_scores() -> None:
+def test_tables_cover_rows_with_scores() -> None:
     frame = pd.DataFrame({"sample_id": list("abcd"), "gold_verdict": ["correct", "incorrect", "correct", "correct"]})
     frame = frame.assign(judge=[0.95, 0.05, 0.91, np.nan], silent=np.nan)
-    found = reliability_table(frame, ["judge", "silent"], "gold")
-    assert found[["judge", "bin", "n", "fraction_correct"]].values.tolist() == [["judge", 0, 1, 0], ["judge", 9, 2, 1]]
-    assert found["score"].tolist() == pytest.approx([0.05, 0.93])
+    result = reliability_table(frame, ["judge", "silent"], "gold")
+    assert result[["judge", "bin", "n", "fraction_correct"]].values.tolist() == [["judge", 0, 1, 0], ["judge", 9, 2, 1]]
+    assert result["score"].tolist() == pytest.approx([0.05, 0.93])
     curve = thresholds_table(frame, ["judge", "silent"], "gold")
     assert len(curve) == len(THRESHOLDS) and set(curve["judge"]) == {"judge"}
     assert curve[curve["threshold"] == 0.5][["n", "agreement", "predicted_positive_rate"]].values.tolist() == [
@@ -65,22 +65,22 @@ def test_the_tables_hold_what_has_scores() -> None:
     assert thresholds_table(frame, ["silent"], "gold").empty and reliability_table(frame, ["silent"], "gold").empty
 
 
-def test_classes_of_length_cover_all_lengths_in_order() -> None:
+def test_length_classes_cover_all_lengths_in_order() -> None:
     lengths = pd.Series([0, 1, 20, 21, 100, 101, 2000, 2001, 10**7])
     names = groups.length_class(lengths)
     assert names.tolist() == ["0", "1–20", "1–20", "21–100", "21–100", "101–500", "501–2,000", "over 2,000", "over 2,000"]
 
 
-def test_agreement_by_what_answers_are_like(tmp_path) -> None:
+def test_agreement_by_answer_features(tmp_path) -> None:
     files = [
         write_scores(tmp_path, "ada", "sums", {"gold": "cci", "judge": "cic"}, candidates=["", "é" * 20, "x" * 300]),
         write_scores(tmp_path, "bob", "sums", {"gold": "cci", "judge": "cci"}, status="truncated", candidates=["ja"] * 3),
     ]
     spec = {"judges": ["gold", "judge"], "gold": "gold", "trained": [], "families": {"sums": "math"}, "tables": []}
     build_standings({**spec, "styles": {"ada": "wordy", "bob": "terse"}}, files, tmp_path)
-    found = tables.read(tmp_path / "agreement.parquet", tables.AGREEMENT)
-    found = found[found["judge"] == "judge"].set_index(["level", "group"])
-    assert found["agreement"].to_dict() == {
+    result = tables.read(tmp_path / "agreement.parquet", tables.AGREEMENT)
+    result = result[result["judge"] == "judge"].set_index(["level", "group"])
+    assert result["agreement"].to_dict() == {
         ("all", "all"): pytest.approx(4 / 6),
         ("family", "math"): pytest.approx(4 / 6),
         ("task", "sums"): pytest.approx(4 / 6),
@@ -94,4 +94,4 @@ def test_agreement_by_what_answers_are_like(tmp_path) -> None:
         ("status", "ok"): pytest.approx(1 / 3),
         ("status", "truncated"): 1,
     }
-    assert found["n"].sum() == 6 * 7
+    assert result["n"].sum() == 6 * 7

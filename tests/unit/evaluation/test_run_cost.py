@@ -61,14 +61,14 @@ def results(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found(results: Path, **changed: Any) -> pd.DataFrame:
-    made = cost_table({**SPEC, **changed}, results, 8000.0)
-    tables.write(made, results / "cost.parquet", tables.COST, {})
+def build_cost(results: Path, **changed: Any) -> pd.DataFrame:
+    frame = cost_table({**SPEC, **changed}, results, 8000.0)
+    tables.write(frame, results / "cost.parquet", tables.COST, {})
     return tables.read(results / "cost.parquet", tables.COST).set_index(["stage", "component", "split"])
 
 
 def test_tokens_time_and_money_are_added_up(results: Path) -> None:
-    cost = found(results)
+    cost = build_cost(results)
     ada = cost.loc["answers", "ada", "test"]
     assert ada[["rows", "prompt_tokens", "completion_tokens", "timed_rows", "seconds", "gpu_hours"]].tolist() == [
         4,
@@ -87,26 +87,26 @@ def test_tokens_time_and_money_are_added_up(results: Path) -> None:
     assert cost.loc["training", "bert", "training"][["rows", "seconds"]].tolist() == [3, 7182]
 
 
-def test_what_was_not_measured_is_unknown(results: Path) -> None:
-    bob = found(results).loc["answers", "bob", "test"]
+def test_missing_measurements_are_null(results: Path) -> None:
+    bob = build_cost(results).loc["answers", "bob", "test"]
     assert bob[["prompt_tokens", "completion_tokens", "seconds", "gpu_hours", "cost"]].isna().all() and bob["timed_rows"] == 0
 
 
-def test_an_llm_on_all_answers_costs_what_one_of_this_run_took(results: Path) -> None:
-    row = found(results).loc["llm_on_all", "teacher", "test"]
+def test_llm_judge_on_all_answers_uses_the_measured_tokens(results: Path) -> None:
+    row = build_cost(results).loc["llm_on_all", "teacher", "test"]
     assert (row["rows"], row["prompt_tokens"], row["completion_tokens"]) == (8, 8000, 800)
     assert row["cost"] == pytest.approx((8000 * 2 + 800 * 8) / 1e6) and not row["price_assumed"]
-    assert found(results, prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "teacher", "test"]["price_assumed"]
+    assert build_cost(results, prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "teacher", "test"]["price_assumed"]
 
 
-def test_without_an_llm_judge_its_tokens_are_assumed_and_said_to_be(results: Path) -> None:
-    row = found(results, prompted=[], prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "an LLM judge", "test"]
+def test_tokens_of_a_missing_llm_judge_are_assumed(results: Path) -> None:
+    row = build_cost(results, prompted=[], prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "an LLM judge", "test"]
     assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTION_TOKENS + 2000, 8 * REPLY_TOKENS)
     assert row["cost"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["price_assumed"]
 
 
-def test_the_report_says_when_the_judge_is_cheaper(results: Path) -> None:
-    shown = cost_views.build_view(found(results).reset_index(), "bert", SPEC["assumed_price"])
+def test_report_compares_with_the_llm_judge(results: Path) -> None:
+    shown = cost_views.build_view(build_cost(results).reset_index(), "bert", SPEC["assumed_price"])
     assert shown.findings[0] == "teacher on all 8 answers would need 8,000 input and 800 output tokens, 0.02 at its price."
     # 18 s of verdicts and 7182 s of training.
     assert "bert took 2.00 hours including training" in shown.findings[1]
@@ -115,11 +115,11 @@ def test_the_report_says_when_the_judge_is_cheaper(results: Path) -> None:
     assert cost_views.build_view(tables.empty(tables.COST), "bert", None) == cost_views.CostView([], [])
 
 
-def test_no_tables_no_cost(tmp_path: Path) -> None:
+def test_no_tables_give_no_cost(tmp_path: Path) -> None:
     assert cost_table(SPEC, tmp_path, 0.0).empty
 
 
-def test_the_plan_names_whose_cost_is_counted() -> None:
+def test_cost_spec_of_the_plan() -> None:
     spec = plan.make(DEFAULT_RUN).cost_spec()
     assert spec["trained"] == {"judge": "demo"} and list(spec["taught"]) == ["teacher"]
     assert spec["assumed_price"] == {"prompt": 2.5, "completion": 10.0}

@@ -78,7 +78,7 @@ def test_rows_are_joined_by_id_not_by_position(build):
     assert read_verdicts(path, ["bert"]).columns.tolist() == ["sample_id", "attempt", "bert", "bert_verdict"]
 
 
-def test_attempts_are_kept_apart(build):
+def test_attempts_are_separate_rows(build):
     two = pd.concat([candidates(["a"]), candidates(["a"]).assign(attempt=1)])
     said = labels("strict", {"a": "correct"})
     said = pd.concat([said.assign(attempt=1, verdict="incorrect", score=0.0), said])
@@ -86,7 +86,7 @@ def test_attempts_are_kept_apart(build):
     assert scores[["attempt", "strict_verdict"]].values.tolist() == [[0, "correct"], [1, "incorrect"]]
 
 
-def test_no_candidate_gives_a_table_without_rows(build):
+def test_no_candidates_give_an_empty_table(build):
     scores = tables.read(build(candidates([]), labels("strict", {}), labels("bert", {})), tables.scores_schema(SPEC["judges"]))
     assert len(scores) == 0
 
@@ -103,7 +103,7 @@ FULL = {"a": "correct", "b": "correct"}
         (labels("lenient", FULL), "column 'judge' contains 'lenient', expected 'strict'"),
     ],
 )
-def test_labels_that_do_not_fit_are_named(build, strict, fault, tmp_path):
+def test_mismatched_labels_are_an_error(build, strict, fault, tmp_path):
     with pytest.raises(InputError, match=r"strict\.parquet") as error:
         build(candidates(["a", "b"]), strict, labels("bert", FULL))
     assert fault in str(error.value)
@@ -111,7 +111,7 @@ def test_labels_that_do_not_fit_are_named(build, strict, fault, tmp_path):
     assert not (tmp_path / "out.parquet").exists()
 
 
-def test_repeated_labels_of_a_foreign_file_are_named(build, tmp_path):
+def test_repeated_labels_are_an_error(build, tmp_path):
     build(candidates(["a", "b"]), labels("strict", FULL), labels("bert", FULL))
     pd.concat([labels("bert", FULL)] * 2).to_parquet(tmp_path / "bert.parquet")
     with pytest.raises(InputError, match="sample_id a, attempt 0 is labelled twice"):
@@ -119,12 +119,12 @@ def test_repeated_labels_of_a_foreign_file_are_named(build, tmp_path):
         build_scores(SPEC, tmp_path / "c.parquet", paths, tmp_path / "out.parquet")
 
 
-def test_a_judge_without_label_table_is_named(build):
+def test_missing_label_table_is_an_error(build):
     with pytest.raises(InputError, match="'third'"):
         build(candidates(["a", "b"]), labels("strict", FULL), labels("bert", FULL), spec={**SPEC, "judges": ["strict", "third"]})
 
 
-def test_a_table_of_another_kind_is_no_score_table(tmp_path):
+def test_other_tables_are_an_error(tmp_path):
     tables.write(candidates(["a"]), tmp_path / "c.parquet", tables.CANDIDATES, {"task": "capitals"})
     with pytest.raises(InputError, match="not a score table"):
         identify_table(tmp_path / "c.parquet")

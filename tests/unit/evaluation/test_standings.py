@@ -38,7 +38,7 @@ def run(files, tmp_path, spec=SPEC) -> dict[str, pd.DataFrame]:
     return {name: tables.read(tmp_path / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
 
 
-def test_accuracy_counts_valid_verdicts_and_bounds_the_rest(files, tmp_path):
+def test_accuracy_of_valid_verdicts_and_its_bounds(files, tmp_path):
     standings = run(files, tmp_path)["standings"].set_index(["level", "task", "model", "judge"])
     row = standings.loc[("task", "maths", "ada", "strict")]
     assert (row["n"], row["questions"], row["accuracy"], row["invalid"]) == (4, 4, 0.5, 0.5)
@@ -50,7 +50,7 @@ def test_accuracy_counts_valid_verdicts_and_bounds_the_rest(files, tmp_path):
     assert (row["n"], row["accuracy"]) == (6, 5 / 6)
 
 
-def test_rows_come_in_reading_order_whatever_the_order_of_the_files(files, tmp_path):
+def test_row_order_does_not_depend_on_file_order(files, tmp_path):
     first = run(files, tmp_path)["standings"]
     # Four of the 24 orders: each file comes first once.
     for order in list(itertools.permutations(files))[::7]:
@@ -62,8 +62,8 @@ def test_rows_come_in_reading_order_whatever_the_order_of_the_files(files, tmp_p
 
 
 def test_without_gold_there_is_no_agreement(files, tmp_path):
-    found = run(files, tmp_path)
-    assert len(found["agreement"]) == len(found["comparisons"]) == 0
+    result = run(files, tmp_path)
+    assert len(result["agreement"]) == len(result["comparisons"]) == 0
 
 
 def test_several_attempts_share_a_question(tmp_path):
@@ -78,11 +78,11 @@ def test_several_attempts_share_a_question(tmp_path):
 @pytest.mark.parametrize("count", [0, 1])
 def test_few_rows(tmp_path, count):
     path = write_scores(tmp_path, "ada", "maths", verdicts("c" * count, "x" * count))
-    found = run([path], tmp_path, {**SPEC, "gold": "gold", "trained": ["strict"]})
-    assert found["standings"]["n"].tolist() == [count] * (4 if count else 0)
-    assert found["agreement"]["n"].unique().tolist() == [count]
+    result = run([path], tmp_path, {**SPEC, "gold": "gold", "trained": ["strict"]})
+    assert result["standings"]["n"].tolist() == [count] * (4 if count else 0)
+    assert result["agreement"]["n"].unique().tolist() == [count]
 
 
-def test_a_missing_judge_is_named(files, tmp_path):
+def test_missing_judge_is_an_error(files, tmp_path):
     with pytest.raises(InputError, match=r"maths\.parquet: a scores table needs the column 'bert'"):
         run(files, tmp_path, {**SPEC, "judges": ["bert"]})

@@ -25,7 +25,7 @@ def test_proportion_of_no_rows_is_undefined():
     assert all(math.isnan(v) for v in vars(stats.proportion([], [])).values())
 
 
-def test_copies_of_an_answer_do_not_narrow_the_interval():
+def test_repeated_answers_do_not_narrow_the_interval():
     once = stats.proportion([True, False, True, True] * 25, range(100))
     copied = stats.proportion([True, False, True, True] * 25 * 3, list(range(100)) * 3)
     assert copied.value == once.value
@@ -43,7 +43,7 @@ def test_clustered_interval_is_near_the_cluster_robust_one_of_statsmodels():
 
 
 @pytest.mark.parametrize("right", [True, False])
-def test_certain_answers_count_questions_not_rows(right):
+def test_constant_outcomes_count_questions_and_not_rows(right):
     interval = stats.proportion([right] * 40, [i // 4 for i in range(40)])
     low, high = proportion_confint(10 * right, 10, method="wilson")
     assert (interval.low, interval.high) == pytest.approx((max(low, 0), min(high, 1)))
@@ -97,6 +97,6 @@ def test_rank_correlation_of_constant_values_is_undefined():
     assert math.isnan(stats.rank_correlation([1.0, 1.0], [1.0, 2.0]))
 
 
-def test_rank_correlation_counts_pairs():
+def test_rank_correlation_by_hand():
     # Of the three pairs two agree and one does not.
     assert stats.rank_correlation([1, 2, 3], [1, 3, 2]) == pytest.approx(1 / 3)

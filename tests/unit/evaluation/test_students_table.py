@@ -71,7 +71,7 @@ def build(folder: Path) -> pd.DataFrame:
     return tables.read(folder / "students.parquet", tables.STUDENTS).set_index(["model", "level"])
 
 
-def test_a_student_stands_beside_its_control_and_its_base(made: Path) -> None:
+def test_students_are_compared_with_control_and_base(made: Path) -> None:
     table = build(made)
     assert len(table) == 8
     best = table.loc[("p-best-10", "all")]
@@ -85,7 +85,7 @@ def test_a_student_stands_beside_its_control_and_its_base(made: Path) -> None:
     assert pd.isna(base["filter"]) and (base["keep"], base["answers"]) == (0.0, 0)
 
 
-def test_the_report_tells_of_the_best_and_of_the_choice(made: Path) -> None:
+def test_report_names_the_best_student(made: Path) -> None:
     build(made)
     (view,) = student_views.build_views(made / "students.parquet", "j")
     assert view.findings == [
@@ -99,7 +99,7 @@ def test_the_report_tells_of_the_best_and_of_the_choice(made: Path) -> None:
     json.dumps(view.chart, allow_nan=False)
 
 
-def test_students_without_a_verdict_are_listed_and_not_drawn(made: Path) -> None:
+def test_students_without_verdicts_are_listed_and_not_plotted(made: Path) -> None:
     standings = tables.read(made / "standings.parquet", tables.STANDINGS)
     blank = {"accuracy": None, "low": None, "high": None}
     tables.write(standings.assign(**blank), made / "standings.parquet", tables.STANDINGS, {})
@@ -108,7 +108,7 @@ def test_students_without_a_verdict_are_listed_and_not_drawn(made: Path) -> None
     assert (view.findings, view.chart["data"], len(view.rows)) == ([], [], 4)
 
 
-def test_metrics_that_cannot_be_read_are_told(made: Path) -> None:
+def test_unreadable_metrics_are_an_error(made: Path) -> None:
     (made / "p-best-10.json").write_text("{}")
     with pytest.raises(InputError, match=r"p-best-10\.json: not the metrics of a student; delete its folder and run again"):
         build(made)

@@ -89,15 +89,15 @@ def test_families_are_in_the_order_of_the_registry() -> None:
 
 
 def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) -> None:
-    made = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
-    table = tables.read(made.rates, tables.ATTACK_RATES)
+    outputs = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    table = tables.read(outputs.rates, tables.ATTACK_RATES)
     assert rate(table, "denied")["error_rate"] == 1.0
     assert rate(table, "other_question")["error_rate"] == 0.0
     assert rate(table, "upper_case")["error_rate"] == 1.0
     assert rate(table, "in_a_sentence")["error_rate"] == 0.0
     assert rate(table, "empty")["invalid"] == 1.0
-    assert tables.provenance(made.rates)["revisions"] == {"gullible": "r1"}
-    examples = tables.read(made.examples, tables.ATTACK_EXAMPLES)
+    assert tables.provenance(outputs.rates)["revisions"] == {"gullible": "r1"}
+    examples = tables.read(outputs.examples, tables.ATTACK_EXAMPLES)
     assert examples.groupby("family").size().max() == rates.EXAMPLES
     assert all(any(text in row.candidate for text in row.references) for row in examples[examples["kind"] == "attack"].itertuples())
     again = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
@@ -105,12 +105,12 @@ def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) ->
 
 
 def test_missing_label_tables_are_an_error(task: Path, tmp_path: Path) -> None:
-    made = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
+    outputs = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
     with pytest.raises(InputError, match=r"nowhere\.parquet: no such file"):
         rates.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
-            {"people": made.candidates},
-            {"people": made.families},
+            {"people": outputs.candidates},
+            {"people": outputs.families},
             {("g", "people"): tmp_path / "nowhere.parquet"},
             tmp_path / "r.parquet",
             tmp_path / "e.parquet",
@@ -136,7 +136,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["attack", *map(str, arguments)])
 
 
-def test_the_program_tries_a_judge_of_the_configuration(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_attacks_a_judge_of_the_configuration(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(DEFAULT_RUN))
     done = run("--judge", "regex_lenient", "--task", task, "--rows", 3)
@@ -151,7 +151,7 @@ def test_the_program_tries_a_judge_of_the_configuration(task: Path, tmp_path: Pa
     assert (tmp_path / "results/attacks/trials/regex_lenient/people/rates.parquet").is_file()
 
 
-def test_the_program_tries_the_folder_of_a_trained_judge(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bert_judge.judges.bert.judge import BERTJudge
 
     judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
@@ -185,7 +185,7 @@ def test_the_program_tries_the_folder_of_a_trained_judge(task: Path, tmp_path: P
         ),
     ],
 )
-def test_the_program_says_what_it_cannot_try(
+def test_command_rejects_other_judges(
     judge: str, task_name: str | None, fault: str, task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -201,7 +201,7 @@ def test_the_program_says_what_it_cannot_try(
     assert done.output.count("\n") == 1
 
 
-def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
+def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
     scores = [write_scores(tmp_path, "ada", "sums", {"strict": "cci"})]
     spec: dict[str, Any] = {
         "judges": ["strict"],
@@ -211,9 +211,9 @@ def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None
         "tables": [["ada", "sums"]],
     }
     build_standings(spec, scores, tmp_path)
-    made = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    outputs = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     spec |= {"kinds": {}, "simulated": False, "attacks": {"judges": ["gullible"], "tasks": ["people"]}}
-    build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(made.rates, made.examples))
+    build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(outputs.rates, outputs.examples))
     page = (tmp_path / "report.html").read_text("utf-8")
     for text in (
         "Robustness to attacks",
@@ -231,10 +231,10 @@ def test_the_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None
     assert "#attacks" not in (tmp_path / "without.html").read_text("utf-8")
 
 
-def test_a_finding_names_the_worst_family_and_a_sound_judge_has_none() -> None:
-    found = attack_views.finding(rates.error_rates(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
-    assert found.startswith("j: 25.0% (")
-    assert found.endswith(") of the attacks judged correct, most often denied: 50.0%.")
+def test_finding_names_the_worst_family() -> None:
+    message = attack_views.finding(rates.error_rates(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
+    assert message.startswith("j: 25.0% (")
+    assert message.endswith(") of the attacks judged correct, most often denied: 50.0%.")
     assert "most often" not in attack_views.finding(rates.error_rates(verdicts("html", "iiii")), "j")
 
 
@@ -242,15 +242,15 @@ def configured(**attacks: object) -> dict[str, Any]:
     return {**DEFAULT_RUN, "attacks": {"judges": ["judge", "regex_lenient"], **attacks}}
 
 
-def test_the_plan_of_attacks() -> None:
-    made = plan.make(configured(tasks=["facts_test"], rows=7))
-    assert made.attacks_spec("facts_test") == {"task": "facts_test", "rows": 7, "seed": 0}
-    assert made.attack_rates_spec() == {"judges": ["judge", "regex_lenient"], "tasks": ["facts_test"]}
-    assert made.labels_spec("judge", ATTACKS, "facts_test")["model"] == ATTACKS
-    assert made.report_spec()["attacks"] == made.attack_rates_spec()
+def test_plan_of_attacks() -> None:
+    outputs = plan.make(configured(tasks=["facts_test"], rows=7))
+    assert outputs.attacks_spec("facts_test") == {"task": "facts_test", "rows": 7, "seed": 0}
+    assert outputs.attack_rates_spec() == {"judges": ["judge", "regex_lenient"], "tasks": ["facts_test"]}
+    assert outputs.labels_spec("judge", ATTACKS, "facts_test")["model"] == ATTACKS
+    assert outputs.report_spec()["attacks"] == outputs.attack_rates_spec()
     assert "attacks" not in plan.make(DEFAULT_RUN).report_spec()
     assert len(plan.make(configured()).attacked) == 3
-    assert ATTACKS not in made.models
+    assert ATTACKS not in outputs.models
 
 
 CASCADE = {"kind": "cascade", "judges": ["regex_lenient", "judge"], "dataset": "demo", "budget": 0.5}
@@ -261,24 +261,24 @@ def with_cascade(**members: object) -> dict[str, Any]:
     return {**DEFAULT_RUN, "judges": judges, "attacks": {"judges": ["both"], "tasks": ["facts_test"]}}
 
 
-def test_a_cascade_is_tried_by_its_judges_on_what_is_left() -> None:
-    made = plan.make(with_cascade())
-    needed = verdicts_for(made, ["attacks"])
+def test_cascades_label_attacks_by_escalation() -> None:
+    outputs = plan.make(with_cascade())
+    needed = verdicts_for(outputs, ["attacks"])
     assert {("both", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")} <= needed
     assert ("judge", f"{ATTACKS}@both@judge", "facts_test") in needed
-    assert ATTACKS in made.answering
-    assert f"{ATTACKS}@both@judge" in made.selections
+    assert ATTACKS in outputs.answering
+    assert f"{ATTACKS}@both@judge" in outputs.selections
     with pytest.raises(ConfigError, match=r"attacks\.judges: 'teacher' is of kind simulated"):
         plan.make(with_cascade(judges=["regex_lenient", "teacher"]))
 
 
-def test_what_a_run_of_attacks_needs() -> None:
-    made = plan.make(configured(tasks=["facts_test"]))
+def test_targets_of_attacks() -> None:
+    outputs = plan.make(configured(tasks=["facts_test"]))
     wanted = {("judge", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")}
-    needed = verdicts_for(made, ["attacks"])
+    needed = verdicts_for(outputs, ["attacks"])
     assert wanted <= needed
     assert {judge for judge, _, _ in needed} == {"judge", "regex_lenient", "teacher"}
-    assert wanted <= verdicts_for(made, [])
+    assert wanted <= verdicts_for(outputs, [])
     assert verdicts_for(plan.make(DEFAULT_RUN), ["attacks"]) == set()
 
 
@@ -298,7 +298,7 @@ def test_what_a_run_of_attacks_needs() -> None:
         ({}, "attacks.judges"),
     ],
 )
-def test_faults_of_the_block(attacks: dict[str, Any], fault: str) -> None:
+def test_invalid_attack_settings(attacks: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
         plan.make({**DEFAULT_RUN, "attacks": attacks})
     assert len(caught.value.errors) == 1

@@ -45,9 +45,9 @@ def test_families_have_a_description_and_a_source() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_fits_some_question_and_is_reproducible(family: str) -> None:
-    found = [generated(family, subject, 20) for subject in SUBJECTS]
-    assert any(found)
-    assert found == [generated(family, subject, 20) for subject in SUBJECTS]
+    answers = [generated(family, subject, 20) for subject in SUBJECTS]
+    assert any(answers)
+    assert answers == [generated(family, subject, 20) for subject in SUBJECTS]
 
 
 def test_the_documentation_lists_every_family() -> None:
@@ -97,12 +97,12 @@ def test_every_function_needs_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_answers_of_a_family(family: str, subject: AttackedQuestion, expected: set[str] | None) -> None:
-    found = generated(family, subject)
+    answers = generated(family, subject)
     if expected is None:
-        assert found
-        assert not found & set(subject.references)
+        assert answers
+        assert not answers & set(subject.references)
     else:
-        assert found == expected
+        assert answers == expected
 
 
 def test_retracted_answers_precede_and_corrected_ones_follow_the_other() -> None:

@@ -39,7 +39,7 @@ def filled(path: Path, rows: list[audit_sheet.SheetRow], said: list[str]) -> Pat
     return path
 
 
-def test_a_draw_is_the_same_every_time_and_fair_to_models_and_scores(scores):
+def test_sample_is_reproducible_and_stratified(scores):
     verdicts = load_verdicts(scores, ["bert"])
     first = sampling.draw_sample(verdicts, "bert", 20, 3)
     again = sampling.draw_sample(load_verdicts(scores[::-1], ["bert"]).sample(frac=1, random_state=1), "bert", 20, 3)
@@ -49,7 +49,7 @@ def test_a_draw_is_the_same_every_time_and_fair_to_models_and_scores(scores):
     assert len(sampling.draw_sample(verdicts, "bert", 1000, 3)) == 80
 
 
-def test_a_new_model_changes_no_draw(scores, tmp_path):
+def test_new_models_do_not_change_the_sample(scores, tmp_path):
     more = [*scores, write_scores(tmp_path, "zoe", "sums", {"bert": "ci" * 20})]
     before, after = (
         set(sampling.answer_keys(sampling.draw_sample(load_verdicts(files, ["bert"]), "bert", 12, 0))) for files in (scores, more)
@@ -58,7 +58,7 @@ def test_a_new_model_changes_no_draw(scores, tmp_path):
     assert len(after) == 36
 
 
-def test_every_answer_has_the_same_chance():
+def test_every_answer_has_the_same_probability():
     counts = np.zeros(37)
     starts = 2000
     for number in range(starts):
@@ -66,7 +66,7 @@ def test_every_answer_has_the_same_chance():
     assert counts / starts == pytest.approx(np.full(37, 10 / 37), abs=0.002)
 
 
-def test_the_sheet_is_blind_safe_and_whole(scores, tmp_path):
+def test_sheet_is_blind_escaped_and_complete(scores, tmp_path):
     audit_sheet.write_sheet({**DRAW, "size": 40}, scores, tmp_path / "sheet.csv", tmp_path / "sheet.html")
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -84,48 +84,48 @@ def test_the_sheet_is_blind_safe_and_whole(scores, tmp_path):
     assert "a␀b" in page
 
 
-def test_labels_come_back_and_correct(scores, tmp_path):
+def test_labels_correct_the_accuracies(scores, tmp_path):
     rows = audit_sheet.sample_rows({**DRAW, "size": 40}, scores)
     gold = load_verdicts(scores, ["gold"])
     truth = dict(zip(sampling.answer_keys(gold), gold["gold_verdict"].astype(str), strict=True))
     texts = {sampling.answer_id(*key, text): truth[key] for key, text in _texts(scores).items()}
     said = ["cannot tell" if number == 0 else texts[row.id].title() for number, row in enumerate(rows)]
     build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, said), tmp_path / "people.parquet")
-    found = tables.read(tmp_path / "people.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])
-    assert found.loc[("all", "bert", "ppi"), ["answers", "labels", "unclear"]].tolist() == [80, 79, 1]
+    result = tables.read(tmp_path / "people.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])
+    assert result.loc[("all", "bert", "ppi"), ["answers", "labels", "unclear"]].tolist() == [80, 79, 1]
     # Everything is labelled: what remains is the one of which people could not tell.
-    assert found.loc[("ada", "bert", "ppi"), "accuracy"] == pytest.approx(0.75, abs=0.02)
-    assert found.loc[("bob", "bert", "human_labels"), "accuracy"] == pytest.approx(0.25, abs=0.02)
-    assert found.loc[("bob", "bert", "judge"), "accuracy"] == 0.5
-    assert found.loc[("ada", "bert", "judge"), "invalid"] == 0.25
+    assert result.loc[("ada", "bert", "ppi"), "accuracy"] == pytest.approx(0.75, abs=0.02)
+    assert result.loc[("bob", "bert", "human_labels"), "accuracy"] == pytest.approx(0.25, abs=0.02)
+    assert result.loc[("bob", "bert", "judge"), "accuracy"] == 0.5
+    assert result.loc[("ada", "bert", "judge"), "invalid"] == 0.25
     # A judge that never decides tells nothing, and harms nothing.
-    assert math.isnan(found.loc[("bob", "strict", "rogan_gladen"), "accuracy"])
-    assert found.loc[("bob", "strict", "ppi"), "accuracy"] == pytest.approx(0.25, abs=0.03)
+    assert math.isnan(result.loc[("bob", "strict", "rogan_gladen"), "accuracy"])
+    assert result.loc[("bob", "strict", "ppi"), "accuracy"] == pytest.approx(0.25, abs=0.03)
 
 
 def _texts(scores: list[Path]) -> dict:
-    found = {}
+    result = {}
     for path in scores:
         frame = pd.read_parquet(path)
         for row in frame.itertuples():
-            found[(path.parent.name, path.stem, row.sample_id, row.attempt)] = row.candidate
-    return found
+            result[(path.parent.name, path.stem, row.sample_id, row.attempt)] = row.candidate
+    return result
 
 
-def test_gold_can_stand_in_for_people(scores, tmp_path):
+def test_gold_verdicts_can_replace_labels(scores, tmp_path):
     spec = {**SPEC, "labels_from": "gold"}
     build_corrected(spec, scores, None, tmp_path / "gold.parquet")
-    found = tables.read(tmp_path / "gold.parquet", tables.CORRECTED_ACCURACY)
-    assert found.groupby("model")["labels"].unique().map(list).to_dict() == {"ada": [10], "all": [20], "bob": [10]}
-    assert set(found["judge"]) == {"bert", "strict"}
+    result = tables.read(tmp_path / "gold.parquet", tables.CORRECTED_ACCURACY)
+    assert result.groupby("model")["labels"].unique().map(list).to_dict() == {"ada": [10], "all": [20], "bob": [10]}
+    assert set(result["judge"]) == {"bert", "strict"}
 
 
-def test_models_without_labels_are_not_spoken_for(scores, tmp_path):
+def test_models_without_labels_are_left_out_of_all(scores, tmp_path):
     rows = audit_sheet.sample_rows({**DRAW, "tables": []}, scores[:1])
     build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows)), tmp_path / "c.parquet")
-    found = tables.read(tmp_path / "c.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])["accuracy"]
-    assert math.isnan(found["bob", "bert", "ppi"])
-    assert found["all", "bert", "ppi"] == found["ada", "bert", "ppi"]
+    result = tables.read(tmp_path / "c.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])["accuracy"]
+    assert math.isnan(result["bob", "bert", "ppi"])
+    assert result["all", "bert", "ppi"] == result["ada", "bert", "ppi"]
 
 
 def report(tmp_path: Path, scores: list[Path], audit: dict, corrected: Path | None) -> str:
@@ -136,7 +136,7 @@ def report(tmp_path: Path, scores: list[Path], audit: dict, corrected: Path | No
     return (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_the_report_shows_what_was_corrected_or_that_a_sheet_waits(scores, tmp_path):
+def test_report_shows_corrections_or_the_open_sheet(scores, tmp_path):
     spec = {**SPEC, "labels_from": "gold"}
     build_corrected(spec, scores, None, tmp_path / "c.parquet")
     page = report(tmp_path, scores, spec, tmp_path / "c.parquet")
@@ -147,7 +147,7 @@ def test_the_report_shows_what_was_corrected_or_that_a_sheet_waits(scores, tmp_p
     assert "PPI++" not in page
 
 
-def test_a_configuration_without_audit_asks_for_what_it_always_did():
+def test_configuration_without_audit_has_no_audit_targets():
     made = plan.make(DEFAULT_RUN)
     audited = plan.make({**DEFAULT_RUN, "audit": {"judge": "judge", "labels_from": "gold"}})
     assert "audit" not in made.report_spec()
@@ -159,13 +159,13 @@ def test_a_configuration_without_audit_asks_for_what_it_always_did():
 GOOD = "id,verdict\nAAAA,correct\nBBBB,Cannot  tell\nCCCC,\n"
 
 
-def test_words_of_a_sheet(tmp_path):
+def test_verdicts_of_a_sheet(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
-    found = labels.read_labels(path)
-    assert found["AAAA"] == 1
-    assert math.isnan(found["BBBB"])
-    assert "CCCC" not in found
+    result = labels.read_labels(path)
+    assert result["AAAA"] == 1
+    assert math.isnan(result["BBBB"])
+    assert "CCCC" not in result
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_words_of_a_sheet(tmp_path):
         ("id,verdict\nä,correct\n".encode("latin-1"), "not UTF-8 text"),
     ],
 )
-def test_faults_of_a_sheet_are_one_line(tmp_path, text, fault):
+def test_errors_in_a_sheet_are_reported_in_one_line(tmp_path, text, fault):
     path = tmp_path / "labels.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as error:
@@ -193,7 +193,7 @@ def test_faults_of_a_sheet_are_one_line(tmp_path, text, fault):
     assert "\n" not in str(error.value)
 
 
-def test_an_id_of_another_run_is_told_and_nothing_written(scores, tmp_path):
+def test_unknown_ids_are_an_error(scores, tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("id,verdict\nfeedfeedfeedfeed,correct\n")
     with pytest.raises(

@@ -23,7 +23,7 @@ def sample(n: int, labelled: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     return scores, np.where(np.arange(n) < labelled, right, NAN), right
 
 
-def test_the_estimate_is_that_of_ppi_plus_plus():
+def test_estimate_equals_ppi_plus_plus():
     """The published form: the judge's mean counts on the answers without labels, with its own tuning of λ."""
     f, y, _ = sample(400, 80)
     strata, known = np.zeros(400), ~np.isnan(y)
@@ -31,24 +31,24 @@ def test_the_estimate_is_that_of_ppi_plus_plus():
     covariance = np.cov(y[known], f[known], ddof=1)
     weight = covariance[0, 1] / covariance[1, 1] / (1 + n / rest)
     published = weight * f[~known].mean() + (y[known] - weight * f[known]).mean()
-    found = ppi.prediction_powered(f, y, np.arange(400), strata)
-    assert found.value == pytest.approx(published)
+    estimate = ppi.prediction_powered(f, y, np.arange(400), strata)
+    assert estimate.value == pytest.approx(published)
     variance = weight**2 * f[~known].var() / rest + (y[known] - weight * f[known]).var() / n
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 * variance**0.5, rel=0.1)
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * variance**0.5, rel=0.1)
 
 
 @pytest.mark.parametrize("right", [0, 7, 25, 50])
-def test_labels_alone_give_nearly_the_interval_of_agresti_and_coull(right):
+def test_labels_alone_give_the_agresti_coull_interval(right):
     y = np.r_[np.arange(50) < right, np.full(9950, NAN)]
-    found = ppi.prediction_powered(np.zeros(10_000), y, np.arange(10_000), np.zeros(10_000), weight=0.0)
+    estimate = ppi.prediction_powered(np.zeros(10_000), y, np.arange(10_000), np.zeros(10_000), weight=0.0)
     extra = ppi.PSEUDO_LABELS_ALONE
     share = (right + extra / 2) / (50 + extra)
     half = stats.t.ppf(0.975, 49) * (share * (1 - share) / (50 + extra)) ** 0.5
-    assert found.value == right / 50
-    assert (found.low, found.high) == pytest.approx((max(share - half, 0), min(share + half, 1)), abs=0.01)
+    assert estimate.value == right / 50
+    assert (estimate.low, estimate.high) == pytest.approx((max(share - half, 0), min(share + half, 1)), abs=0.01)
 
 
-def test_where_all_are_labelled_the_judge_does_not_matter():
+def test_judge_is_irrelevant_if_all_are_labelled():
     f, _, right = sample(300, 0)
     other, _, _ = sample(300, 0, seed=1)
     first, second = (ppi.prediction_powered(p, right, np.arange(300), np.zeros(300), weight=1.0) for p in (f, other))
@@ -56,30 +56,30 @@ def test_where_all_are_labelled_the_judge_does_not_matter():
     assert first.high - first.low == pytest.approx(2 * 1.97 * (right.var() / 300) ** 0.5, rel=0.1)
 
 
-def test_rogan_and_gladen_by_hand():
+def test_rogan_gladen_by_hand():
     # Of 5 right answers with labels 4 are called, of 5 wrong ones 1; of all 1,010 answers 512 are.
     y = np.r_[np.ones(5), np.zeros(5), np.full(1000, NAN)]
     called = np.r_[1, 1, 1, 1, 0, 1, 0, 0, 0, 0, np.arange(1000) < 507].astype(float)
-    found = ppi.rogan_gladen(called, y, np.arange(1010), np.zeros(1010))
-    assert found.value == pytest.approx((512 / 1010 - 0.2) / (0.8 - 0.2))
-    assert 0 <= found.low < found.value < found.high <= 1
+    estimate = ppi.rogan_gladen(called, y, np.arange(1010), np.zeros(1010))
+    assert estimate.value == pytest.approx((512 / 1010 - 0.2) / (0.8 - 0.2))
+    assert 0 <= estimate.low < estimate.value < estimate.high <= 1
 
 
-def test_a_judge_that_calls_as_it_pleases_cannot_be_inverted():
+def test_rogan_gladen_of_a_random_judge_is_undefined():
     y = np.array([1, 1, 0, 0, NAN, NAN, NAN, NAN])
     assert math.isnan(ppi.rogan_gladen([0, 1, 0, 1, 1, 1, 0, 0], y, EACH, ONE).value)
     assert math.isnan(ppi.rogan_gladen([1, 1, 1, 1, 1, 1, 0, 0], np.where(y == 0, NAN, y), EACH, ONE).value)
 
 
 @pytest.mark.parametrize("labels", [0, 1])
-def test_too_few_labels_tell_nothing(labels):
+def test_too_few_labels_give_no_estimate(labels):
     y = np.where(labels > EACH, 1.0, NAN)
     assert math.isnan(ppi.prediction_powered(np.full(8, 0.5), y, EACH, ONE).value)
     assert math.isnan(ppi.rogan_gladen(np.ones(8), y, EACH, ONE).value)
     assert math.isnan(ppi.prediction_powered([], [], [], []).value)
 
 
-def test_an_invalid_verdict_is_neither_wrong_nor_left_out():
+def test_invalid_verdicts_are_imputed():
     """Half of the right answers are invalid: taking them for wrong would halve the accuracy, leaving them out would too."""
     right = np.tile([1.0, 1.0, 0.0, 1.0], 250)
     invalid = np.tile([True, False, False, False], 250)
@@ -92,11 +92,11 @@ def test_an_invalid_verdict_is_neither_wrong_nor_left_out():
     assert ppi.rogan_gladen(called, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
 
 
-def test_predictions_without_a_valid_verdict():
+def test_imputation_without_any_score():
     assert ppi.impute_scores([NAN, NAN, 0.2, NAN], ["a", "a", "b", "b"]).tolist() == [0.5, 0.5, 0.2, 0.2]
 
 
-def test_repeated_answers_to_a_question_are_no_news():
+def test_repeated_answers_do_not_narrow_the_interval():
     f, y, _ = sample(200, 60)
     clusters = np.arange(200)
     once = ppi.prediction_powered(f, y, clusters, np.zeros(200))
@@ -107,17 +107,17 @@ def test_repeated_answers_to_a_question_are_no_news():
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0, NAN]), st.integers(0, 5)), min_size=1, max_size=60))
-def test_intervals_stay_in_the_unit_interval_and_hold_the_estimate(rows):
+def test_intervals_stay_in_bounds_and_contain_the_estimate(rows):
     f, y, clusters = map(np.array, zip(*rows, strict=True))
-    for found in (
+    for estimate in (
         ppi.prediction_powered(f, y, clusters, np.zeros(len(f))),
         ppi.rogan_gladen(f > 0.5, y, clusters, np.zeros(len(f))),
     ):
-        assert math.isnan(found.value) or 0 <= found.low <= found.value <= found.high <= 1
+        assert math.isnan(estimate.value) or 0 <= estimate.low <= estimate.value <= estimate.high <= 1
 
 
 @pytest.mark.parametrize(("on_right", "on_wrong"), [(0.8, 0.7), (0.98, 0.97)])
-def test_the_interval_holds_in_most_runs(on_right, on_wrong):
+def test_coverage_of_the_interval(on_right, on_wrong):
     held, narrower = 0, 0
     for seed in range(120):
         random = np.random.default_rng(seed)
@@ -133,7 +133,7 @@ def test_the_interval_holds_in_most_runs(on_right, on_wrong):
 
 
 @given(st.integers(1, 300), st.integers(1, 60), st.floats(0, 1, exclude_max=True))
-def test_drawn_places_are_distinct_and_as_many_as_wanted(count, wanted, start):
+def test_systematic_sample_has_distinct_indices(count, wanted, start):
     places = sampling.systematic_sample(count, wanted, start)
     assert len(set(places)) == len(places) == min(count, wanted)
     assert min(places) >= 0
@@ -150,14 +150,14 @@ def test_drawn_places_are_distinct_and_as_many_as_wanted(count, wanted, start):
         ((0, 0, 0, 0, 0), [[0, 1, 2, 3, 4]]),
     ],
 )
-def test_ranges_of_scores_are_joined_until_they_hold_labels_enough(labels, groups):
+def test_score_ranges_are_merged_until_they_have_enough_labels(labels, groups):
     scores = np.repeat([NAN, 0.05, 0.3, 0.7, 0.95], 40)
     labelled = np.concatenate([np.arange(40) < count for count in labels])
     strata = sampling.assign_strata(["m"] * 200, scores, labelled)
-    found = strata.reshape(5, 40)
-    assert (found == found[:, :1]).all()
-    assert [np.flatnonzero(found[:, 0] == number).tolist() for number in np.unique(strata)] == groups
+    estimate = strata.reshape(5, 40)
+    assert (estimate == estimate[:, :1]).all()
+    assert [np.flatnonzero(estimate[:, 0] == number).tolist() for number in np.unique(strata)] == groups
 
 
-def test_strata_part_models():
+def test_strata_separate_models():
     assert len(np.unique(sampling.assign_strata(["m", "n"] * 50, np.full(100, 0.5), np.zeros(100, bool)))) == 2

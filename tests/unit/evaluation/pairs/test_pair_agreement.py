@@ -21,12 +21,12 @@ from bert_judge.runtime.errors import InputError
 
 def measured(folder: Path, pairs: pd.DataFrame, **said: pd.DataFrame) -> pd.DataFrame:
     paths, judged = write_set(folder, pairs, said)
-    found = pd.DataFrame(agreement.measure_agreement(load_pairs(paths, judged), list(said)))
-    return found.set_index(["level", "task", "judge", "measure"]).sort_index()
+    measures = pd.DataFrame(agreement.measure_agreement(load_pairs(paths, judged), list(said)))
+    return measures.set_index(["level", "task", "judge", "measure"]).sort_index()
 
 
-def of(found: pd.DataFrame, measure: str, judge: str = "j") -> tuple[float, int]:
-    row = found.loc[("all", "all", judge, measure)]
+def of(measures: pd.DataFrame, measure: str, judge: str = "j") -> tuple[float, int]:
+    row = measures.loc[("all", "all", judge, measure)]
     return round(float(row["value"]), 4), int(row["n"])
 
 
@@ -36,101 +36,101 @@ FORWARD = "ABtBAAxA"
 BACKWARD = "ABtBBAAA"
 
 
-def test_by_hand(tmp_path: Path) -> None:
+def test_measures_by_hand(tmp_path: Path) -> None:
     pairs = pair_rows(LABELS)
-    found = measured(tmp_path, pairs, j=preference_rows(pairs, FORWARD, BACKWARD))
+    measures = measured(tmp_path, pairs, j=preference_rows(pairs, FORWARD, BACKWARD))
     # Verdicts: A B t B ? A x A
-    assert of(found, "agreement") == (round(4 / 7, 4), 7)
-    assert of(found, "agreement_decided") == (round(4 / 5, 4), 5)
-    assert of(found, "agreement_one_order") == (round(4 / 7, 4), 7)
-    assert of(found, "consistency") == (round(6 / 7, 4), 7)
-    assert of(found, "prefers_first") == (round(1 / 7, 4), 7)
-    assert of(found, "prefers_second") == (0.0, 7)
-    assert of(found, "position_bias") == (round(1 / 7, 4), 7)
-    assert of(found, "tie") == (round(1 / 8, 4), 8)
-    assert of(found, "inconsistent") == (round(1 / 8, 4), 8)
-    assert of(found, "invalid") == (round(1 / 8, 4), 8)
+    assert of(measures, "agreement") == (round(4 / 7, 4), 7)
+    assert of(measures, "agreement_decided") == (round(4 / 5, 4), 5)
+    assert of(measures, "agreement_one_order") == (round(4 / 7, 4), 7)
+    assert of(measures, "consistency") == (round(6 / 7, 4), 7)
+    assert of(measures, "prefers_first") == (round(1 / 7, 4), 7)
+    assert of(measures, "prefers_second") == (0.0, 7)
+    assert of(measures, "position_bias") == (round(1 / 7, 4), 7)
+    assert of(measures, "tie") == (round(1 / 8, 4), 8)
+    assert of(measures, "inconsistent") == (round(1 / 8, 4), 8)
+    assert of(measures, "invalid") == (round(1 / 8, 4), 8)
     # A is longer everywhere; the verdicts A and B are A B B A A, and where both prefer one, A B B A against A B A A.
-    assert of(found, "prefers_longer") == (round(3 / 5, 4), 5)
-    assert of(found, "length_bias") == (round(2 / 4 - 3 / 4, 4), 4)
-    assert of(found, "prefers_longer", PEOPLE) == (round(4 / 6, 4), 6)
-    assert of(found, "tie", PEOPLE) == (round(1 / 7, 4), 7)
-    assert of(found, "agreement", MAJORITY) == (round(4 / 7, 4), 7)
-    assert ("all", "all", MAJORITY, "consistency") not in found.index
+    assert of(measures, "prefers_longer") == (round(3 / 5, 4), 5)
+    assert of(measures, "length_bias") == (round(2 / 4 - 3 / 4, 4), 4)
+    assert of(measures, "prefers_longer", PEOPLE) == (round(4 / 6, 4), 6)
+    assert of(measures, "tie", PEOPLE) == (round(1 / 7, 4), 7)
+    assert of(measures, "agreement", MAJORITY) == (round(4 / 7, 4), 7)
+    assert ("all", "all", MAJORITY, "consistency") not in measures.index
 
 
-def test_every_interval_holds_its_value(tmp_path: Path) -> None:
+def test_intervals_contain_their_value(tmp_path: Path) -> None:
     pairs = pair_rows(LABELS * 5, votes=[["A", "B", "A"], ["tie", "tie"]] * 20)
-    found = measured(tmp_path, pairs, j=preference_rows(pairs, FORWARD * 5, BACKWARD * 5)).dropna(subset=["value"])
-    assert (found["low"] <= found["value"] + 1e-9).all()
-    assert (found["value"] <= found["high"] + 1e-9).all()
-    assert set(found.reset_index()["measure"]) == set(tables.PAIR_MEASURES)
-    tables.write(found.reset_index().assign(set="s"), tmp_path / "made.parquet", tables.PAIR_AGREEMENT, {})
+    measures = measured(tmp_path, pairs, j=preference_rows(pairs, FORWARD * 5, BACKWARD * 5)).dropna(subset=["value"])
+    assert (measures["low"] <= measures["value"] + 1e-9).all()
+    assert (measures["value"] <= measures["high"] + 1e-9).all()
+    assert set(measures.reset_index()["measure"]) == set(tables.PAIR_MEASURES)
+    tables.write(measures.reset_index().assign(set="s"), tmp_path / "made.parquet", tables.PAIR_AGREEMENT, {})
 
 
-def test_place_preference_counts_half_moves() -> None:
+def test_position_preference_counts_half_points() -> None:
     """A tie in one order and a winner in the other move the verdict too, as JudgeLM counts it."""
     pairs = pair_rows("." * 5)
     said = preference_rows(pairs, "AAtBt", "BtBAt").rename(columns=lambda name: name if name.endswith("_id") else f"j_{name}")
     frame = pairs.merge(said.drop(columns="sample_id"), on="pair_id").assign(**{LENGTH_A: 1, LENGTH_B: 1})
-    found = {row["measure"]: row["value"] for row in agreement.measure_agreement(frame, ["j"])}
-    assert (found["prefers_first"], found["prefers_second"], found["consistency"]) == (0.6, 0.2, 0.2)
+    measures = {row["measure"]: row["value"] for row in agreement.measure_agreement(frame, ["j"])}
+    assert (measures["prefers_first"], measures["prefers_second"], measures["consistency"]) == (0.6, 0.2, 0.2)
 
 
 def test_metrics_equal_those_of_scikit_learn(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     labels, said = ("".join(random.choice(list("ABt"), p=share, size=400)) for share in ([0.5, 0.3, 0.2], [0.4, 0.4, 0.2]))
     pairs = pair_rows(labels)
-    found = measured(tmp_path, pairs, j=preference_rows(pairs, said))
+    measures = measured(tmp_path, pairs, j=preference_rows(pairs, said))
     truth, verdicts = words(labels), words(said)
     precision, recall, f1, _ = metrics.precision_recall_fscore_support(truth, verdicts, average="macro")
     for measure, value in (("macro_precision", precision), ("macro_recall", recall), ("macro_f1", f1)):
-        assert of(found, measure)[0] == pytest.approx(value, abs=1e-4)
-    assert of(found, "kappa")[0] == pytest.approx(metrics.cohen_kappa_score(truth, verdicts), abs=1e-4)
-    assert of(found, "agreement")[0] == pytest.approx(metrics.accuracy_score(truth, verdicts), abs=1e-4)
+        assert of(measures, measure)[0] == pytest.approx(value, abs=1e-4)
+    assert of(measures, "kappa")[0] == pytest.approx(metrics.cohen_kappa_score(truth, verdicts), abs=1e-4)
+    assert of(measures, "agreement")[0] == pytest.approx(metrics.accuracy_score(truth, verdicts), abs=1e-4)
 
 
 def test_classes_without_labels_are_left_out_of_averages(tmp_path: Path) -> None:
     """LLMBar has no ties: a judge that calls a tie misses the class of the label, and is not penalised a second time."""
     pairs = pair_rows("AABB")
-    found = measured(tmp_path, pairs, j=preference_rows(pairs, "AtBB"))
-    assert of(found, "macro_recall")[0] == (0.5 + 1) / 2
-    assert of(found, "macro_precision")[0] == 1.0
+    measures = measured(tmp_path, pairs, j=preference_rows(pairs, "AtBB"))
+    assert of(measures, "macro_recall")[0] == (0.5 + 1) / 2
+    assert of(measures, "macro_precision")[0] == 1.0
 
 
-def test_questions_are_the_units(tmp_path: Path) -> None:
+def test_intervals_cluster_by_question(tmp_path: Path) -> None:
     """Fifty pairs of five questions are five observations: the interval is wide, and the number of questions is told."""
     answers = "A" * 30 + "B" * 20
     alone, clustered = pair_rows("A" * 50), pair_rows("A" * 50, sample_id=[f"q{n // 10}" for n in range(50)])
-    found = [
+    measures = [
         measured(tmp_path / name, pairs, j=preference_rows(pairs, answers)) for name, pairs in (("a", alone), ("c", clustered))
     ]
-    wide, narrow = (frame.loc[("all", "all", "j", "agreement")] for frame in reversed(found))
+    wide, narrow = (frame.loc[("all", "all", "j", "agreement")] for frame in reversed(measures))
     assert (wide["questions"], narrow["questions"]) == (5, 50)
     assert wide["high"] - wide["low"] > 2 * (narrow["high"] - narrow["low"])
 
 
-def test_each_task_where_there_are_several(tmp_path: Path) -> None:
+def test_several_tasks_are_groups(tmp_path: Path) -> None:
     pairs = pair_rows("AABB", task=["x", "x", "y", "y"])
-    found = measured(tmp_path, pairs, j=preference_rows(pairs, "AAAA"))
-    assert found.loc[("task", "x", "j", "agreement"), "value"] == 1.0
-    assert found.loc[("task", "y", "j", "agreement"), "value"] == 0.0
-    assert found.loc[("all", "all", "j", "agreement"), "value"] == 0.5
+    measures = measured(tmp_path, pairs, j=preference_rows(pairs, "AAAA"))
+    assert measures.loc[("task", "x", "j", "agreement"), "value"] == 1.0
+    assert measures.loc[("task", "y", "j", "agreement"), "value"] == 0.0
+    assert measures.loc[("all", "all", "j", "agreement"), "value"] == 0.5
 
 
-def test_without_labels_there_are_biases_only(tmp_path: Path) -> None:
+def test_unlabelled_pairs_have_biases_only(tmp_path: Path) -> None:
     pairs = pair_rows("....")
-    found = measured(tmp_path, pairs, j=preference_rows(pairs, "ABxA", "AAxA")).reset_index()
-    assert set(found["judge"]) == {"j"}
-    assert not {"agreement", "kappa", "panel_agreement", "length_bias"} & set(found["measure"])
-    assert {"consistency", "prefers_longer", "invalid"} <= set(found["measure"])
+    measures = measured(tmp_path, pairs, j=preference_rows(pairs, "ABxA", "AAxA")).reset_index()
+    assert set(measures["judge"]) == {"j"}
+    assert not {"agreement", "kappa", "panel_agreement", "length_bias"} & set(measures["measure"])
+    assert {"consistency", "prefers_longer", "invalid"} <= set(measures["measure"])
 
 
-def test_no_pair_at_all(tmp_path: Path) -> None:
+def test_no_pairs(tmp_path: Path) -> None:
     pairs = pair_rows("")
-    found = measured(tmp_path, pairs, j=preference_rows(pairs, ""))
-    assert (found["n"] == 0).all()
-    assert found["value"].isna().all()
+    measures = measured(tmp_path, pairs, j=preference_rows(pairs, ""))
+    assert (measures["n"] == 0).all()
+    assert measures["value"].isna().all()
 
 
 # --- agreement with annotators ---
@@ -169,7 +169,7 @@ def test_the_majority_vote_agrees_at_least_as_much_as_annotators(votes: list[lis
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(*[st.sampled_from("ABt")] * 3), min_size=1, max_size=12))
-def test_swapping_the_answers_changes_nothing_but_the_place(told: list[tuple[str, str, str]]) -> None:
+def test_measures_are_invariant_to_swapped_answers(told: list[tuple[str, str, str]]) -> None:
     other = str.maketrans("AB", "BA")
     labels, there, back = ("".join(letters) for letters in zip(*told, strict=True))
     tables_of: list[pd.DataFrame] = []
@@ -203,7 +203,7 @@ def test_repeated_pairs_are_an_error(tmp_path: Path) -> None:
         load_pairs(paths, judged)
 
 
-def test_texts_in_any_script_have_their_lengths(tmp_path: Path) -> None:
+def test_lengths_of_texts_in_any_script(tmp_path: Path) -> None:
     pairs = pair_rows("AB", answer_a=["שלום", "x" * 100_000], answer_b=["", "é"])
     frame = load_pairs(*write_set(tmp_path, pairs, {}))
     assert frame[LENGTH_A].tolist() == [4, 100_000]

@@ -25,21 +25,21 @@ names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_siz
 
 
 @given(names, st.integers(1, 4), st.integers(0, 3))
-def test_a_sampled_schedule_is_connected_even_and_grows_at_its_end(models: list[str], opponents: int, seed: int) -> None:
-    found = matchups.sampled(models, opponents, lambda *_: True, seed)
-    assert found <= matchups.between_all(models)
+def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str], opponents: int, seed: int) -> None:
+    result = matchups.sampled(models, opponents, lambda *_: True, seed)
+    assert result <= matchups.between_all(models)
     reached = set(models[:1])
-    while more := {model for two in found if set(two) & reached for model in two} - reached:
+    while more := {model for two in result if set(two) & reached for model in two} - reached:
         reached |= more
     assert reached == set(models)
     # Nobody meets more than it must and twice what the others do.
-    degrees = [sum(model in two for two in found) for model in models]
+    degrees = [sum(model in two for two in result) for model in models]
     assert max(degrees, default=0) <= max(2 * opponents + 1, 0)
-    assert matchups.sampled([*models, "new"], opponents, lambda *_: True, seed) >= found
+    assert matchups.sampled([*models, "new"], opponents, lambda *_: True, seed) >= result
 
 
 @given(names)
-def test_all_meet_all_and_a_baseline_meets_the_rest(models: list[str]) -> None:
+def test_full_and_baseline_schedules(models: list[str]) -> None:
     every = matchups.between_all(models)
     assert len(every) == len(models) * (len(models) - 1) // 2
     assert matchups.between_all(list(reversed(models))) == every
@@ -77,7 +77,7 @@ def changed(**parts: Any) -> dict[str, Any]:
     return config
 
 
-def test_a_set_has_a_table_per_two_models() -> None:
+def test_set_has_a_table_per_pair_of_models() -> None:
     made = plan.make(CONFIG)
     assert made.pair_parts("arena") == ["a@b", "a@c", "b@c"]
     assert made.compared == [("better", "arena"), ("tuned", "arena")]
@@ -87,7 +87,7 @@ def test_a_set_has_a_table_per_two_models() -> None:
     )
 
 
-def test_a_new_model_and_another_order_change_no_spec() -> None:
+def test_new_models_and_their_order_change_no_spec() -> None:
     made = plan.make(CONFIG)
     before = {part: made.pairs_spec("arena", part) for part in made.pair_parts("arena")}
     grown = plan.make(changed(models={**dict(reversed(CONFIG["models"].items())), "new": CONFIG["models"]["a"]}))
@@ -137,13 +137,13 @@ def test_a_new_model_and_another_order_change_no_spec() -> None:
         ({"models__pairs": {"generator": "simulated", "p_correct": 1}}, "models.pairs: the verdicts on pairs lie in a folder"),
     ],
 )
-def test_a_faulty_configuration_is_told_in_one_line(parts: dict[str, Any], fault: str) -> None:
+def test_invalid_configuration_is_reported_in_one_line(parts: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
         plan.make(changed(**parts))
     assert [line for line in caught.value.errors if fault in line], caught.value.errors
 
 
-def test_what_is_asked_of_a_tuned_judge_does_not_make_it_another() -> None:
+def test_inference_settings_do_not_change_a_tuned_judge() -> None:
     before, base = plan.make(CONFIG), CONFIG["judges"]["tuned"]
     assert (before.tuned_pair_judges, before.trained_pair_encoders) == (["tuned"], ["better"])
     assert before.assets["judge-tuned"]["repository"] == "minilm"
@@ -191,23 +191,23 @@ def answers(folder: Path, model: str, texts: list[str], verdicts: list[str] | No
 SPEC = {"set": "arena", "models": ["a", "b"], "tasks": ["t"], "rows": None, "gold": "gold", "seed": 0}
 
 
-def test_two_models_meet_on_each_question_in_drawn_places(tmp_path: Path) -> None:
+def test_answers_are_paired_in_random_order(tmp_path: Path) -> None:
     one, gold_one = answers(tmp_path, "a", ["ja"] * 40, ["correct"] * 40)
     other, gold_other = answers(tmp_path, "b", ["nein"] * 39 + [""], ["incorrect"] * 38 + ["correct", "invalid"])
     pair_tables.build_pairs(SPEC, [[one], [other]], [[gold_one], [gold_other]], tmp_path / "p.parquet")
-    found = tables.read(tmp_path / "p.parquet", tables.PAIRS).set_index("sample_id")
-    assert len(found) == 40
-    assert {*found["model_a"]} == {"a", "b"}
-    assert ((found["model_a"] == "a") == (found["answer_a"] == "ja")).all()
-    right = found[found["label"].isin(["A", "B"])]
+    result = tables.read(tmp_path / "p.parquet", tables.PAIRS).set_index("sample_id")
+    assert len(result) == 40
+    assert {*result["model_a"]} == {"a", "b"}
+    assert ((result["model_a"] == "a") == (result["answer_a"] == "ja")).all()
+    right = result[result["label"].isin(["A", "B"])]
     assert len(right) == 38
     assert ((right["label"] == "A") == (right["model_a"] == "a")).all()
-    assert found.loc["s38", "label"] == "tie"
-    assert found["label"].isna().sum() == 1
-    assert {found.loc["s39", "status_a"], found.loc["s39", "status_b"]} == {"ok", "error"}
+    assert result.loc["s38", "label"] == "tie"
+    assert result["label"].isna().sum() == 1
+    assert {result.loc["s39", "status_a"], result.loc["s39", "status_b"]} == {"ok", "error"}
 
 
-def test_a_limit_draws_the_same_questions_and_a_higher_one_keeps_them(tmp_path: Path) -> None:
+def test_row_limit_samples_questions_and_a_higher_one_extends_them(tmp_path: Path) -> None:
     files = [[answers(tmp_path, model, [f"{model}{n}" for n in range(30)])[0]] for model in "ab"]
     drawn = []
     for rows in (5, 12, None):
@@ -242,7 +242,7 @@ def imported(folder: Path, lines: list[dict[str, Any]], **spec: Any) -> pd.DataF
     return tables.read(folder / "p.parquet", tables.PAIRS)
 
 
-def test_a_file_without_models_references_or_groups_is_read(tmp_path: Path) -> None:
+def test_optional_columns_may_be_missing(tmp_path: Path) -> None:
     [row] = imported(tmp_path, [LINE]).to_dict("records")
     assert (row["label"], row["votes"], row["task"]) == ("A", ["A", "A", "B"], "people")
     assert row["references"] is None
@@ -250,13 +250,13 @@ def test_a_file_without_models_references_or_groups_is_read(tmp_path: Path) -> N
     assert (row["status_a"], row["status_b"]) == ("imported", "empty")
 
 
-def test_a_pair_that_several_people_judged_in_rows_of_their_own_is_one_pair(tmp_path: Path) -> None:
+def test_votes_in_separate_rows_are_merged(tmp_path: Path) -> None:
     lines = [{**LINE, "votes": None, "label": label} for label in ("A", "B", "B", None)]
     [row] = imported(tmp_path, lines).to_dict("records")
     assert (row["label"], row["votes"]) == ("B", ["A", "B", "B"])
 
 
-def test_the_parts_of_a_file_share_no_question(tmp_path: Path) -> None:
+def test_splits_of_a_file_share_no_question(tmp_path: Path) -> None:
     lines = [{**LINE, "question": f"Q{n // 2}?", "answer_a": str(n)} for n in range(60)]
     halves = [imported(tmp_path, lines, question_split=part) for part in ([0.0, 0.5], [0.5, 1.0])]
     assert sum(map(len, halves)) == 60
@@ -274,7 +274,7 @@ def test_the_parts_of_a_file_share_no_question(tmp_path: Path) -> None:
         ([{**LINE, "answer_a": ["x"]}], "'answer_a'.*give a text"),
     ],
 )
-def test_a_bad_file_is_told_in_one_line_and_makes_no_table(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
+def test_bad_files_are_reported_in_one_line(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         imported(tmp_path, lines)
     assert not (tmp_path / "p.parquet").exists()
@@ -287,18 +287,18 @@ def test_a_bad_file_is_told_in_one_line_and_makes_no_table(tmp_path: Path, lines
         *[(None, None), ("", None), (float("nan"), None)],
     ],
 )
-def test_what_a_cell_calls_the_better_one(cell: object, meaning: str | None) -> None:
+def test_preference_cells(cell: object, meaning: str | None) -> None:
     assert parse_preference(cell) == meaning
 
 
 @pytest.mark.parametrize(
     ("votes", "most"), [("AAB", "A"), ("AB", "tie"), (["A", "tie", "B"], "tie"), (["tie", "tie", "B"], "tie"), ("B", "B")]
 )
-def test_a_majority(votes: list[str], most: str) -> None:
+def test_majority_vote(votes: list[str], most: str) -> None:
     assert majority(list(votes)) == most
 
 
-def test_reasons_are_read_where_a_column_is_named(tmp_path: Path) -> None:
+def test_reasons_are_read_from_the_named_column(tmp_path: Path) -> None:
     columns = {**IMPORTED["import"]["columns"], "reason": "warum"}
     named = {"import": {**IMPORTED["import"], "columns": columns}}
     lines = [
@@ -308,9 +308,9 @@ def test_reasons_are_read_where_a_column_is_named(tmp_path: Path) -> None:
         {**LINE, "question": "Stumm?", "warum": None},
         {**LINE, "question": "Nur Stimmen?", "label": None, "warum": "Zwei von drei."},
     ]
-    found = imported(tmp_path, lines, **named)
+    result = imported(tmp_path, lines, **named)
     # Three people and one pair: the words of the first who is with the majority.
-    assert found["reason"].fillna("").tolist() == ["Weil A grüßt.", "", "Zwei von drei."]
+    assert result["reason"].fillna("").tolist() == ["Weil A grüßt.", "", "Zwei von drei."]
     assert imported(tmp_path, lines)["reason"].isna().all()
     with pytest.raises(InputError, match="no column 'warum' for the reason"):
         imported(tmp_path, [LINE], **named)

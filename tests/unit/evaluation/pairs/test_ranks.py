@@ -40,11 +40,11 @@ def run(
     return {name: tables.read(folder / "made" / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
 
 
-def test_the_best_model_comes_first_with_its_doubt(tmp_path: Path) -> None:
+def test_best_model_is_first_with_its_interval(tmp_path: Path) -> None:
     labels = "ABA" * 30 + "BAB" * 5 + "ttt" * 5
     pairs = pairs_of(MEETINGS, labels)
-    found = run(tmp_path, pairs, {"j": preference_rows(pairs, labels)})["ranks"].set_index(["judge", "model"])
-    own = found.loc["j"]
+    result = run(tmp_path, pairs, {"j": preference_rows(pairs, labels)})["ranks"].set_index(["judge", "model"])
+    own = result.loc["j"]
     # ann beats bob and cyd, cyd beats bob.
     assert list(own.index) == ["ann", "cyd", "bob"]
     assert own["rank"].tolist() == [1, 2, 3]
@@ -59,10 +59,10 @@ def test_the_best_model_comes_first_with_its_doubt(tmp_path: Path) -> None:
     assert own["expected_win_rate"].tolist() == pytest.approx(own["win_rate"].tolist(), abs=0.005)
     assert own["reason"].isna().all()
     # The labels are those verdicts.
-    pd.testing.assert_frame_equal(own, found.loc[PEOPLE])
+    pd.testing.assert_frame_equal(own, result.loc[PEOPLE])
 
 
-def test_contradictions_are_half_and_invalid_verdicts_are_none(tmp_path: Path) -> None:
+def test_inconsistent_verdicts_are_ties_and_invalid_ones_left_out(tmp_path: Path) -> None:
     pairs = pairs_of([("ann", "bob")], "....")
     own = run(tmp_path, pairs, {"j": preference_rows(pairs, "AABx", "AABA")})["ranks"].set_index("model")
     assert own.loc["ann", ["n", "won", "tied"]].tolist() == [3, 2, 0]
@@ -72,25 +72,25 @@ def test_contradictions_are_half_and_invalid_verdicts_are_none(tmp_path: Path) -
     assert own.loc["ann", "win_rate"] == 0.5
 
 
-def test_models_that_never_met_get_a_reason_and_no_place(tmp_path: Path) -> None:
+def test_disconnected_models_have_a_reason_and_no_rank(tmp_path: Path) -> None:
     pairs = pairs_of([("ann", "bob"), ("cyd", "dan")], "ABAB")
     made = run(tmp_path, pairs, {"j": preference_rows(pairs, "ABAB")})
-    found = made["ranks"]
-    assert set(found["reason"]) == {"never compared with each other: ann, bob | cyd, dan; ask for pairs between them"}
+    result = made["ranks"]
+    assert set(result["reason"]) == {"never compared with each other: ann, bob | cyd, dan; ask for pairs between them"}
     for name in ("strength", "expected_win_rate", "lc_win_rate", "rank"):
-        assert found[name].isna().all()
-    assert found["win_rate"].notna().all()
+        assert result[name].isna().all()
+    assert result["win_rate"].notna().all()
     assert made["rank_correlations"].empty
 
 
-def test_without_names_there_are_no_ranks(tmp_path: Path) -> None:
+def test_unnamed_models_have_no_ranks(tmp_path: Path) -> None:
     pairs = pair_rows("AB", model_a=None, model_b=None)
     made = run(tmp_path, pairs, {"j": preference_rows(pairs, "AB")})
     assert made["ranks"].empty
     assert not made["pair_agreement"].empty
 
 
-def test_orders_are_compared_with_people_and_with_accuracies(tmp_path: Path) -> None:
+def test_rankings_are_correlated_with_annotators_and_accuracies(tmp_path: Path) -> None:
     labels = "ABA" * 20
     pairs = pairs_of(MEETINGS, labels)
     turned = labels.translate(str.maketrans("AB", "BA"))
@@ -99,20 +99,20 @@ def test_orders_are_compared_with_people_and_with_accuracies(tmp_path: Path) -> 
     ids = pd.read_parquet(scores[0])["sample_id"]
     pairs["sample_id"] = [ids[n // 3] for n in range(len(pairs))]
     said = {"good": preference_rows(pairs, labels, judge="good"), "bad": preference_rows(pairs, turned, judge="bad")}
-    found = run(tmp_path, pairs, said, scores, ["gold"])["rank_correlations"].set_index(["judge", "other"])
-    assert found.loc[("good", PEOPLE), ["by", "models", "rank_correlation"]].tolist() == ["pairs", 3, 1.0]
-    assert found.loc[("good", "gold"), ["by", "models", "rank_correlation"]].tolist() == ["answers", 3, 1.0]
-    assert found.loc[("bad", "gold"), "rank_correlation"] == -1.0
-    assert found.loc[(PEOPLE, "gold"), "rank_correlation"] == 1.0
+    result = run(tmp_path, pairs, said, scores, ["gold"])["rank_correlations"].set_index(["judge", "other"])
+    assert result.loc[("good", PEOPLE), ["by", "models", "rank_correlation"]].tolist() == ["pairs", 3, 1.0]
+    assert result.loc[("good", "gold"), ["by", "models", "rank_correlation"]].tolist() == ["answers", 3, 1.0]
+    assert result.loc[("bad", "gold"), "rank_correlation"] == -1.0
+    assert result.loc[(PEOPLE, "gold"), "rank_correlation"] == 1.0
     # Pairs and answers are about the same twenty questions.
-    assert set(found["questions"]) == {20}
+    assert set(result["questions"]) == {20}
 
 
-def test_accuracies_of_other_tasks_are_no_matter(tmp_path: Path) -> None:
+def test_accuracies_of_other_tasks_are_ignored(tmp_path: Path) -> None:
     pairs = pairs_of(MEETINGS, "ABA" * 4)
     scores = [write_scores(tmp_path / "scores", model, "other", {"gold": "ci"}) for model in MODELS]
-    found = run(tmp_path, pairs, {"j": preference_rows(pairs, "ABA" * 4)}, scores, ["gold"])["rank_correlations"]
-    assert set(found["other"]) == {PEOPLE}
+    result = run(tmp_path, pairs, {"j": preference_rows(pairs, "ABA" * 4)}, scores, ["gold"])["rank_correlations"]
+    assert set(result["other"]) == {PEOPLE}
 
 
 def test_the_order_of_files_and_rows_does_not_matter(tmp_path: Path) -> None:
@@ -127,14 +127,14 @@ def test_the_order_of_files_and_rows_does_not_matter(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(one[name], tables.read(tmp_path / "two" / "made" / f"{name}.parquet", schema))
 
 
-def test_an_empty_set_makes_empty_ranks(tmp_path: Path) -> None:
+def test_empty_set_gives_empty_ranks(tmp_path: Path) -> None:
     pairs = pair_rows("")
     made = run(tmp_path, pairs, {"j": preference_rows(pairs, "")})
     assert made["ranks"].empty
     assert made["pair_agreement"]["value"].isna().all()
 
 
-def test_a_file_that_is_no_table_of_pairs_is_named(tmp_path: Path) -> None:
+def test_other_tables_are_an_error(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.parquet"
     pd.DataFrame({"a": [1]}).to_parquet(wrong)
     with pytest.raises(InputError, match=r"wrong\.parquet: a pairs table needs the column"):
