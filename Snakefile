@@ -39,7 +39,7 @@ wildcard_constraints:
     asset=one_of(PLAN.assets),
     # Label rules also apply to selections of answers; generation rules apply to models only.
     task=one_of([*PLAN.tasks, selections.VALIDATION]),
-    model=one_of([*PLAN.answering, *PLAN.selections]),
+    model=one_of([*PLAN.answer_sources, *PLAN.selections]),
     judge=one_of(PLAN.config.judges),
     dataset=one_of(PLAN.config.datasets),
     pair_set=one_of(PLAN.config.pairs),
@@ -54,12 +54,12 @@ rule prepare:
 
 rule candidates:
     input:
-        tables_of("candidates/{model}/{task}", asked()),
+        tables_of("candidates/{model}/{task}", answer_tables()),
 
 
 rule labels:
     input:
-        tables_of("labels/{judge}/{model}/{task}", judged()),
+        tables_of("labels/{judge}/{model}/{task}", label_tables()),
 
 
 rule datasets:
@@ -84,7 +84,7 @@ rule students:
 
 rule scores:
     input:
-        tables_of("scores/{model}/{task}", PLAN.scored),
+        tables_of("scores/{model}/{task}", PLAN.score_tables),
 
 
 rule standings:

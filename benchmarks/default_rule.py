@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge.judges.protocol import Row
-from bert_judge.labels.score_file.judge_loading import DEFAULT_RULE, RULES, choose
+from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES, load_judges
 from bert_judge.labels.score_file.score_file import judge_rows
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=int, default=400)
     rows = parser.parse_args().rows
-    rules = choose([name for name in RULES if name != "math_verify"])
+    rules = load_judges([name for name in RULES if name != "math_verify"])
     found = {}
     for path in sorted(Path(os.environ["BERT_JUDGE_DATA"]).glob("*.parquet")):
         frame = pd.read_parquet(path)

@@ -105,14 +105,14 @@ def stages(folder: Path) -> dict[str, list[Job]]:
         return Job(script, made_of, named, tables.canonical(spec), f"{next(iter(named.values()))}.log")
 
     def judged(kind: str) -> list[Job]:
-        inputs = {(m, t): {"candidates": answers.format(m, t), "table": questions.format(t)} for m, t in made.scored}
+        inputs = {(m, t): {"candidates": answers.format(m, t), "table": questions.format(t)} for m, t in made.score_tables}
         return [
             job(f"label_{kind}", inputs[m, t], verdicts.format(judge, m, t), made.labels_spec(judge, m, t))
             for judge in made.judges(kind)
-            for m, t in made.scored
+            for m, t in made.score_tables
         ]
 
-    score_tables = [scores.format(m, t) for m, t in made.scored]
+    score_tables = [scores.format(m, t) for m, t in made.score_tables]
     standings = {name: f"results/{name}.parquet" for name in SCHEMAS}
     return {
         "build_task": [
@@ -120,7 +120,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
         ],
         "simulate_candidates": [
             job("simulate_candidates", {"table": questions.format(t)}, answers.format(m, t), made.candidates_spec(m, t))
-            for m, t in made.scored
+            for m, t in made.score_tables
         ],
         "label_simulated": judged("simulated"),
         "label_lexical": judged("lexical"),
@@ -131,7 +131,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
                 scores.format(m, t),
                 made.scores_spec(m, t),
             )
-            for m, t in made.scored
+            for m, t in made.score_tables
         ],
         "build_standings": [job("build_standings", {"scores": score_tables}, standings, made.standings_spec())],
         "build_report": [

@@ -30,7 +30,7 @@ import numpy as np
 import timing
 
 from bert_judge.judges.protocol import Row
-from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels import judge_loading
 
 RETRIES = 100
 # Of a client that does not wait for its answer.
@@ -136,7 +136,7 @@ def compared(options: argparse.Namespace) -> None:
     columns = list(zip(texts.questions, texts.references, texts.candidates, strict=True))
     rows = [Row("", 0, "", question, (reference,), candidate) for question, reference, candidate in columns]
     asked = [{"question": q, "references": [r], "candidate": c} for q, r, c in columns]
-    judge = judge_loading.choose([str(options.judge)])[0].judge
+    judge = judge_loading.load_judges([str(options.judge)])[0].judge
     judge.judge(rows[:8])  # converted before the clock starts
     lines: list[list[str]] = []
     waits = [False] * len(rows)

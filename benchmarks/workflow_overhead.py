@@ -108,7 +108,7 @@ def counts(size: Size, jobs: int) -> dict[str, int]:
     per_model = 5 * size.tasks
     models = max(1, round((jobs - size.tasks - 2) / per_model))
     tables = models * size.tasks
-    per_table = {"simulate_candidates": tables, "label_simulated": tables, "label_lexical": 2 * tables, "build_scores": tables}
+    per_table = {"simulate_candidates": tables, "label": 3 * tables, "build_scores": tables}
     return {"build_task": size.tasks, **per_table, "build_standings": 1, "build_report": 1}
 
 

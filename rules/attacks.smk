@@ -12,12 +12,12 @@ if PLAN.config.attacks:
         benchmark:
             "<benchmarks>/attacks/{task}.tsv"
         wildcard_constraints:
-            task=one_of(PLAN.attacked),
+            task=one_of(PLAN.attack_tasks),
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(2000),
-            runtime=grown(20),
+            mem_mb=doubling(2000),
+            runtime=doubling(20),
         params:
             spec=spec_of(PLAN.attacks_spec),
             stage_version=plan.STAGE_VERSIONS["attacks"],
@@ -28,8 +28,8 @@ if PLAN.config.attacks:
 
     rule measure_attacks:
         input:
-            candidates=expand(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet", task=PLAN.attacked),
-            attacks=expand("results/attacks/families/{task}.parquet", task=PLAN.attacked),
+            candidates=expand(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet", task=PLAN.attack_tasks),
+            attacks=expand("results/attacks/families/{task}.parquet", task=PLAN.attack_tasks),
             labels=attack_labels(),
         output:
             rates=update("results/attacks/rates.parquet"),
@@ -41,8 +41,8 @@ if PLAN.config.attacks:
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(4000),
-            runtime=grown(20),
+            mem_mb=doubling(4000),
+            runtime=doubling(20),
         params:
             spec=spec_of(PLAN.attack_rates_spec),
             stage_version=plan.STAGE_VERSIONS["attacks"],

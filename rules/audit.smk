@@ -2,7 +2,7 @@ if PLAN.config.audit:
 
     rule draw_audit:
         input:
-            scores=tables_of("scores/{model}/{task}", PLAN.scored),
+            scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
         output:
             sheet=update("results/audit/sheet.csv"),
             page=update("results/audit/sheet.html"),
@@ -13,8 +13,8 @@ if PLAN.config.audit:
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(4000),
-            runtime=grown(30),
+            mem_mb=doubling(4000),
+            runtime=doubling(30),
         params:
             spec=spec_of(PLAN.audit_spec),
             stage_version=plan.STAGE_VERSIONS["audit"],
@@ -25,7 +25,7 @@ if PLAN.config.audit:
 
     rule correct_accuracies:
         input:
-            scores=tables_of("scores/{model}/{task}", PLAN.scored),
+            scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
             labels=filled_sheet(),
         output:
             update("results/audit/corrected_accuracy.parquet"),
@@ -36,8 +36,8 @@ if PLAN.config.audit:
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(4000),
-            runtime=grown(30),
+            mem_mb=doubling(4000),
+            runtime=doubling(30),
         params:
             spec=spec_of(PLAN.corrected_spec),
             stage_version=plan.STAGE_VERSIONS["audit"],

@@ -15,8 +15,8 @@ rule simulate_candidates:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(1000),
-        runtime=grown(20),
+        mem_mb=doubling(1000),
+        runtime=doubling(20),
     params:
         spec=spec_of(PLAN.candidates_spec),
         stage_version=plan.STAGE_VERSIONS["candidates"],
@@ -41,8 +41,8 @@ rule import_candidates:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(20),
+        mem_mb=doubling(2000),
+        runtime=doubling(20),
     params:
         spec=spec_of(PLAN.candidates_spec),
         stage_version=plan.STAGE_VERSIONS["candidates"],
@@ -123,8 +123,8 @@ use rule generate_candidates_hf as generate_candidates_vllm with:
         "../envs/vllm.yaml"
     threads: 1
     resources:
-        mem_mb=grown(4000),
-        runtime=grown(20),
+        mem_mb=doubling(4000),
+        runtime=doubling(20),
 
 
 use rule generate_candidates_hf as generate_candidates_openai with:
@@ -134,7 +134,7 @@ use rule generate_candidates_hf as generate_candidates_openai with:
         model=one_of(PLAN.generated_by("openai")),
     threads: 1
     resources:
-        mem_mb=grown(2000),
+        mem_mb=doubling(2000),
         runtime=1440,
 
 

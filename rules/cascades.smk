@@ -10,8 +10,8 @@ rule held_out_answers:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(20),
+        mem_mb=doubling(2000),
+        runtime=doubling(20),
     params:
         stage_version=plan.STAGE_VERSIONS["cascade"],
     message:
@@ -36,8 +36,8 @@ rule fit_cascade:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(20),
+        mem_mb=doubling(2000),
+        runtime=doubling(20),
     params:
         spec=spec_of(PLAN.cascade_spec),
         stage_version=plan.STAGE_VERSIONS["cascade"],
@@ -50,7 +50,7 @@ rule fit_cascade:
 rule select_undecided:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
-        labels=verdicts_before,
+        labels=previous_labels,
         cascade="results/judges/{cascade}/cascade.json",
     output:
         update("results/candidates/{model}@{cascade}@{judge}/{task}.parquet"),
@@ -59,15 +59,15 @@ rule select_undecided:
     benchmark:
         "<benchmarks>/cascades/{cascade}/{judge}/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.answering),
+        model=one_of(PLAN.answer_sources),
         cascade=one_of(PLAN.judges("cascade")),
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(1000),
-        runtime=grown(20),
+        mem_mb=doubling(1000),
+        runtime=doubling(20),
     params:
-        judges=judges_before,
+        judges=previous_judges,
         stage_version=plan.STAGE_VERSIONS["cascade"],
     message:
         "Select answers of {wildcards.model} to {wildcards.task} that {wildcards.cascade} escalates to {wildcards.judge}"
@@ -75,39 +75,11 @@ rule select_undecided:
         "../workflow_scripts/select_undecided.py"
 
 
-rule label_cascade:
-    input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        labels=verdicts_of_members,
-        cascade="results/judges/{judge}/cascade.json",
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
-    wildcard_constraints:
-        judge=one_of(PLAN.judges("cascade")),
-        model=one_of(PLAN.answering),
-    conda:
-        "../envs/core.yaml"
-    resources:
-        mem_mb=grown(1000),
-        runtime=grown(20),
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_cascade.py"
-
-
 if PLAN.measured_cascades:
 
     rule measure_cascades:
         input:
-            scores=tables_of("scores/{model}/{task}", PLAN.scored),
+            scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
             labels=verdicts_of_cascades(),
         output:
             update("results/cascades.parquet"),
@@ -118,8 +90,8 @@ if PLAN.measured_cascades:
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(4000),
-            runtime=grown(30),
+            mem_mb=doubling(4000),
+            runtime=doubling(30),
         params:
             spec=spec_of(PLAN.cascades_spec),
             stage_version=plan.STAGE_VERSIONS["cascade"],

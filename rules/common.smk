@@ -12,8 +12,9 @@ from snakemake.exceptions import WorkflowError
 
 from bert_judge import plan, tables, tasks
 from bert_judge.labels import table_shards
-from bert_judge.plan import batches, selections, targets
+from bert_judge.plan import batches, targets
 from bert_judge.runtime.errors import ConfigError
+from bert_judge.tables import selections
 
 DATASET_FILES = ["train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json"]
 STANDINGS = "results/standings.parquet"
@@ -56,40 +57,30 @@ def one_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def trained_judges():
-    """Judges that are trained here; the others of their kind come with a checkpoint."""
-    return [name for name in PLAN.judges("bert") if PLAN.config.judges[name].dataset]
-
-
-def prompted_judges(generator):
-    """Judges of kind llm whose model is of this generator."""
-    return [name for name in PLAN.judges("llm") if PLAN.config.judges[name].model.generator == generator]
-
-
-def asked():
+def answer_tables():
     """(model, task) of every answer table that is needed."""
-    trained_on = {pair for dataset in PLAN.config.datasets for pair in PLAN.labelled(dataset)}
+    trained_on = {pair for dataset in PLAN.config.datasets for pair in PLAN.dataset_tables(dataset)}
     paired = {pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name)}
     chosen_from = {pair for name in PLAN.config.filters for pair in PLAN.chosen_from(name)}
-    return sorted({*PLAN.scored, *trained_on, *paired, *chosen_from})
+    return sorted({*PLAN.score_tables, *trained_on, *paired, *chosen_from})
 
 
-def judged():
+def label_tables():
     """(judge, model, task) of every label table that is needed."""
-    scored = {(judge, *pair) for judge in PLAN.config.scorers for pair in PLAN.scored}
-    taught = {table for dataset in PLAN.config.datasets for table in PLAN.taught(dataset)}
+    scored = {(judge, *pair) for judge in PLAN.config.scorers for pair in PLAN.score_tables}
+    taught = {table for dataset in PLAN.config.datasets for table in PLAN.training_tables(dataset)}
     judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
     return sorted(scored | taught | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.chosen_from(name)})
 
 
 @functools.cache
-def needed():
+def requested_tables():
     """(model, task) of every answer table that this run's targets need. Snakemake knows them only after it has read the rules."""
     return targets.answers_for(PLAN, targets_of_run())
 
 
 @functools.cache
-def needed_verdicts():
+def requested_labels():
     """(judge, model, task) of every table of verdicts that this run's targets need."""
     return targets.verdicts_for(PLAN, targets_of_run())
 
@@ -107,20 +98,7 @@ def targets_of_run():
 @functools.cache
 def batches_of(model):
     """Which tables of a model are answered together."""
-    return batches.of_answers(PLAN, model, needed(), f"results/answer_batches/{model}")
-
-
-@functools.cache
-def verdict_batches_of(judge, model):
-    """On which tables of a model a judge gives its verdicts together."""
-    folder = f"results/label_batches/{judge}/{model}"
-    if judge not in PLAN.judges("bert"):
-        return batches.of_verdicts(PLAN, judge, model, needed_verdicts(), folder)
-
-    def alone(task):
-        return bool(parts_in(judge, model, task)) or Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
-
-    return batches.of_encoder(PLAN, judge, model, needed_verdicts(), folder, alone)
+    return batches.plan_answer_batches(PLAN, model, requested_tables(), f"results/answer_batches/{model}")
 
 
 def named(batches, name):
@@ -139,10 +117,145 @@ def tables_of(pattern, keys):
     return [f"results/{pattern}.parquet".format(**dict(zip(fields, key))) for key in keys]
 
 
+# --- labels ---
+
+
+def trained_judges():
+    """Encoders that are trained here; others of their kind come with a checkpoint."""
+    return [name for name in PLAN.judges("bert") if PLAN.config.judges[name].dataset]
+
+
+def judges_of_rule(rule):
+    """Regular expression of the judges whose tables this rule labels."""
+    return one_of(PLAN.judges_of_rule(rule))
+
+
+def label_version(wildcards):
+    """Params function: version of the labels of the judge's kind."""
+    return PLAN.kind_of(wildcards.judge).stage_version
+
+
+def label_inputs(wildcards):
+    """Input function, to unpack: what a judge's kind needs to label a table, beside the answers."""
+    return PLAN.kind_of(wildcards.judge).label_inputs(PLAN, wildcards.judge, wildcards.model, wildcards.task)
+
+
+def label_memory(wildcards, attempt):
+    return doubling(label_resources(wildcards).mem_mb)(wildcards, attempt)
+
+
+def label_minutes(wildcards, attempt):
+    return doubling(label_resources(wildcards).minutes)(wildcards, attempt)
+
+
+def label_resources(wildcards):
+    return PLAN.kind_of(wildcards.judge).label_resources(PLAN.config.judges[wildcards.judge])
+
+
+@functools.cache
+def label_batches(judge, model):
+    """The tables of a model that a judge labels in one job."""
+    folder = f"results/label_batches/{judge}/{model}"
+    if PLAN.kind_of(judge).label_rule(PLAN.config.judges[judge]) != "label_encoder":
+        return batches.plan_label_batches(PLAN, judge, model, requested_labels(), folder)
+
+    def is_single(task):
+        return bool(shards_in(judge, model, task)) or Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
+
+    return batches.plan_encoder_batches(PLAN, judge, model, requested_labels(), folder, is_single)
+
+
+def label_batch_of(wildcards):
+    """The job that labels this table, among others of the model."""
+    batch = label_batches(wildcards.judge, wildcards.model).of_task[wildcards.task]
+    return f"results/label_batches/{wildcards.judge}/{wildcards.model}/{batch}.json"
+
+
+def encoder_batch_of(wildcards):
+    """The job that labels this table among others of the model; none for a table that is labelled alone or in shards."""
+    is_batched = wildcards.task in label_batches(wildcards.judge, wildcards.model).of_task
+    return label_batch_of(wildcards) if is_batched and not shards_of(wildcards) else []
+
+
+def prelabel_inputs(wildcards):
+    """Input function, to unpack: the answers of a batch, and what the judge's kind needs to label them."""
+    batch, kind = named(label_batches(wildcards.judge, wildcards.model), wildcards.batch), PLAN.kind_of(wildcards.judge)
+    files = [kind.label_inputs(PLAN, wildcards.judge, wildcards.model, task) for task in batch.parts]
+    overlaps = [inputs["overlap"] for inputs in files if "overlap" in inputs]
+    return {**batch.inputs, **files[0], "overlap": overlaps}
+
+
+def prelabel_spec(wildcards):
+    """Params function: canonical JSON of all that a batch of labels needs."""
+    return tables.canonical(named(label_batches(wildcards.judge, wildcards.model), wildcards.batch).parts)
+
+
+@functools.cache
+def shards_in(judge, model, task):
+    """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
+    table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
+    num_shards = getattr(PLAN.config.judges[judge], "num_shards", 1)
+    return table_shards.shard_paths(f"results/label_shards/{judge}/{model}/{task}", table, num_shards)
+
+
+def shards_of(wildcards):
+    """The shards that a label table is joined from; none when one job labels it."""
+    return shards_in(wildcards.judge, wildcards.model, wildcards.task)
+
+
+def light_if_prelabelled(light, full):
+    """Resource of a job that writes labels: little when it only joins shards, or when the job of its batch labels in this run; the full
+    amount when that was done before, because then this job runs for new answers, and labels them itself.
+
+    Args:
+        light: an amount.
+        full: an amount, or a function of the wildcards.
+    """
+
+    def amount(wildcards):
+        known = label_batches(wildcards.judge, wildcards.model)
+        batch = known.of_task.get(wildcards.task)
+        if shards_of(wildcards) or (batch is not None and batch not in known.done):
+            return light
+        return full(wildcards) if callable(full) else full
+
+    return amount
+
+
+# --- cascades ---
+
+
+def held_out_labels(wildcards):
+    """Labels of a cascade's judges on the rows that it is fitted on."""
+    return tables_of("labels/{judge}/{model}/{task}", PLAN.kind_of(wildcards.judge).fit_tables(PLAN, wildcards.judge))
+
+
+def held_out_rows(wildcards):
+    """The rows that a cascade is fitted on."""
+    return f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/validation.parquet"
+
+
+def previous_judges(wildcards):
+    """The judges of a cascade that come before this one."""
+    judges = PLAN.config.judges[wildcards.cascade].judges
+    return judges[: judges.index(wildcards.judge)]
+
+
+def previous_labels(wildcards):
+    """Labels of the judges that come before this one."""
+    sources = PLAN.source_tables(wildcards.cascade, wildcards.model, wildcards.task)
+    return tables_of("labels/{judge}/{model}/{task}", sources[: len(previous_judges(wildcards))])
+
+
 # --- resources ---
 
 
-def grown(amount):
+def gpus_of_judge(wildcards):
+    """GPUs that a job of a judge holds."""
+    return PLAN.kind_of(wildcards.judge).gpus(PLAN.config.judges[wildcards.judge])
+
+
+def doubling(amount):
     """Resource of a job that starts anew when it is tried again: twice as much with each attempt."""
     return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
 
@@ -153,13 +266,13 @@ def memory_of_weights(wildcards, input, attempt):
     In a dry run before `prepare` there is no manifest yet, and Snakemake shows the amount as open.
     """
     files = json.loads(Path(input.manifest).read_text("utf-8"))["files"]
-    return grown(12_000 + sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
+    return doubling(12_000 + sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
 
 
 def memory_of_rows(dataset, attempt):
     """Megabytes of a job that holds a dataset: text and tokens of a row take about 10 kB; without a limit, nobody knows how many."""
     rows = PLAN.config.datasets[dataset].mix.total or 0
-    return grown(8000 + rows // 100)(None, attempt)
+    return doubling(8000 + rows // 100)(None, attempt)
 
 
 def memory_of_training(wildcards, attempt):
@@ -182,30 +295,6 @@ def gpus_of(wildcards):
     return PLAN.models[wildcards.model].tensor_parallel_size
 
 
-def gpus_of_judge(wildcards):
-    """GPUs over which a prompted judge's model is spread."""
-    return PLAN.config.judges[wildcards.judge].model.tensor_parallel_size
-
-
-def if_judged(light, full):
-    """Resource of a job that writes verdicts: little when it only joins parts, or when the job of its batch judges in this run; the
-    full amount when that was done before, because then this job runs for answers that are new, and judges them itself.
-
-    Args:
-        light: an amount.
-        full: an amount, or a function of the wildcards.
-    """
-
-    def amount(wildcards):
-        known = verdict_batches_of(wildcards.judge, wildcards.model)
-        batch = known.of_task.get(wildcards.task)
-        if parts_of(wildcards) or (batch is not None and batch not in known.done):
-            return light
-        return full(wildcards) if callable(full) else full
-
-    return amount
-
-
 # --- params ---
 
 
@@ -224,11 +313,6 @@ def fill_spec(wildcards):
     return tables.canonical(named(batches_of(wildcards.model), wildcards.batch).parts)
 
 
-def judging_spec(wildcards):
-    """Params function: canonical JSON of all that a batch of verdicts needs."""
-    return tables.canonical(named(verdict_batches_of(wildcards.judge, wildcards.model), wildcards.batch).parts)
-
-
 # --- inputs ---
 
 
@@ -240,23 +324,6 @@ def fill_sources(wildcards):
 def batch_of(wildcards):
     """The job that answers for this table, and for others of the model."""
     return f"results/answer_batches/{wildcards.model}/{batches_of(wildcards.model).of_task[wildcards.task]}.json"
-
-
-def judged_answers(wildcards):
-    """The answers that a batch of verdicts is about."""
-    return named(verdict_batches_of(wildcards.judge, wildcards.model), wildcards.batch).inputs
-
-
-def verdict_batch_of(wildcards):
-    """The job that asks the judge about this table, and about others of the model."""
-    batch = verdict_batches_of(wildcards.judge, wildcards.model).of_task[wildcards.task]
-    return f"results/label_batches/{wildcards.judge}/{wildcards.model}/{batch}.json"
-
-
-def encoder_batch_of(wildcards):
-    """The job that judges this table among others of the model; none for a table that is judged alone or in parts."""
-    in_one = wildcards.task in verdict_batches_of(wildcards.judge, wildcards.model).of_task
-    return verdict_batch_of(wildcards) if in_one and not parts_of(wildcards) else []
 
 
 def open_batches():
@@ -282,18 +349,6 @@ def imported_file(wildcards):
     return PLAN.import_path(PLAN.import_of(wildcards.task))
 
 
-def verdict_file(wildcards):
-    """The file that a judge's verdicts on a task are imported from."""
-    return PLAN.import_path(PLAN.verdict_import(wildcards.judge, wildcards.task))
-
-
-def checkpoint_of(wildcards):
-    """What says where a judge's weights lie: its own folder when trained here, else what `prepare` found."""
-    if wildcards.judge in trained_judges():
-        return f"results/judges/{wildcards.judge}/judge.json"
-    return f"results/prepared/judge-{wildcards.judge}.json"
-
-
 def merged_candidates(wildcards):
     return tables_of("candidates/{model}/{task}", PLAN.dataset_spec(wildcards.dataset)["tables"])
 
@@ -315,34 +370,6 @@ def training_file(name):
     return lambda wildcards: f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/{name}"
 
 
-def overlap_of(wildcards):
-    """The check of a judge's training data against a test task; none for a checkpoint, whose training data are not known."""
-    if wildcards.judge not in trained_judges() or wildcards.task not in PLAN.config.tasks.test:
-        return []
-    return training_file(f"overlap/{wildcards.task}.json")(wildcards)
-
-
-def overlaps_of_batch(wildcards):
-    """The checks of a judge's training data against the test tasks of a batch."""
-    if wildcards.judge not in trained_judges():
-        return []
-    tasks = named(verdict_batches_of(wildcards.judge, wildcards.model), wildcards.batch).parts
-    return [training_file(f"overlap/{task}.json")(wildcards) for task in tasks if task in PLAN.config.tasks.test]
-
-
-@functools.cache
-def parts_in(judge, model, task):
-    """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
-    table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
-    wanted = getattr(PLAN.config.judges[judge], "num_shards", 1)
-    return table_shards.listed(f"results/label_shards/{judge}/{model}/{task}", table, wanted)
-
-
-def parts_of(wildcards):
-    """The parts that a trained judge's table of verdicts is joined from; none when it is judged whole."""
-    return parts_in(wildcards.judge, wildcards.model, wildcards.task)
-
-
 def scoring_labels(wildcards):
     return tables_of(
         "labels/{judge}/{model}/{task}",
@@ -350,56 +377,14 @@ def scoring_labels(wildcards):
     )
 
 
-def held_out_labels(wildcards):
-    """Verdicts of a cascade's judges on the rows that it is fitted on."""
-    held_out = selections.HeldOut(PLAN.cascade(wildcards.judge).dataset).name
-    return tables_of(
-        "labels/{judge}/{model}/{task}", [(judge, held_out, selections.VALIDATION) for judge in PLAN.learners(wildcards.judge)]
-    )
-
-
-def held_out_rows(wildcards):
-    """The rows that a cascade is fitted on."""
-    return f"results/datasets/{PLAN.cascade(wildcards.judge).dataset}/validation.parquet"
-
-
-def verdicts_of_members(wildcards):
-    """Verdicts of a cascade's judges on the answers that are left to each."""
-    members = PLAN.members(wildcards.judge, wildcards.model, wildcards.task)
-    return tables_of("labels/{judge}/{model}/{task}", [(*member, wildcards.task) for member in members])
-
-
-def verdicts_to_adapt(wildcards):
-    """Verdicts of the judge whose scores another one adapts."""
-    return f"results/labels/{PLAN.adapted(wildcards.judge).judge}/{wildcards.model}/{wildcards.task}.parquet"
-
-
-def rows_of_prior(wildcards):
-    """The rows that tell which share of right answers the scores of an adapted judge take for granted; none where it is said."""
-    dataset = PLAN.adapted(wildcards.judge).dataset
-    return f"results/datasets/{dataset}/validation.parquet" if dataset else []
-
-
 def verdicts_of_cascades():
     """Verdicts of the cascades that are measured."""
-    return tables_of("labels/{judge}/{model}/{task}", [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.scored])
+    return tables_of("labels/{judge}/{model}/{task}", [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.score_tables])
 
 
 def cascade_files():
     """What the report shows of cascades; nothing without one."""
     return ["results/cascades.parquet"] if PLAN.measured_cascades else []
-
-
-def judges_before(wildcards):
-    """The judges of a cascade that are asked before this one."""
-    judges = PLAN.cascade(wildcards.cascade).judges
-    return judges[: judges.index(wildcards.judge)]
-
-
-def verdicts_before(wildcards):
-    """Verdicts of the judges that are asked before this one."""
-    members = PLAN.members(wildcards.cascade, wildcards.model, wildcards.task)[: len(judges_before(wildcards))]
-    return tables_of("labels/{judge}/{model}/{task}", [(*member, wildcards.task) for member in members])
 
 
 def filled_sheet():
@@ -419,7 +404,7 @@ def audit_files():
 def attack_labels():
     """Verdicts on made-up answers, in the order of the spec: by judge, then by task."""
     judges = PLAN.config.attacks.judges
-    return tables_of("labels/{judge}/{model}/{task}", [(judge, plan.ATTACKS, task) for judge in judges for task in PLAN.attacked])
+    return tables_of("labels/{judge}/{model}/{task}", [(judge, plan.ATTACKS, task) for judge in judges for task in PLAN.attack_tasks])
 
 
 def attack_files():

@@ -16,7 +16,7 @@ rule merge_dataset:
         "../envs/core.yaml"
     resources:
         mem_mb=memory_of_dataset,
-        runtime=grown(60),
+        runtime=doubling(60),
     params:
         spec=spec_of(PLAN.dataset_spec),
         stage_version=plan.STAGE_VERSIONS["dataset"],
@@ -45,8 +45,8 @@ rule check_overlap:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(4000),
-        runtime=grown(30),
+        mem_mb=doubling(4000),
+        runtime=doubling(30),
     params:
         spec=spec_of(PLAN.overlap_spec),
         stage_version=plan.STAGE_VERSIONS["overlap"],

@@ -1,8 +1,9 @@
-# One rule per kind of judge: all write the same table, and a judge's kind decides which of them does.
+# All rules write the same tables with the same script. A judge's kind chooses its rule by what the job needs.
 
 
-rule label_lexical:
+rule label:
     input:
+        unpack(label_inputs),
         candidates="results/candidates/{model}/{task}.parquet",
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
@@ -11,256 +12,103 @@ rule label_lexical:
     benchmark:
         "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.judges("lexical")),
+        judge=judges_of_rule("label"),
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(1000),
-        runtime=grown(20),
+        mem_mb=label_memory,
+        runtime=label_minutes,
     params:
         spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
+        stage_version=label_version,
     message:
         "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
     script:
-        "../workflow_scripts/label_lexical.py"
+        "../workflow_scripts/label.py"
 
 
-rule label_imported:
-    input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        source=verdict_file,
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+# From label tables of other judges.
+use rule label as combine_labels with:
     wildcard_constraints:
-        judge=one_of(PLAN.judges("imported")),
-    conda:
-        "../envs/core.yaml"
-    resources:
-        mem_mb=grown(1000),
-        runtime=grown(20),
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_imported.py"
+        judge=judges_of_rule("combine_labels"),
+        model=one_of(PLAN.answer_sources),
 
 
-rule label_simulated:
-    input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        table="results/tasks/{task}.parquet",
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+# From stored hidden states.
+use rule label as label_from_features with:
     wildcard_constraints:
-        judge=one_of(PLAN.judges("simulated")),
-    conda:
-        "../envs/core.yaml"
-    resources:
-        mem_mb=grown(1000),
-        runtime=grown(20),
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_simulated.py"
+        judge=judges_of_rule("label_from_features"),
 
 
-rule label_adapted:
-    input:
-        labels=verdicts_to_adapt,
-        validation=rows_of_prior,
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+# By a language model behind an address.
+use rule label as label_openai with:
     wildcard_constraints:
-        judge=one_of(PLAN.judges("prior_shift")),
-    conda:
-        "../envs/core.yaml"
-    resources:
-        mem_mb=grown(1000),
-        runtime=grown(20),
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_adapted.py"
+        judge=judges_of_rule("label_openai"),
 
 
-rule label_bert:
-    input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        checkpoint=checkpoint_of,
-        # No verdict on a test that the judge was trained on.
-        overlap=overlap_of,
-        # A table that is judged in parts, or together with others of the model, is only joined or written here.
-        parts=parts_of,
-        judged=encoder_batch_of,
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+# By a language model in this process.
+use rule label as label_hf with:
     wildcard_constraints:
-        judge=one_of(PLAN.judges("bert")),
-    conda:
-        "../envs/core.yaml"
-    threads: if_judged(1, share_of_cores(len(PLAN.scored)))
-    resources:
-        mem_mb=grown(4000),
-        # It goes on where it was: more memory helps, more time does not.
-        runtime=240,
-        gpu=if_judged(0, 1),
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_bert.py"
-
-
-rule label_bert_part:
-    input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        checkpoint=checkpoint_of,
-        overlap=overlap_of,
-    output:
-        update("results/label_shards/{judge}/{model}/{task}/{part}.parquet"),
-    log:
-        "<logs>/label_shards/{judge}/{model}/{task}/{part}.log",
-    benchmark:
-        "<benchmarks>/label_shards/{judge}/{model}/{task}/{part}.tsv"
-    wildcard_constraints:
-        part=r"\d+-of-\d+",
-        judge=one_of(PLAN.judges("bert")),
-    conda:
-        "../envs/core.yaml"
-    threads: share_of_cores(len(PLAN.scored))
-    resources:
-        mem_mb=grown(4000),
-        runtime=240,
-        gpu=1,
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}, part {wildcards.part}"
-    script:
-        "../workflow_scripts/label_bert_part.py"
-
-
-# Loading the encoder takes longer than a small table: one job judges all tables of a model that the targets need and nobody has
-# judged yet, and a light one writes each table.
-rule fill_verdicts_bert:
-    input:
-        unpack(judged_answers),
-        checkpoint=checkpoint_of,
-        overlap=overlaps_of_batch,
-    output:
-        update("results/label_batches/{judge}/{model}/{batch}.json"),
-    log:
-        "<logs>/label_batches/{judge}/{model}/{batch}.log",
-    benchmark:
-        "<benchmarks>/label_batches/{judge}/{model}/{batch}.tsv"
-    wildcard_constraints:
-        batch=open_batches(),
-        judge=one_of(PLAN.judges("bert")),
-    conda:
-        "../envs/core.yaml"
-    threads: share_of_cores(len(PLAN.models))
-    resources:
-        mem_mb=grown(4000),
-        # It goes on where it was: more memory helps, more time does not.
-        runtime=720,
-        gpu=1,
-    params:
-        spec=judging_spec,
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on a batch of tasks of {wildcards.model}"
-    script:
-        "../workflow_scripts/fill_verdicts_bert.py"
-
-
-# A prompted judge, by what its model runs on.
-rule label_llm_hf:
-    input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        manifest="results/prepared/judge-{judge}.json",
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
-    wildcard_constraints:
-        judge=one_of(prompted_judges("hf")),
-    conda:
-        "../envs/core.yaml"
+        judge=judges_of_rule("label_hf"),
     threads: 8
     resources:
         mem_mb=memory_of_weights,
         runtime=720,
         gpu=1,
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_llm.py"
 
 
-rule label_llm_openai:
+# By a trained encoder. A large table is joined from shards here; one of several tables of a model is labelled by `prelabel_encoder`
+# and only written here.
+use rule label as label_encoder with:
     input:
+        unpack(label_inputs),
+        candidates="results/candidates/{model}/{task}.parquet",
+        shards=shards_of,
+        prelabelled=encoder_batch_of,
+    wildcard_constraints:
+        judge=judges_of_rule("label_encoder"),
+    threads: light_if_prelabelled(1, share_of_cores(len(PLAN.score_tables)))
+    resources:
+        mem_mb=doubling(4000),
+        # It resumes: more memory helps, more time does not.
+        runtime=240,
+        gpu=light_if_prelabelled(0, 1),
+
+
+rule label_encoder_shard:
+    input:
+        unpack(label_inputs),
         candidates="results/candidates/{model}/{task}.parquet",
     output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
+        update("results/label_shards/{judge}/{model}/{task}/{shard}.parquet"),
     log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
+        "<logs>/label_shards/{judge}/{model}/{task}/{shard}.log",
     benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+        "<benchmarks>/label_shards/{judge}/{model}/{task}/{shard}.tsv"
     wildcard_constraints:
-        judge=one_of(prompted_judges("openai")),
+        shard=r"\d+-of-\d+",
+        judge=judges_of_rule("label_encoder"),
     conda:
         "../envs/core.yaml"
+    threads: share_of_cores(len(PLAN.score_tables))
     resources:
-        mem_mb=grown(2000),
-        runtime=720,
+        mem_mb=doubling(4000),
+        runtime=240,
+        gpu=1,
     params:
         spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
+        stage_version=label_version,
     message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
+        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}, part {wildcards.shard}"
     script:
-        "../workflow_scripts/label_llm.py"
+        "../workflow_scripts/label_shard.py"
 
 
-# Loading vLLM takes longer than many a table: one job asks the judge about all tables of a model that the targets need, and a light
-# one writes each table.
-rule fill_verdicts_vllm:
+# Loading a model takes longer than labelling a small table: one job labels all tables of a model that the targets need and that do
+# not exist yet, and a light job writes each table.
+rule prelabel_encoder:
     input:
-        unpack(judged_answers),
-        manifest="results/prepared/judge-{judge}.json",
+        unpack(prelabel_inputs),
     output:
         update("results/label_batches/{judge}/{model}/{batch}.json"),
     log:
@@ -269,7 +117,28 @@ rule fill_verdicts_vllm:
         "<benchmarks>/label_batches/{judge}/{model}/{batch}.tsv"
     wildcard_constraints:
         batch=open_batches(),
-        judge=one_of(prompted_judges("vllm")),
+        judge=judges_of_rule("label_encoder"),
+    conda:
+        "../envs/core.yaml"
+    threads: share_of_cores(len(PLAN.models))
+    resources:
+        mem_mb=doubling(4000),
+        # It resumes: more memory helps, more time does not.
+        runtime=720,
+        gpu=1,
+    params:
+        spec=prelabel_spec,
+        stage_version=label_version,
+    message:
+        "Verdicts of {wildcards.judge} on a batch of tasks of {wildcards.model}"
+    script:
+        "../workflow_scripts/prelabel.py"
+
+
+use rule prelabel_encoder as prelabel_vllm with:
+    wildcard_constraints:
+        batch=open_batches(),
+        judge=judges_of_rule("label_vllm"),
     conda:
         "../envs/vllm.yaml"
     threads: 8
@@ -277,39 +146,19 @@ rule fill_verdicts_vllm:
         mem_mb=32000,
         runtime=1440,
         gpu=gpus_of_judge,
-    params:
-        spec=judging_spec,
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on a batch of tasks of {wildcards.model}"
-    script:
-        "../workflow_scripts/fill_verdicts.py"
 
 
-rule label_llm_vllm:
+use rule label as label_vllm with:
     input:
+        unpack(label_inputs),
         candidates="results/candidates/{model}/{task}.parquet",
-        manifest="results/prepared/judge-{judge}.json",
-        judged=verdict_batch_of,
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
+        prelabelled=label_batch_of,
     wildcard_constraints:
-        judge=one_of(prompted_judges("vllm")),
+        judge=judges_of_rule("label_vllm"),
     conda:
         "../envs/vllm.yaml"
-    threads: if_judged(1, 8)
+    threads: light_if_prelabelled(1, 8)
     resources:
-        mem_mb=if_judged(4000, 32000),
-        runtime=if_judged(60, 1440),
-        gpu=if_judged(0, gpus_of_judge),
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_llm.py"
+        mem_mb=light_if_prelabelled(4000, 32000),
+        runtime=light_if_prelabelled(60, 1440),
+        gpu=light_if_prelabelled(0, gpus_of_judge),

@@ -16,10 +16,10 @@ rule pair_answers:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(30),
+        mem_mb=doubling(2000),
+        runtime=doubling(30),
     params:
-        spec=spec_of(pairs_spec),
+        spec=spec_of(PLAN.pairs_spec),
         stage_version=plan.STAGE_VERSIONS["pairs"],
     message:
         "Pairs of {wildcards.part} in {wildcards.pair_set}"
@@ -41,8 +41,8 @@ rule import_pairs:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(30),
+        mem_mb=doubling(2000),
+        runtime=doubling(30),
     params:
         spec=lambda wildcards: tables.canonical(PLAN.pairs_spec(wildcards.pair_set, "imported")),
         stage_version=plan.STAGE_VERSIONS["pairs"],
@@ -74,7 +74,7 @@ rule train_pair_judge:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=grown(8000),
+        mem_mb=doubling(8000),
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
         gpu=1,
@@ -123,11 +123,13 @@ rule tune_pair_judge:
         "../workflow_scripts/tune_pair_judge.py"
 
 
-# One rule per implementation of a pairwise judge; all write the same table.
-rule compare_encoder:
+# All rules write the same tables with the same script. What a judge runs on decides its rule.
+
+
+rule compare_rule:
     input:
+        unpack(comparison_inputs),
         pairs=pairs_to_compare,
-        checkpoint=pair_checkpoint_of,
     output:
         update("results/labels/{judge}/pairs/{pair_set}.parquet"),
     log:
@@ -135,93 +137,56 @@ rule compare_encoder:
     benchmark:
         "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.encoder_pair_judges),
+        judge=judges_of_rule("compare_rule"),
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=doubling(2000),
+        runtime=doubling(30),
+    params:
+        spec=spec_of(PLAN.preferences_spec),
+        stage_version=label_version,
+    message:
+        "{wildcards.judge} compares {wildcards.pair_set}"
+    script:
+        "../workflow_scripts/compare.py"
+
+
+use rule compare_rule as compare_encoder with:
+    wildcard_constraints:
+        judge=judges_of_rule("compare_encoder"),
     threads: 8
     resources:
-        mem_mb=grown(4000),
+        mem_mb=doubling(4000),
         runtime=240,
         gpu=1,
-    params:
-        spec=spec_of(preferences_spec),
-        stage_version=plan.STAGE_VERSIONS["preferences"],
-    message:
-        "Preferences of {wildcards.judge} on {wildcards.pair_set}"
-    script:
-        "../workflow_scripts/compare_encoder.py"
 
 
-rule compare_heuristic:
-    input:
-        pairs=pairs_to_compare,
-    output:
-        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
-    log:
-        "<logs>/labels/{judge}/pairs/{pair_set}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+use rule compare_rule as compare_openai with:
     wildcard_constraints:
-        judge=one_of(PLAN.ruled_pair_judges),
-    conda:
-        "../envs/core.yaml"
+        judge=judges_of_rule("compare_openai"),
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(30),
-    params:
-        spec=spec_of(preferences_spec),
-        stage_version=plan.STAGE_VERSIONS["preferences"],
-    message:
-        "Preferences of {wildcards.judge} on {wildcards.pair_set}"
-    script:
-        "../workflow_scripts/compare_heuristic.py"
+        mem_mb=doubling(2000),
+        runtime=720,
 
 
-rule compare_llm_hf:
-    input:
-        pairs=pairs_to_compare,
-        manifest=pair_manifest_of,
-    output:
-        update("results/labels/{judge}/pairs/{pair_set}.parquet"),
-    log:
-        "<logs>/labels/{judge}/pairs/{pair_set}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/pairs/{pair_set}.tsv"
+use rule compare_rule as compare_hf with:
     wildcard_constraints:
-        judge=one_of(PLAN.asked_pair_judges("hf")),
-    conda:
-        "../envs/core.yaml"
+        judge=judges_of_rule("compare_hf"),
     threads: 8
     resources:
         mem_mb=memory_of_weights,
         runtime=720,
         gpu=1,
-    params:
-        spec=spec_of(preferences_spec),
-        stage_version=plan.STAGE_VERSIONS["preferences"],
-    message:
-        "Preferences of {wildcards.judge} on {wildcards.pair_set}"
-    script:
-        "../workflow_scripts/compare_llm.py"
 
 
-use rule compare_llm_hf as compare_llm_openai with:
-    input:
-        pairs=pairs_to_compare,
+use rule compare_rule as compare_vllm with:
     wildcard_constraints:
-        judge=one_of(PLAN.asked_pair_judges("openai")),
-    threads: 1
-    resources:
-        mem_mb=grown(2000),
-        runtime=720,
-
-
-use rule compare_llm_hf as compare_llm_vllm with:
-    wildcard_constraints:
-        judge=one_of(PLAN.asked_pair_judges("vllm")),
+        judge=judges_of_rule("compare_vllm"),
     conda:
         "../envs/vllm.yaml"
+    threads: 8
     resources:
         mem_mb=32000,
         runtime=1440,
-        gpu=gpus_of_pair_judge,
+        gpu=gpus_of_judge,

@@ -63,35 +63,11 @@ def pairs_to_learn(wildcards):
     return [path for name in sorted(PLAN.pair_judge(wildcards.judge).pairs) for path in pair_files(name)]
 
 
-def pair_checkpoint_of(wildcards):
-    """What says where a pairwise encoder lies: its own folder when trained here, else what `prepare` found."""
-    if wildcards.judge in PLAN.trained_pair_encoders:
-        return f"results/judges/{wildcards.judge}/judge.json"
-    return f"results/prepared/judge-{wildcards.judge}.json"
-
-
-def pair_manifest_of(wildcards):
-    """What says where a language model lies that compares: in its own folder when tuned here, else where `prepare` found it."""
-    if wildcards.judge in PLAN.tuned_pair_judges:
-        return f"results/judges/{wildcards.judge}/manifest.json"
-    return f"results/prepared/judge-{wildcards.judge}.json"
-
-
 def gpus_to_tune(wildcards):
     """GPUs that fit a tuned judge together."""
     return PLAN.gpus_to_tune(wildcards.judge)
 
 
-def gpus_of_pair_judge(wildcards):
-    """GPUs over which a language model that compares is spread."""
-    return PLAN.gpus_of_pair_judge(wildcards.judge)
-
-
-def pairs_spec(pair_set, part):
-    """Of one table of a set."""
-    return PLAN.pairs_spec(pair_set, part)
-
-
-def preferences_spec(judge, pair_set):
-    """Of a judge's verdicts on a set."""
-    return PLAN.preferences_spec(judge, pair_set)
+def comparison_inputs(wildcards):
+    """Input function, to unpack: the files that a pairwise judge is loaded from."""
+    return PLAN.kind_of(wildcards.judge).inputs(wildcards.judge, PLAN.config.judges[wildcards.judge])

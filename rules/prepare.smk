@@ -11,7 +11,7 @@ rule prepare_asset:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
+        mem_mb=doubling(2000),
         runtime=240,
     params:
         spec=spec_of(asset_spec),

@@ -13,7 +13,7 @@ rule features:
         features=one_of(PLAN.feature_sets),
     conda:
         "../envs/core.yaml"
-    threads: share_of_cores(len(PLAN.scored))
+    threads: share_of_cores(len(PLAN.score_tables))
     resources:
         mem_mb=memory_of_weights,
         # A retried job resumes: it may need more memory, but not more time.
@@ -50,7 +50,7 @@ rule train_probe:
     threads: 1
     resources:
         mem_mb=memory_of_training,
-        runtime=grown(240),
+        runtime=doubling(240),
     params:
         spec=spec_of(PLAN.probe_spec),
         stage_version=plan.STAGE_VERSIONS["probe"],
@@ -110,8 +110,8 @@ rule measure_probe:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(10),
+        mem_mb=doubling(2000),
+        runtime=doubling(10),
     params:
         spec=spec_of(PLAN.measures_spec),
         stage_version=plan.STAGE_VERSIONS["probe_measures"],
@@ -119,32 +119,3 @@ rule measure_probe:
         "Metrics of {wildcards.judge} and its baselines"
     script:
         "../workflow_scripts/measure_probe.py"
-
-
-rule label_probe:
-    input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        features=judged_features,
-        probe="results/judges/{judge}/probe.json",
-        # A probe must not label a test task that it was trained on.
-        overlap=overlap_of_probe,
-    output:
-        update("results/labels/{judge}/{model}/{task}.parquet"),
-    log:
-        "<logs>/labels/{judge}/{model}/{task}.log",
-    benchmark:
-        "<benchmarks>/labels/{judge}/{model}/{task}.tsv"
-    wildcard_constraints:
-        judge=one_of(PLAN.judges("probe")),
-    conda:
-        "../envs/core.yaml"
-    resources:
-        mem_mb=grown(4000),
-        runtime=grown(60),
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=plan.STAGE_VERSIONS["labels"],
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
-    script:
-        "../workflow_scripts/label_probe.py"

@@ -8,7 +8,7 @@ def backbone_manifest(wildcards):
 
 def training_features(wildcards):
     """Hidden states that a probe is trained on: by set, then in the order of the spec's tables."""
-    pairs = PLAN.labelled(PLAN.probe(wildcards.judge).dataset)
+    pairs = PLAN.dataset_tables(PLAN.probe(wildcards.judge).dataset)
     return tables_of(
         "features/{features}/{model}/{task}", [(name, *p) for name in PLAN.features_of(wildcards.judge) for p in pairs]
     )
@@ -33,21 +33,6 @@ def notes_of_baselines(wildcards):
     return [f"results/baselines/{wildcards.judge}/{name}.json" for name in PLAN.probe(wildcards.judge).asked]
 
 
-def judged_features(wildcards):
-    """Hidden states of the answers that a probe judges."""
-    return tables_of(
-        "features/{features}/{model}/{task}",
-        [(name, wildcards.model, wildcards.task) for name in PLAN.features_of(wildcards.judge)],
-    )
-
-
-def overlap_of_probe(wildcards):
-    """The check of a probe's training data against a test task."""
-    if wildcards.task not in PLAN.config.tasks.test:
-        return []
-    return training_file(f"overlap/{wildcards.task}.json")(wildcards)
-
-
 def probe_metrics():
     """Figures of the probes, which the report shows."""
     return [f"results/judges/{judge}/metrics.json" for judge in PLAN.judges("probe") if judge in PLAN.config.scorers]
@@ -59,4 +44,4 @@ def probe_metrics():
 def memory_of_backbone(wildcards, input, attempt):
     """Megabytes of a job that fits a frozen model: room for its weights in float32 several times over, and for all else."""
     files = json.loads(Path(input.backbone).read_text("utf-8"))["files"]
-    return grown(8000 + 10 * sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
+    return doubling(8000 + 10 * sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)

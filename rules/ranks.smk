@@ -16,8 +16,8 @@ if PLAN.ranked_sets:
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(4000),
-            runtime=grown(60),
+            mem_mb=doubling(4000),
+            runtime=doubling(60),
         params:
             spec=spec_of(PLAN.ranks_spec),
             stage_version=plan.STAGE_VERSIONS["ranks"],
@@ -44,8 +44,8 @@ if PLAN.ranked_sets:
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(1000),
-            runtime=grown(10),
+            mem_mb=doubling(1000),
+            runtime=doubling(10),
         params:
             stage_version=plan.STAGE_VERSIONS["ranks"],
         message:

@@ -1,7 +1,7 @@
 rule build_report:
     input:
         standings=STANDINGS_FILES,
-        scores=tables_of("scores/{model}/{task}", PLAN.scored),
+        scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
         audit=audit_files(),
         attacks=attack_files(),
         cascades=cascade_files(),
@@ -24,8 +24,8 @@ rule build_report:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(4000),
-        runtime=grown(30),
+        mem_mb=doubling(4000),
+        runtime=doubling(30),
     params:
         spec=spec_of(PLAN.report_spec),
         stage_version=plan.STAGE_VERSIONS["report"],
@@ -60,8 +60,8 @@ rule export_standings:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(1000),
-        runtime=grown(10),
+        mem_mb=doubling(1000),
+        runtime=doubling(10),
     params:
         stage_version=plan.STAGE_VERSIONS["report"],
     message:

@@ -14,8 +14,8 @@ rule build_scores:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(2000),
-        runtime=grown(10),
+        mem_mb=doubling(2000),
+        runtime=doubling(10),
     params:
         spec=spec_of(PLAN.scores_spec),
         stage_version=plan.STAGE_VERSIONS["scores"],
@@ -27,7 +27,7 @@ rule build_scores:
 
 rule build_standings:
     input:
-        scores=tables_of("scores/{model}/{task}", PLAN.scored),
+        scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
     output:
         model_pairs=update("results/model_pairs.parquet"),
         agreement=update("results/agreement.parquet"),
@@ -45,8 +45,8 @@ rule build_standings:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(4000),
-        runtime=grown(60),
+        mem_mb=doubling(4000),
+        runtime=doubling(60),
     params:
         spec=spec_of(PLAN.standings_spec),
         stage_version=plan.STAGE_VERSIONS["standings"],

@@ -11,8 +11,8 @@ rule filter_answers:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(4000),
-        runtime=grown(30),
+        mem_mb=doubling(4000),
+        runtime=doubling(30),
     params:
         spec=spec_of(PLAN.filtered_spec),
         stage_version=plan.STAGE_VERSIONS["filtered"],
@@ -37,8 +37,8 @@ rule check_filter_overlap:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(4000),
-        runtime=grown(30),
+        mem_mb=doubling(4000),
+        runtime=doubling(30),
     params:
         spec=spec_of(PLAN.filter_overlap_spec),
         stage_version=plan.STAGE_VERSIONS["overlap"],
@@ -98,8 +98,8 @@ if PLAN.students:
         conda:
             "../envs/core.yaml"
         resources:
-            mem_mb=grown(2000),
-            runtime=grown(10),
+            mem_mb=doubling(2000),
+            runtime=doubling(10),
         params:
             spec=spec_of(PLAN.students_spec),
             stage_version=plan.STAGE_VERSIONS["student"],

@@ -46,7 +46,7 @@ def student_files():
 def memory_of_base(wildcards, input, attempt):
     """Megabytes of a job that fits a prepared model: room for its weights in float32 several times over, and for all else."""
     files = json.loads(Path(input.base).read_text("utf-8"))["files"]
-    return grown(12_000 + 6 * sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
+    return doubling(12_000 + 6 * sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
 
 
 def gpus_to_teach(wildcards):

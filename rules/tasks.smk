@@ -13,8 +13,8 @@ rule build_task:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=grown(4000),
-        runtime=grown(30),
+        mem_mb=doubling(4000),
+        runtime=doubling(30),
     params:
         spec=spec_of(PLAN.task_spec),
         stage_version=plan.STAGE_VERSIONS["task"],

@@ -29,6 +29,6 @@ def check(files: Sequence[Path], data: Path | None = None) -> str:
         "task": len(made.tasks),
         "judge": len(made.config.judges),
         "dataset": len(made.config.datasets),
-        "score table": len(made.scored),
+        "score table": len(made.score_tables),
     }
     return "OK: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items())

@@ -67,9 +67,9 @@ def generate(request: Request) -> None:
         raise InputError(f"--backend {request.backend}: there is no such; there are: {', '.join(BACKENDS)}; or name a --server")
     columns = found_columns(request.file, request.columns, NEEDED)
     from bert_judge.cli.quickstart import configurations
-    from bert_judge.plan.resolved_config import word_of
+    from bert_judge.judges.probe.kind import short_name
 
-    name = word_of(request.model)
+    name = short_name(request.model)
     block = {**model_block(request.model, request.server, request.backend), **request.block}
     raw = configurations.generation(request.file, columns, request.family, name, block, request.style)
     if request.show:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.cli.score import Request, score
-from bert_judge.labels.score_file import judge_loading
-from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels import judge_loading
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 
@@ -48,15 +48,13 @@ def label(file: Path, output: Path | None, teacher: Teacher, columns: Mapping[st
     score(Request(file, output, columns=columns, prefix=PREFIX, force=force, suffix=".labelled"), lambda: [_chosen(teacher)])
 
 
-def _chosen(teacher: Teacher) -> Chosen:
+def _chosen(teacher: Teacher) -> NamedJudge:
     disable_progress_bars()
     if teacher.judge is not None:
-        [chosen] = judge_loading.choose([teacher.judge])
+        [chosen] = judge_loading.load_judges([teacher.judge])
         return chosen
-    from bert_judge.labels.score_file import from_config
-
     block = {"kind": "llm", "model": model_block(teacher.model or "", teacher.server, "hf"), "reasoning": teacher.reasoning}
-    return Chosen(NAME, *from_config.of_block(block, NAME, None, judge_loading.JUDGES.parent))
+    return judge_loading.from_config({"judges": {NAME: block}}, NAME).load()
 
 
 def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli.score import load_judges
 from bert_judge.judges.protocol import Label
-from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows, output_columns, to_row
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import rows
@@ -59,7 +59,7 @@ def pipe(names: Sequence[str], threshold: float | None) -> None:
         sys.stdout.flush()
 
 
-def _answered(records: Sequence[Mapping[str, Any]], judges: Sequence[Chosen]) -> Iterator[str]:
+def _answered(records: Sequence[Mapping[str, Any]], judges: Sequence[NamedJudge]) -> Iterator[str]:
     # Each line may name its keys in its own way.
     rows = [to_row(make_column_reader(column_names.detect_columns(STDIN, list(record), {})), record) for record in records]
     labels = [judge_rows(chosen, rows) for chosen in judges]

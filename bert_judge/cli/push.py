@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from bert_judge.labels.score_file.judge_loading import JUDGES
+from bert_judge.labels.judge_loading import JUDGES
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 

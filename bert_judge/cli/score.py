@@ -21,7 +21,7 @@ from bert_judge.candidates.importers.companion_files import CompanionFiles
 from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
 from bert_judge.evaluation.statistics import proportion
-from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels import judge_loading
 from bert_judge.labels.score_file.score_file import OnProgress, check_output, score_file, work_folder
 from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
 from bert_judge.runtime import resume
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SHOWN_MODELS, SHOWN_REASONS = 40, 3
 
 
-Load = Callable[[], Sequence[judge_loading.Chosen]]
+Load = Callable[[], Sequence[judge_loading.NamedJudge]]
 
 
 @dataclass(frozen=True)
@@ -113,17 +113,17 @@ def _reader(source: RowFile, framework: str | None, request: Request) -> RecordR
     return make_column_reader(columns, source.format == "csv")
 
 
-def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.Chosen]:
+def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:
     """The judges of these names; of none, the default one, and a line that says which."""
     if not names:
-        name, why = judge_loading.default_name()
+        name, why = judge_loading.default_judge()
         _say(f"judge: {name} ({why})")
         names = [name]
     disable_progress_bars()
-    return judge_loading.choose(names, threshold)
+    return judge_loading.load_judges(names, threshold)
 
 
-def _adapter(judges: Sequence[judge_loading.Chosen]) -> Adapter:
+def _adapter(judges: Sequence[judge_loading.NamedJudge]) -> Adapter:
     # Only here: rules need nothing of what trained judges do.
     from bert_judge.labels.score_file.prior_shift import Adapter
 

@@ -73,7 +73,7 @@ def build_dataset(
     for name, part in parts.items():
         parts[name] = part.assign(weight=balanced_weights(part["label"]) if spec["balance"] else 1.0)
     parts["weak"], counts["weak_teacher"] = parts["validation"].iloc[:0], 0
-    if "weak_teacher" in spec:
+    if spec.get("weak_teacher"):
         weak = _label_weakly(invalid, spec, dict(zip(pairs, candidates, strict=True)), weak_labels)
         held_out = _is_validation(weak, spec)
         counts["weak_teacher"] = int((~held_out).sum())

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.judges.protocol import Label
-from bert_judge.labels.score_file import judge_loading
-from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels import judge_loading
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows, to_row
 from bert_judge.runtime.logs import disable_progress_bars
 
@@ -16,19 +16,19 @@ _READ = make_column_reader({name: name for name in ("question", "references", "c
 
 
 @lru_cache(maxsize=8)
-def named(name: str | None = None, threshold: float | None = None) -> Chosen:
+def named(name: str | None = None, threshold: float | None = None) -> NamedJudge:
     """A judge by the name that `bert-judge score --judge` takes; of none, the one that the command would take.
 
     Raises:
         InputError: there is no such judge.
     """
     disable_progress_bars()
-    [chosen] = judge_loading.choose([name or judge_loading.default_name()[0]], threshold)
+    [chosen] = judge_loading.load_judges([name or judge_loading.default_judge()[0]], threshold)
     return chosen
 
 
 def labels(
-    judge: Chosen, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    judge: NamedJudge, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
 ) -> list[Label]:
     """One label per row; reasoning before the answer is left out, and a row that cannot be judged is invalid.
 

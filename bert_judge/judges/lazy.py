@@ -1,4 +1,4 @@
-"""A judge that is loaded when the first row comes, for jobs that mostly find their verdicts made."""
+"""A judge that is loaded when the first row arrives, for jobs that mostly find finished labels."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from bert_judge.judges.protocol import Judge, Label, Row
 
 
-class WhenNeeded:
-    """Implements `judges.protocol.Judge` on another one.
+class LazyJudge:
+    """Implements `judges.protocol.Judge` by loading another judge on first use.
 
     Args:
         revisions: of the judge, known without loading it.
-        load: makes the judge.
+        load: loads the judge.
     """
 
     def __init__(self, revisions: Mapping[str, str], load: Callable[[], Judge]) -> None:

@@ -5,34 +5,258 @@ This module and the `kind.py` modules import nothing heavy and no configuration,
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import importlib
+import inspect
+import json
 import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import bert_judge.judges
 from bert_judge.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from bert_judge.config.base import JudgeConfig
+    from bert_judge.config import Config, JudgeConfig, Model
 
-# Kinds that were registered from outside the package.
-_REGISTERED: dict[str, JudgeKind] = {}
+RESULTS = Path("results")
+
+Spec = dict[str, Any]
+# (judge, model or selection of answers, task).
+LabelTable = tuple[str, str, str]
+# Name of an input → its file, or several.
+Inputs = dict[str, str | list[str]]
+
+
+class RunPlan(Protocol):
+    """What a kind may ask of the plan; `plan.Plan` implements it."""
+
+    @property
+    def config(self) -> Config: ...
+    @property
+    def models(self) -> Mapping[str, Model]: ...
+    @property
+    def answer_sources(self) -> list[str]: ...
+    @property
+    def score_tables(self) -> list[tuple[str, str]]: ...
+    def candidates_spec(self, model: str, task: str) -> Spec: ...
+    def verdict_import(self, judge: str, task: str) -> str | None: ...
+    def import_of(self, task: str) -> str | None: ...
+    def import_path(self, name: str) -> Path: ...
+    def import_spec(self, name: str) -> Spec: ...
+    def features_of(self, judge: str) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """Entries of the configuration that a judge is made from.
+
+    Attributes:
+        judges: judges whose verdicts it combines.
+        datasets: datasets that it is trained or fitted on.
+        pair_sets: sets of pairs that it is trained on.
+    """
+
+    judges: Sequence[str] = ()
+    datasets: Sequence[str] = ()
+    pair_sets: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class LabelResources:
+    """What a label job of a kind requests; memory doubles with each retry."""
+
+    mem_mb: int = 1000
+    minutes: int = 20
+
+
+@dataclass(frozen=True)
+class LoadContext:
+    """Everything that `JudgeKind.load` needs.
+
+    Attributes:
+        spec: `Plan.labels_spec`, or `Plan.preferences_spec` of a pairwise judge.
+        inputs: the files of `JudgeKind.inputs` and, in a run, of `JudgeKind.label_inputs`.
+        block: the judge's block of the configuration, with the keys that the spec leaves out: addresses, concurrency.
+        work_folder: keeps converted models for the next process; None: they are converted every time.
+        store: keeps what a language model wrote, so that nothing is requested twice; None: nothing is kept.
+        check_device: raises `InputError` when a cluster job did not get its GPUs.
+    """
+
+    spec: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    block: Mapping[str, Any]
+    work_folder: Path | None = None
+    store: Path | None = None
+    check_device: Callable[[], None] = lambda: None
+
+    @property
+    def name(self) -> str:
+        return str(self.spec["judge"])
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        settings: Mapping[str, Any] = self.spec["settings"]
+        return settings
 
 
 class JudgeKind:
-    """What the rest of the program asks of a kind of judge.
+    """A kind of judge. The plan, the label stage, `score`, `predict`, `attack` and `serve` use a judge through its kind only.
 
     Attributes:
         name: value of the configuration's `kind` key.
+        stage_version: raised when the labels of the same spec change, so that old tables are made again.
+        definition_files: patterns, relative to the folder of the kind, of the files that hold its prompts and phrase tables. YAML
+            files count whole, Python files with the string constants of their modules. A change relabels the tables of the kind.
+        compares_pairs: it compares two answers: `load` returns a `judges.pairwise.protocol.PairJudge`.
+        combines_labels: its labels are made from label tables of other judges by `combine_labels`; it has no `load`.
+        looks_up_labels: it looks up what is known about the answers of a run and cannot judge other answers.
+        is_trained: it learns from labels.
+        is_calibrated: its scores are probabilities.
+        is_costly: its labels take long or cost money, so they are part of the forecast.
+        keeps_progress: a killed label job continues where it was.
+        counts_training: the cost of its training is part of the run's cost.
     """
 
     name: str
+    stage_version = 1
+    definition_files: Sequence[str] = ("*.yaml",)
+    compares_pairs = False
+    combines_labels = False
+    looks_up_labels = False
+    is_trained = False
+    is_calibrated = False
+    is_costly = False
+    keeps_progress = False
+    counts_training = False
 
     @property
     def config(self) -> type[JudgeConfig]:
         """The model of a configuration block of this kind."""
         raise NotImplementedError
+
+    # Specification
+
+    def settings(self, block: Any) -> Spec:
+        """Return the settings on which the labels depend; without training settings, which are in the spec of the training."""
+        settings: Spec = block.model_dump(mode="json", exclude=set(block.run_time))
+        return settings
+
+    def extra_spec(self, plan: RunPlan, judge: str, model: str, task: str) -> Spec:
+        """Return further parts of the spec of a label table."""
+        return {}
+
+    def definition(self) -> str | None:
+        """Return a hash of the built-in prompts and phrase tables that decide the verdicts; None: there are none."""
+        return _definition(Path(inspect.getfile(type(self))).parent, tuple(self.definition_files))
+
+    # Dependencies
+
+    def depends_on(self, block: Any) -> Dependencies:
+        """Return the entries of the configuration that the judge is made from."""
+        return Dependencies()
+
+    def source_tables(self, plan: RunPlan, judge: str, model: str, task: str) -> list[LabelTable]:
+        """Return the label tables that a label table is combined from."""
+        return []
+
+    def fit_tables(self, plan: RunPlan, judge: str) -> list[LabelTable]:
+        """Return the label tables that the judge is fitted on, beside those of its datasets."""
+        return []
+
+    def selections(self, plan: RunPlan, judge: str) -> list[str]:
+        """Return the names of the selections of answers that the judge defines; see `tables.selections`."""
+        return []
+
+    def assets(self, judge: str, block: Any) -> dict[str, Spec]:
+        """Return what `prepare` resolves to a local folder: name of the asset → repository and revision."""
+        return {}
+
+    def inputs(self, judge: str, block: Any, results: Path = RESULTS) -> Inputs:
+        """Return the files that `load` reads whatever the answers are: checkpoints, manifests."""
+        return {}
+
+    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
+        """Return the input files of the job that labels a table, without the answers themselves."""
+        return self.inputs(judge, plan.config.judges[judge])
+
+    # Jobs
+
+    def label_rule(self, block: Any) -> str:
+        """Return the rule of `rules/labels.smk` that labels tables of answers."""
+        return "combine_labels" if self.combines_labels else "label"
+
+    def label_resources(self, block: Any) -> LabelResources:
+        """Return what a label job requests."""
+        return LabelResources()
+
+    def gpus(self, block: Any) -> int:
+        """Return the GPUs that a label job holds."""
+        return 0
+
+    # Checks
+
+    def checks(self, config: Config, judge: str, block: Any) -> list[str]:
+        """Return the errors of a block that is valid by itself, one line each; no file is read."""
+        return []
+
+    def table_problem(self, plan: RunPlan, judge: str, model: str, task: str) -> str | None:
+        """Return why the judge cannot label the answers of a model to a task."""
+        return None
+
+    def member_problem(self, judge: str) -> str | None:
+        """Return why the judge cannot be a member of a cascade."""
+        return None
+
+    def attack_problem(self, block: Any) -> str | None:
+        """Return why the judge cannot label attacks, which are no model's answers."""
+        if self.looks_up_labels:
+            return f"is of kind {self.name} and has no verdicts on attacks; choose another judge"
+        return None
+
+    def standalone_problem(self, block: Any) -> str | None:
+        """Return why the judge cannot label answers that are not part of a run."""
+        if self.looks_up_labels or self.combines_labels:
+            return f"is of kind {self.name}, which only judges the answers of a run; choose another judge"
+        return None
+
+    # Execution
+
+    def recognizes(self, folder: Path) -> bool:
+        """Return whether a folder holds a trained judge of this kind."""
+        return False
+
+    def folder_inputs(self, folder: Path) -> Inputs:
+        """Return the inputs of `load` for a folder that `recognizes` accepts."""
+        raise NotImplementedError
+
+    def folder_block(self, folder: Path) -> dict[str, Any]:
+        """Return the block of a configuration for the judge in a folder, with default settings."""
+        return {"kind": self.name, "checkpoint": str(folder)}
+
+    def revisions(self, context: LoadContext) -> dict[str, str] | None:
+        """Return the revisions of the judge if they are known without loading it."""
+        return None
+
+    def load(self, context: LoadContext) -> Any:
+        """Load the judge: a `judges.protocol.Judge`, or a `PairJudge` if `compares_pairs`.
+
+        Raises:
+            InputError: a file is missing or broken.
+        """
+        raise NotImplementedError
+
+    def combine_labels(self, context: LoadContext, output: Path) -> None:
+        """Write a label table from those of other judges, if `combines_labels`."""
+        raise NotImplementedError
+
+
+# Kinds that were registered from outside the package.
+_REGISTERED: dict[str, JudgeKind] = {}
 
 
 def register(kind: JudgeKind) -> None:
@@ -75,7 +299,57 @@ def kinds() -> list[JudgeKind]:
     return [find(name) for name in names()]
 
 
+def read_card(folder: Path) -> dict[str, Any]:
+    """Return the judge.json of a folder; empty if there is none that can be read, which loading the judge reports."""
+    try:
+        card = json.loads((folder / "judge.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return card if isinstance(card, dict) else {}
+
+
+def of_folder(folder: Path) -> JudgeKind | None:
+    """Return the kind of the trained judge in a folder; None: no kind recognizes it."""
+    return next((kind for kind in kinds() if kind.recognizes(folder)), None)
+
+
+def is_trained_judge(folder: Path) -> bool:
+    """Return whether a folder of a run holds a judge that was trained to the end: its description is written last."""
+    return (folder / "judge.json").is_file() or (folder / "probe.json").is_file()
+
+
+def overlap_inputs(plan: RunPlan, block: Any, task: str) -> Inputs:
+    """Return the check that a judge was not trained on a test task; its label job must not run before."""
+    dataset = block.dataset if task in plan.config.tasks.test else None
+    return {"overlap": str(RESULTS / "datasets" / dataset / "overlap" / f"{task}.json")} if dataset else {}
+
+
+def label_path(table: LabelTable) -> str:
+    """Return the path of a label table."""
+    return str(RESULTS / "labels" / Path(*table)) + ".parquet"
+
+
 @cache
 def _built_in_names() -> tuple[str, ...]:
     """Return the names of the sub-packages of `bert_judge.judges`, sorted."""
     return tuple(module.name for module in pkgutil.iter_modules(bert_judge.judges.__path__) if module.ispkg)
+
+
+@cache
+def _definition(folder: Path, patterns: Iterable[str]) -> str | None:
+    paths = sorted({path for pattern in patterns for path in (folder.glob(pattern) if "*" in pattern else [folder / pattern])})
+    constants = sorted(text for path in paths for text in _texts(path))
+    return hashlib.sha256("\n".join(constants).encode()).hexdigest()[:16] if constants else None
+
+
+def _texts(path: Path) -> list[str]:
+    """Return the text of a data file, or the values of a module's string constants, whatever their names."""
+    text = path.read_text("utf-8")
+    if path.suffix != ".py":
+        return [text]
+    assigned = [node.value for node in ast.parse(text).body if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
+    return [
+        ast.unparse(value)
+        for value in assigned
+        if any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(value))
+    ]

@@ -1,4 +1,4 @@
-"""A large table of answers, judged in parts by jobs that run side by side, and joined."""
+"""Shards of a large label table: rows that parallel jobs label and another job joins."""
 
 from __future__ import annotations
 
@@ -14,64 +14,63 @@ from bert_judge.labels.stage import BATCH_ROWS, label_table
 from bert_judge.runtime.errors import InputError
 
 
-def listed(folder: str | Path, table: str | Path, wanted: int) -> list[str]:
-    """Paths of the parts that a table of verdicts is joined from; none for one that is judged whole.
+def shard_paths(folder: str | Path, table: str | Path, num_shards: int) -> list[str]:
+    """Return the paths of the shards that a label table is joined from; none for a table that one job labels.
 
-    What is there decides before what is wanted: a table that was judged whole stays so, and one joined from parts keeps their
-    number. So a changed number makes no finished table stale.
+    Existing files take precedence over the configuration: a finished table stays as it is, and one that was joined keeps its number
+    of shards, so that a changed number makes no table stale.
 
     Args:
-        folder: where the parts lie, or will.
-        table: the table of verdicts.
-        wanted: number of parts of a table that is yet to be made.
+        folder: of the shards.
+        table: the label table.
+        num_shards: for a table that does not exist yet.
     """
-    made = [int(path.stem.rpartition("-")[2]) for path in Path(folder).glob("*-of-*.parquet")]
-    count = max(made, default=1 if Path(table).exists() else wanted)
+    existing = [int(path.stem.rpartition("-")[2]) for path in Path(folder).glob("*-of-*.parquet")]
+    count = max(existing, default=1 if Path(table).exists() else num_shards)
     return [str(Path(folder, f"{number}-of-{count}.parquet")) for number in range(1, count + 1)] if count > 1 else []
 
 
-def label_part(
+def label_shard(
     spec: Mapping[str, Any],
     candidates: str | Path,
     output: str | Path,
     judge: Judge,
-    part: str,
+    shard: str,
     work_folder: str | Path | None = None,
 ) -> None:
-    """Judge one part of a candidates table, rows that lie next to each other.
+    """Label consecutive rows of a candidate table.
 
     Args:
-        spec: of the whole table of verdicts.
-        part: `2-of-4`, for example.
+        spec: of the whole label table.
+        shard: `2-of-4`, for example.
 
     Raises:
         InputError: the candidates cannot be read, or the judge refuses its input.
     """
-    number, count = map(int, part.split("-of-"))
+    number, count = map(int, shard.split("-of-"))
     total = tables.count(candidates)
     rows = range(total * (number - 1) // count, total * number // count)
-    label_table({**spec, "part": part}, candidates, output, judge, work_folder, rows=rows)
+    label_table({**spec, "shard": shard}, candidates, output, judge, work_folder, rows=rows)
 
 
-def join(spec: Mapping[str, Any], candidates: str | Path, parts: Sequence[str | Path], output: str | Path) -> None:
-    """Write the table of verdicts that its parts make up: the one that a single job would have written.
+def join_shards(spec: Mapping[str, Any], candidates: str | Path, shards: Sequence[str | Path], output: str | Path) -> None:
+    """Write the label table that its shards make up: the same table as a single job would have written.
 
     Raises:
-        InputError: a part was made with other settings or lacks rows.
+        InputError: a shard was made with other settings, or rows are missing.
     """
     revisions: dict[str, str] = {}
-    for path in map(Path, parts):
-        made = tables.provenance(path)
-        if made.get("spec") != tables.canonical({**spec, "part": path.stem}):
-            raise InputError(f"{path}: made with other settings than its table asks for; delete it, and the next run makes it anew")
-        revisions |= made.get("revisions", {})
-    if (found := sum(map(tables.count, parts))) != (asked := tables.count(candidates)):
-        raise InputError(
-            f"{Path(parts[0]).parent}: the parts hold {found} verdicts on the {asked} answers of {candidates}; delete them"
-        )
-    tables.write_parts(_frames(parts), output, tables.LABELS, spec, revisions)
+    for path in map(Path, shards):
+        provenance = tables.provenance(path)
+        if provenance.get("spec") != tables.canonical({**spec, "shard": path.stem}):
+            raise InputError(f"{path}: made with other settings than its table needs; delete it and run again")
+        revisions |= provenance.get("revisions", {})
+    if (labels := sum(map(tables.count, shards))) != (answers := tables.count(candidates)):
+        folder = Path(shards[0]).parent
+        raise InputError(f"{folder}: the shards hold {labels} labels of the {answers} answers of {candidates}; delete them")
+    tables.write_parts(_read_shards(shards), output, tables.LABELS, spec, revisions)
 
 
-def _frames(parts: Sequence[str | Path]) -> Iterator[pd.DataFrame]:
-    for path in parts:
+def _read_shards(paths: Sequence[str | Path]) -> Iterator[pd.DataFrame]:
+    for path in paths:
         yield from tables.read_batches(path, tables.LABELS, BATCH_ROWS)

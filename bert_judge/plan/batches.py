@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_judge.plan import Plan, selections
+from bert_judge.plan import Plan
 from bert_judge.runtime.batch_manifest import Batch, read_manifests
+from bert_judge.tables import selections
 
 Pairs = Set[tuple[str, str]]
 
@@ -24,7 +25,7 @@ class Batches(NamedTuple):
     done: frozenset[str]
 
 
-def of_answers(plan: Plan, model: str, pairs: Pairs, folder: str | Path) -> Batches:
+def plan_answer_batches(plan: Plan, model: str, pairs: Pairs, folder: str | Path) -> Batches:
     """The batches that earlier runs answered, and one of all that is needed now and in none of them.
 
     Args:
@@ -36,7 +37,7 @@ def of_answers(plan: Plan, model: str, pairs: Pairs, folder: str | Path) -> Batc
     return _batches(current, needed, folder, partial(_inputs, plan))
 
 
-def of_verdicts(plan: Plan, judge: str, model: str, needed: Set[tuple[str, str, str]], folder: str | Path) -> Batches:
+def plan_label_batches(plan: Plan, judge: str, model: str, needed: Set[tuple[str, str, str]], folder: str | Path) -> Batches:
     """The same for a judge's verdicts on the answers of a model, or on a selection of answers.
 
     Args:
@@ -50,7 +51,7 @@ def of_verdicts(plan: Plan, judge: str, model: str, needed: Set[tuple[str, str, 
     return _batches(current, wanted, folder, _answers(model))
 
 
-def of_encoder(
+def plan_encoder_batches(
     plan: Plan,
     judge: str,
     model: str,
@@ -110,7 +111,7 @@ def _answered(plan: Plan, model: str) -> list[str]:
     match selections.parse(model):
         case selections.HeldOut():
             return [selections.VALIDATION]
-        case selections.Left(model=base):
+        case selections.Escalated(model=base):
             return [task for task in plan.tasks if plan.answers(base, task)]
         case None:
             return [task for task in plan.tasks if plan.answers(model, task)]
@@ -120,7 +121,7 @@ def _part(plan: Plan, model: str, task: str) -> dict[str, Any]:
     match selections.parse(model):
         case selections.HeldOut(dataset=dataset):
             return {"held_out": plan.dataset_spec(dataset)}
-        case selections.Left(model=base):
+        case selections.Escalated(model=base):
             model = base
     return {"answers": plan.candidates_spec(model, task), "questions": plan.task_spec(task)}
 

@@ -11,25 +11,16 @@ from pydantic import ValidationError
 from bert_judge import tasks
 from bert_judge.assets.prepare import local_folder
 from bert_judge.candidates.importers import files
-from bert_judge.config import Attacks, Audit, Config, Import, ImportedModel, SimulatedModel
+from bert_judge.config import Attacks, Audit, Config, Import, ImportedModel
 from bert_judge.config.validation import entries, listed_tasks, texts
-from bert_judge.judges.bert.config import BertJudgeConfig
-from bert_judge.judges.cascade.config import CascadeJudgeConfig
-from bert_judge.judges.imported.config import ImportedJudgeConfig
-from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
-from bert_judge.judges.probe.config import ProbeJudgeConfig
-from bert_judge.judges.simulated.config import SimulatedJudgeConfig
+from bert_judge.judges import registry
+from bert_judge.judges.registry import Dependencies
 from bert_judge.plan.resolved_config import from_data, import_path
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.sources import published_sources
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
-
-# Kinds of judges whose scores can be read as probabilities.
-ADAPTABLE = ("bert", "llm", "probe")
-# Those that a dataset may have made what they are.
-FITTED = BertJudgeConfig | ProbeJudgeConfig | CascadeJudgeConfig | PriorShiftJudgeConfig
 
 
 def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
@@ -150,10 +141,8 @@ def of_fit(config: Config) -> list[str]:
             faults.append(f"datasets.{name}.teacher: {teachers} would be trained on its own labels; choose another")
         if dataset.weak_teacher and dataset.weak_teacher.teacher == dataset.teacher:
             faults.append(f"datasets.{name}.weak_teacher.teacher: {dataset.teacher!r} is the teacher itself; choose another")
-    for name, judge in config.judges.items():
-        faults += _cascade_faults(config, name, judge) if isinstance(judge, CascadeJudgeConfig) else []
-        faults += _adapted_faults(config, name, judge) if isinstance(judge, PriorShiftJudgeConfig) else []
-        faults += _probe_faults(config, name, judge) if isinstance(judge, ProbeJudgeConfig) else []
+    for name, block in config.judges.items():
+        faults += registry.find(block.kind).checks(config, name, block)
     if config.gold is not None and config.gold not in config.scorers:
         faults.append(f"gold: {config.gold!r} must be listed under scorers too")
     faults += _attack_faults(config, config.attacks) if config.attacks else []
@@ -162,18 +151,11 @@ def of_fit(config: Config) -> list[str]:
 
 def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
     """Judges that look answers up instead of judging them, and questions that a judge may have been trained on."""
-    judges = config.judges
-    cascades = [judge for name in attacks.judges if isinstance(judge := judges[name], CascadeJudgeConfig)]
-    asked = dict.fromkeys([*attacks.judges, *(member for cascade in cascades for member in cascade.judges)])
+    members = [name for judge in attacks.judges for name in depends_on(config, judge).judges]
     faults = [
-        f"attacks.judges: {name!r} is of kind {judges[name].kind} and knows no verdict on made-up answers; choose another"
-        for name in asked
-        if isinstance(judges[name], ImportedJudgeConfig | SimulatedJudgeConfig)
-    ]
-    faults += [
-        f"attacks.judges: {name!r} adapts to the answers of a model, and attacks are none; name its judge {entry.judge!r}"
-        for name in attacks.judges
-        if isinstance(entry := judges[name], PriorShiftJudgeConfig)
+        f"attacks.judges: {name!r} {problem}"
+        for name in dict.fromkeys([*attacks.judges, *members])
+        if (problem := registry.find(config.judges[name].kind).attack_problem(config.judges[name]))
     ]
     unknown = [] if attacks.tasks == "all" else [name for name in attacks.tasks if name not in config.tasks.test]
     return faults + [f"attacks.tasks: {name!r} must be listed under tasks.test too" for name in unknown]
@@ -200,41 +182,10 @@ def _audit_faults(config: Config, audit: Audit) -> list[str]:
     return faults
 
 
-def _cascade_faults(config: Config, name: str, cascade: CascadeJudgeConfig) -> list[str]:
-    """Judges that cannot be part of a cascade, or not in their place."""
-    teacher = config.datasets[cascade.dataset].teacher
-    faults = []
-    for place, judge in enumerate(cascade.judges, start=1):
-        kind = config.judges[judge].kind
-        if kind == "cascade":
-            faults.append(f"judges.{name}.judges: {judge!r} is a cascade itself; list its judges here")
-        elif kind == "prior_shift":
-            faults.append(f"judges.{name}.judges: {judge!r} adapts to all answers of a model, not to some; list its judge here")
-        elif judge == teacher and place < len(cascade.judges):
-            faults.append(f"judges.{name}.judges: {judge!r} teaches {cascade.dataset!r}, so it is right there; put it last")
-        elif judge != teacher and kind in ("imported", "simulated"):
-            faults.append(
-                f"judges.{name}.judges: {judge!r} knows no verdict on the validation rows of {cascade.dataset!r}; "
-                f"of its kind only the teacher can be here, {teacher!r}"
-            )
-    return faults
-
-
-def _adapted_faults(config: Config, name: str, adapted: PriorShiftJudgeConfig) -> list[str]:
-    """A judge whose scores are no probabilities."""
-    kind = config.judges[adapted.judge].kind
-    if kind in ADAPTABLE:
-        return []
-    return [
-        f"judges.{name}.judge: {adapted.judge!r} is of kind {kind}; only scores of the kinds {', '.join(ADAPTABLE)} can be moved"
-    ]
-
-
-def _probe_faults(config: Config, name: str, probe: ProbeJudgeConfig) -> list[str]:
-    """Datasets with rows that no model gave as an answer, whose hidden states nobody stores."""
-    kinds = [augmentation.kind for augmentation in config.datasets[probe.dataset].augment]
-    error = f"judges.{name}.dataset: {probe.dataset!r} is augmented ({', '.join(kinds)}); use a dataset without `augment`"
-    return [error] if kinds else []
+def depends_on(config: Config, judge: str) -> Dependencies:
+    """Return the entries of the configuration that a judge is made from."""
+    block = config.judges[judge]
+    return registry.find(block.kind).depends_on(block)
 
 
 def _taught_by(config: Config, dataset: str) -> set[str]:
@@ -242,11 +193,9 @@ def _taught_by(config: Config, dataset: str) -> set[str]:
     found: set[str] = set()
     teachers = [*config.datasets[dataset].teachers]
     while teachers:
-        judge = config.judges[teachers.pop()]
-        behind = {judge.dataset} if isinstance(judge, FITTED) and judge.dataset else set()
-        teachers += [teacher for name in behind - found for teacher in config.datasets[name].teachers]
-        teachers += judge.judges if isinstance(judge, CascadeJudgeConfig) else []
-        teachers += [judge.judge] if isinstance(judge, PriorShiftJudgeConfig) else []
+        needed = depends_on(config, teachers.pop())
+        behind = {*needed.datasets} - found
+        teachers += [*needed.judges, *(teacher for name in behind for teacher in config.datasets[name].teachers)]
         found |= behind
     return found
 
@@ -269,16 +218,16 @@ def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
             if model not in plan.models
         ]
         if all(model in plan.models for model in chosen):
-            if not plan.labelled(name):
+            if not plan.dataset_tables(name):
                 faults.append(f"datasets.{name}: none of its models has answers to its tasks; mend its models or tasks")
-            faults += verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.labelled(name))
+            faults += verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.dataset_tables(name))
             if dataset.weak_teacher:
                 where = f"datasets.{name}.weak_teacher.teacher"
-                faults += verdict_faults(plan, where, dataset.weak_teacher.teacher, plan.undecided(name))
-    if not plan.scored:
+                faults += verdict_faults(plan, where, dataset.weak_teacher.teacher, plan.weakly_labelled_tables(name))
+    if not plan.score_tables:
         faults.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
     for judge in plan.config.scorers:
-        faults += verdict_faults(plan, "scorers", judge, plan.scored)
+        faults += verdict_faults(plan, "scorers", judge, plan.score_tables)
     return faults
 
 
@@ -290,25 +239,17 @@ def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str
         named = model.model_name or key
         present = sorted({name for source in model.source for name in in_files.get(source, ())})
         if present and named not in (*present, files.EVERY_MODEL):
-            faults.append(f"models.{key}: {named!r} is not in its files; say lambda with one of: {', '.join(present)}")
+            faults.append(f"models.{key}: {named!r} is not in its files; set `model_name` to one of: {', '.join(present)}")
     return faults
 
 
 def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
     """One line when a judge that does not read answers has no verdicts on a table that is asked of it."""
-    judge = plan.config.judges[name]
-    if isinstance(judge, CascadeJudgeConfig):
-        tables = list(tables)
-        return [fault for member in judge.judges for fault in verdict_faults(plan, f"judges.{name}.judges", member, tables)]
-    for model, task in tables:
-        if isinstance(judge, SimulatedJudgeConfig) and not isinstance(plan.models[model], SimulatedModel):
-            return [f"{where}: {name!r} knows the truth about simulated models only, and {model!r} is none; use another judge"]
-        if isinstance(judge, ImportedJudgeConfig) and plan.verdict_import(name, task) is None:
-            return [
-                f"{where}: {name!r} has no verdicts on task {task!r}; add the task's file, or one file of verdicts, "
-                f"to judges.{name}.from"
-            ]
-    return []
+    tables, kind = list(tables), plan.kind_of(name)
+    problems = (kind.table_problem(plan, name, model, task) for model, task in tables)
+    faults = [f"{where}: {name!r} {problem}" for problem in problems if problem][:1]
+    members = kind.depends_on(plan.config.judges[name]).judges
+    return faults + [fault for member in members for fault in verdict_faults(plan, f"judges.{name}.judges", member, tables)]
 
 
 def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:

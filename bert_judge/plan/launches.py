@@ -8,7 +8,6 @@ from pathlib import Path
 import yaml
 
 from bert_judge.config import Config, StudentModel, Tuning
-from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 from bert_judge.runtime.errors import InputError
 
 
@@ -54,5 +53,5 @@ def _tunings(config: Config) -> Iterator[tuple[str, Tuning]]:
         if isinstance(model, StudentModel):
             yield f"models.{name}.training", model.training
     for name, judge in config.judges.items():
-        if isinstance(judge, PairwiseJudgeConfig):
-            yield f"judges.{name}.tuning", judge.tuning
+        if isinstance(tuning := getattr(judge, "tuning", None), Tuning):
+            yield f"judges.{name}.tuning", tuning

@@ -66,7 +66,7 @@ def expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[
                 continue
             key = plain_name(named)
             if key in models:
-                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with lambda")
+                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with `model_name`")
             models[key] = ImportedModel(generator="imported", source=sources, model_name=named)
     return models, faults + _add_students(config, models)
 

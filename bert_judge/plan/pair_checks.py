@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bert_judge.config import Config
-from bert_judge.judges.imported.config import ImportedJudgeConfig
-from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
-from bert_judge.judges.simulated.config import SimulatedJudgeConfig
-from bert_judge.plan.checks import verdict_faults
+from bert_judge.judges import registry
+from bert_judge.plan.checks import depends_on, verdict_faults
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
@@ -20,7 +18,7 @@ FOLDER = "pairs"
 
 def of_fit(config: Config) -> list[str]:
     """Judges in places where those of another kind belong; no file is looked at."""
-    pairwise = {name for name, judge in config.judges.items() if isinstance(judge, PairwiseJudgeConfig)}
+    pairwise = {name for name, judge in config.judges.items() if registry.find(judge.kind).compares_pairs}
     faults = [
         f"{where}: {name!r} is of kind pairwise and compares two answers; name a judge of single answers"
         for where, name in _pointwise_uses(config)
@@ -55,9 +53,8 @@ def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
     yield from ((f"filters.{key}.judge", entry.judge) for key, entry in config.filters.items())
     yield from ((f"pairs.{key}.gold", entry.gold) for key, entry in config.pairs.items() if entry.gold)
     yield from (("attacks.judges", name) for name in (config.attacks.judges if config.attacks else []))
-    for key, judge in config.judges.items():
-        if judge.kind == "cascade":
-            yield from ((f"judges.{key}.judges", name) for name in judge.judges)
+    for key in config.judges:
+        yield from ((f"judges.{key}.judges", name) for name in depends_on(config, key).judges)
 
 
 def _leaks(config: Config, key: str) -> list[str]:
@@ -65,8 +62,7 @@ def _leaks(config: Config, key: str) -> list[str]:
     entry = config.pairs[key]
     faults = []
     for name in entry.judges:
-        judge = config.judges.get(name)
-        for learnt in (judge.pairs or []) if isinstance(judge, PairwiseJudgeConfig) else []:
+        for learnt in depends_on(config, name).pair_sets if name in config.judges else []:
             other = config.pairs.get(learnt)
             if learnt == key:
                 faults.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
@@ -106,8 +102,7 @@ def of_use(plan: Plan) -> list[str]:
     for key, entry in made.items():
         if not plan.pair_parts(key):
             faults.append(f"pairs.{key}: no two of its models have answers to the same task; mend its models or tasks")
-        gold = plan.config.judges.get(entry.gold) if entry.gold else None
-        if entry.gold and isinstance(gold, ImportedJudgeConfig | SimulatedJudgeConfig):
+        if entry.gold:
             faults += verdict_faults(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
     for name in plan.trained_pair_judges:
         faults += [

@@ -7,20 +7,21 @@ from pathlib import Path
 
 from bert_judge.config import LocalModel, PairSet
 from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
+from bert_judge.judges.registry import Spec
 from bert_judge.plan import launches, matchups
-from bert_judge.plan.resolved_config import Names, Spec
+from bert_judge.plan.resolved_config import ResolvedConfig
 from bert_judge.plan.specs import ASKED, dump
 
 # The one part of a set that comes from a file. Parts of models have a `@` in their names.
 IMPORTED = "imported"
 
 
-class PairSpecs(Names):
-    """Names and specs of all that is about two answers."""
+class PairSpecs(ResolvedConfig):
+    """ResolvedConfig and specs of all that is about two answers."""
 
     @property
     def pair_judges(self) -> list[str]:
-        """Names of the judges of kind pairwise."""
+        """ResolvedConfig of the judges of kind pairwise."""
         return self.judges("pairwise")
 
     def pair_judge(self, name: str) -> PairwiseJudgeConfig:
@@ -44,26 +45,12 @@ class PairSpecs(Names):
         return [name for name in self.trained_pair_judges if not self.pair_judge(name).tuned]
 
     @property
-    def encoder_pair_judges(self) -> list[str]:
-        """Those that are an encoder, trained here or elsewhere."""
-        return [name for name in self.pair_judges if name in self.trained_pair_encoders or self.pair_judge(name).checkpoint]
-
-    @property
-    def ruled_pair_judges(self) -> list[str]:
-        """Those that go by a rule."""
-        return [name for name in self.pair_judges if self.pair_judge(name).rule]
-
-    def asked_pair_judges(self, generator: str) -> list[str]:
-        """Those that are a language model of this generator, tuned or not."""
-        return [name for name in self.pair_judges if (model := self.pair_judge(name).model) and model.generator == generator]
-
-    @property
     def compared(self) -> list[tuple[str, str]]:
         """(judge, set) of every table of preferences, sorted."""
         return sorted((judge, name) for name, entry in self.config.pairs.items() for judge in entry.judges)
 
     def pair_parts(self, name: str) -> list[str]:
-        """Names of the tables of a set, sorted: one per two models, or the one of a file."""
+        """ResolvedConfig of the tables of a set, sorted: one per two models, or the one of a file."""
         return [IMPORTED] if self.config.pairs[name].source else sorted(self._meetings[name])
 
     @cached_property
@@ -105,18 +92,16 @@ class PairSpecs(Names):
         assert source is not None
         return self.import_path(source)
 
-    def pairs_spec(self, name: str, part: str) -> Spec:
+    def pairs_spec(self, pair_set: str, part: str) -> Spec:
         """Of one table of a set."""
-        entry = self.config.pairs[name]
+        entry = self.config.pairs[pair_set]
         if entry.source:
             imported = dump(self.config.imports[entry.source], only={"format", "where"})
-            named = self.config.imports[entry.source].pair_columns
-            # A set without reasons is what it was before there were any.
-            columns = dump(named, without=set() if named.reason else {"reason"})
-            return {"set": name, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "question_split"})}
-        two = self._meetings[name][part]
+            columns = dump(self.config.imports[entry.source].pair_columns)
+            return {"set": pair_set, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "question_split"})}
+        two = self._meetings[pair_set][part]
         return {
-            "set": name,
+            "set": pair_set,
             "models": list(two),
             "tasks": self._shared(entry, two),
             **dump(entry, only={"rows", "gold", "seed"}),
@@ -137,6 +122,7 @@ class PairSpecs(Names):
         assert isinstance(entry.model, LocalModel)
         return {
             "judge": judge,
+            "definition": self.kind_of(judge).definition(),
             "pairs": sorted(entry.pairs or []),
             **dump(entry, only={"kind", "augment", "validation_fraction", "seed", "max_answer_chars"}),
             "base": dump(entry.model, only={"model", "revision"}),
@@ -144,31 +130,16 @@ class PairSpecs(Names):
             "tuning": dump(entry.tuning, without={*entry.tuning.run_time}),
         }
 
-    def preferences_spec(self, judge: str, name: str) -> Spec:
+    def preferences_spec(self, judge: str, pair_set: str) -> Spec:
         """Of a judge's verdicts on a set. Which models met is no part of it: a verdict on two answers stays when others come."""
-        entry = self.pair_judge(judge)
-        spec: Spec = {"judge": judge, "set": name}
-        if entry.rule:
-            return {**spec, "settings": dump(entry, only={"kind", "rule", "seed"})}
-        if entry.model is None:
-            # What made the checkpoint is in the judge's own spec.
-            return {**spec, "settings": {"kind": entry.kind}}
-        asked = dump(entry.model, without={"attempts", *entry.model.run_time})
+        kind = self.kind_of(judge)
         return {
-            **spec,
-            "settings": {
-                **dump(entry, only={"kind", "reasoning", "scores", "seed", "max_answer_chars"}),
-                # One that is prompted as it is has the spec that it had before others were tuned.
-                **({"tuned": True} if entry.tuned else {}),
-                "model": asked,
-            },
+            "judge": judge,
+            "set": pair_set,
+            "settings": kind.settings(self.config.judges[judge]),
+            "definition": kind.definition(),
         }
 
     def gpus_to_tune(self, judge: str) -> int:
         """GPUs that fit a tuned judge together."""
         return launches.processes_of(self.pair_judge(judge).tuning)
-
-    def gpus_of_pair_judge(self, judge: str) -> int:
-        """GPUs over which its model is spread."""
-        model = self.pair_judge(judge).model
-        return getattr(model, "tensor_parallel_size", 1) if isinstance(model, LocalModel) else 1

@@ -10,11 +10,13 @@ from functools import cached_property
 
 from bert_judge import tables
 from bert_judge.judges.probe.config import LEARNING, PROMPT, ProbeJudgeConfig
-from bert_judge.plan.resolved_config import Names, Spec, backbone_asset, word_of
+from bert_judge.judges.probe.kind import backbone_asset, short_name
+from bert_judge.judges.registry import Spec
+from bert_judge.plan.resolved_config import ResolvedConfig
 from bert_judge.runtime.resume import content_key
 
 
-class ProbeSpecs(Names):
+class ProbeSpecs(ResolvedConfig):
     """The part of the plan that is about probes."""
 
     def probe(self, name: str) -> ProbeJudgeConfig:
@@ -41,11 +43,11 @@ class ProbeSpecs(Names):
                 "precision": probe.precision,
                 "storage_dtype": probe.storage_dtype,
             }
-            found[aspect] = (f"{word_of(probe.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
+            found[aspect] = (f"{short_name(probe.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
         return found
 
     def features_of(self, judge: str) -> list[str]:
-        """Names of the sets of hidden states that a probe reads, each once."""
+        """ResolvedConfig of the sets of hidden states that a probe reads, each once."""
         return list(dict.fromkeys(name for name, _ in self.read_by(judge).values()))
 
     def backbone_of(self, features: str) -> str:
@@ -73,7 +75,7 @@ class ProbeSpecs(Names):
             **made,
             "aspects": aspects,
             "features": dict(read.values()),
-            "tables": [[model, task] for model, task in self.labelled(probe.dataset)],
+            "tables": [[model, task] for model, task in self.dataset_tables(probe.dataset)],
         }
 
     def baseline_spec(self, judge: str, baseline: str) -> Spec:

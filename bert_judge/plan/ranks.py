@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bert_judge.judges.registry import Spec
 from bert_judge.plan.pairs import PairSpecs
-from bert_judge.plan.resolved_config import Spec
 
 
 class RankSpecs(PairSpecs):
@@ -18,7 +18,7 @@ class RankSpecs(PairSpecs):
     def beside_ranks(self) -> list[tuple[str, str]]:
         """(model, task) of the score tables whose order of models stands beside one in pairs: those of the pairs' tasks."""
         tasks = {task for name in self.ranked_sets for task in self.config.pairs[name].tasks}
-        return [(model, task) for model, task in self.scored if task in tasks]
+        return [(model, task) for model, task in self.score_tables if task in tasks]
 
     def ranks_spec(self) -> Spec:
         """Of agreement, ranks and correlations."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,28 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tasks
-from bert_judge.config import Config, Import, ImportedModel, LocalModel, Model, SimulatedModel, StudentModel, TaskSource
-from bert_judge.judges.bert.config import BertJudgeConfig
-from bert_judge.judges.cascade.config import CascadeJudgeConfig
-from bert_judge.judges.imported.config import ImportedJudgeConfig
-from bert_judge.judges.llm.config import LLMJudgeConfig
-from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
-from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
-from bert_judge.judges.probe.config import ProbeJudgeConfig
-from bert_judge.plan import selections
-from bert_judge.runtime.resume import content_key
+from bert_judge.config import (
+    Config,
+    Import,
+    ImportedModel,
+    LocalModel,
+    Model,
+    SimulatedModel,
+    StudentModel,
+    TaskSource,
+)
+from bert_judge.judges import registry
+from bert_judge.judges.registry import JudgeKind, LabelTable, Spec
 from bert_judge.tasks.sources import published_sources
 
-Spec = dict[str, Any]
-
-# The model whose answers are attacks on judges. No model of a configuration can have this name; its tables lie beside the others',
-# so every rule that labels answers labels these.
+# Name of the source of attacks on judges, in a model's place. No model of a configuration can have this name; its tables are stored
+# beside those of models, so that every rule that labels answers labels these.
 ATTACKS = "_attacks"
 
 
 @dataclass(frozen=True)
-class Names:
-    """A checked configuration with its names resolved.
+class ResolvedConfig:
+    """A checked configuration with its names resolved: models, tasks, judges, and the tables they need.
 
     Attributes:
         config: as written.
@@ -48,52 +47,35 @@ class Names:
         return [*self.config.tasks.train, *self.config.tasks.test]
 
     def judges(self, kind: str) -> list[str]:
-        """Names of the judges of a kind."""
+        """Return the names of the judges of a kind."""
         return [name for name, judge in self.config.judges.items() if judge.kind == kind]
 
-    def cascade(self, name: str) -> CascadeJudgeConfig:
-        entry = self.config.judges[name]
-        assert isinstance(entry, CascadeJudgeConfig)
-        return entry
+    def kind_of(self, judge: str) -> JudgeKind:
+        """Return the kind of a judge."""
+        return registry.find(self.config.judges[judge].kind)
 
-    def adapted(self, name: str) -> PriorShiftJudgeConfig:
-        entry = self.config.judges[name]
-        assert isinstance(entry, PriorShiftJudgeConfig)
-        return entry
-
-    def members(self, cascade: str, model: str, task: str) -> list[tuple[str, str]]:
-        """(judge, model or selection) of the verdicts that a cascade's verdicts on a model's answers are made of.
-
-        A judge whose verdicts on all of these answers are asked for anyway is not asked again about those that are left to it.
-        """
-        first, *others = self.cascade(cascade).judges
-        asked = self.config.scorers if (model, task) in self.scored else []
-        left = {judge: model if judge in asked else selections.Left(model, cascade, judge).name for judge in others}
-        return [(first, model), *left.items()]
-
-    def learners(self, cascade: str) -> list[str]:
-        """The judges of a cascade whose verdicts on the validation rows are needed: all but the teacher, whose labels they hold."""
-        entry = self.cascade(cascade)
-        return [judge for judge in entry.judges if judge != self.config.datasets[entry.dataset].teacher]
+    def judges_of_rule(self, rule: str) -> list[str]:
+        """Return the names of the judges whose tables this rule labels."""
+        return [name for name, block in self.config.judges.items() if registry.find(block.kind).label_rule(block) == rule]
 
     @property
-    def unschooled(self) -> list[str]:
-        """Models that are no students: those from whose answers judges and students may learn."""
+    def base_models(self) -> list[str]:
+        """The models that are no students: judges and students may learn from their answers."""
         return [name for name, model in self.models.items() if not isinstance(model, StudentModel)]
 
     @property
-    def answering(self) -> list[str]:
-        """Models, and what attacks judges in a model's place."""
+    def answer_sources(self) -> list[str]:
+        """The models, and the source of attacks in a model's place."""
         return [*self.models, *([ATTACKS] if self.config.attacks else [])]
 
     @cached_property
     def selections(self) -> list[str]:
-        """Names of all tables of answers that are no model's."""
-        cascades = self.judges("cascade")
-        parts = [(name, judge) for name in cascades for judge in self.cascade(name).judges[1:]]
-        left = [selections.Left(model, *part).name for part in parts for model in self.answering]
-        held_out = {selections.HeldOut(self.cascade(cascade).dataset).name for cascade in cascades}
-        return [*left, *sorted(held_out)]
+        """The names of all selections of answers that judges define."""
+        return list(dict.fromkeys(name for judge in self.config.judges for name in self.kind_of(judge).selections(self, judge)))
+
+    def source_tables(self, judge: str, model: str, task: str) -> list[LabelTable]:
+        """Return the label tables of other judges that a label table is combined from."""
+        return self.kind_of(judge).source_tables(self, judge, model, task)
 
     def generated_by(self, generator: str) -> list[str]:
         """Names of the models of a generator."""
@@ -102,7 +84,7 @@ class Names:
     def answers(self, model: str, task: str) -> bool:
         """Whether a model has answers to a task: an imported one only to tasks of its own files."""
         if model == ATTACKS:
-            return task in self.attacked
+            return task in self.attack_tasks
         entry = self.models[model]
         if not isinstance(entry, ImportedModel):
             return True
@@ -110,34 +92,34 @@ class Names:
         return imported is not None and imported.source in entry.source
 
     @cached_property
-    def scored(self) -> list[tuple[str, str]]:
+    def score_tables(self) -> list[tuple[str, str]]:
         """(model, task) of every score table, sorted, so that the order in the file does not matter."""
         return sorted((m, t) for t in self.config.tasks.test for m in self.models if self.answers(m, t))
 
     @property
-    def attacked(self) -> list[str]:
+    def attack_tasks(self) -> list[str]:
         """Test tasks whose questions the attacks are made of."""
         attacks = self.config.attacks
         if attacks is None:
             return []
         return sorted(self.config.tasks.test if attacks.tasks == "all" else attacks.tasks)
 
-    def labelled(self, dataset: str) -> list[tuple[str, str]]:
+    def dataset_tables(self, dataset: str) -> list[tuple[str, str]]:
         """(model, task) of every table that a dataset merges, sorted; paths are listed in this order too."""
         entry = self.config.datasets[dataset]
-        chosen = self.unschooled if entry.models == "all" else entry.models
+        chosen = self.base_models if entry.models == "all" else entry.models
         return sorted((m, t) for t in entry.tasks for m in chosen if self.answers(m, t))
 
-    def undecided(self, dataset: str) -> list[tuple[str, str]]:
-        """(model, task) of the tables in which a dataset's weak teacher labels what the teacher leaves open, sorted."""
+    def weakly_labelled_tables(self, dataset: str) -> list[tuple[str, str]]:
+        """(model, task) of the tables in which a dataset's weak_teacher labels what the teacher leaves open, sorted."""
         weak_teacher = self.config.datasets[dataset].weak_teacher
-        return [(m, t) for m, t in self.labelled(dataset) if weak_teacher and t in weak_teacher.tasks]
+        return [(m, t) for m, t in self.dataset_tables(dataset) if weak_teacher and t in weak_teacher.tasks]
 
-    def taught(self, dataset: str) -> list[tuple[str, str, str]]:
+    def training_tables(self, dataset: str) -> list[tuple[str, str, str]]:
         """(judge, model, task) of every table of verdicts that a dataset learns from."""
         entry = self.config.datasets[dataset]
-        labels = [(entry.teacher, *pair) for pair in self.labelled(dataset)]
-        return labels + [(entry.weak_teacher.teacher, *pair) for pair in self.undecided(dataset) if entry.weak_teacher]
+        labels = [(entry.teacher, *pair) for pair in self.dataset_tables(dataset)]
+        return labels + [(entry.weak_teacher.teacher, *pair) for pair in self.weakly_labelled_tables(dataset) if entry.weak_teacher]
 
     def family(self, task: str) -> str:
         entry = self.config.tasks.imported.get(task) or self.source_of(task)
@@ -174,8 +156,7 @@ class Names:
 
         The task's own file when the judge reads it, else the one file of the judge that no task is made of.
         """
-        entry = self.config.judges[judge]
-        assert isinstance(entry, ImportedJudgeConfig)
+        entry: Any = self.config.judges[judge]
         own = self.import_of(task)
         if own in entry.source:
             return own
@@ -198,14 +179,9 @@ class Names:
             if isinstance(m, StudentModel)
         }
         judges = {
-            f"judge-{name}": {"repository": j.checkpoint or j.backbone, "revision": j.revision, "remote_code": False}
-            for name, j in self.config.judges.items()
-            if isinstance(j, BertJudgeConfig) or (isinstance(j, PairwiseJudgeConfig) and not j.model and (j.pairs or j.checkpoint))
-        }
-        judges |= {
-            f"judge-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
-            for name, j in self.config.judges.items()
-            if isinstance(j, LLMJudgeConfig | PairwiseJudgeConfig) and isinstance(m := j.model, LocalModel)
+            asset: spec
+            for name, block in self.config.judges.items()
+            for asset, spec in self.kind_of(name).assets(name, block).items()
         }
         data_sets = {
             f"task-{name}": {
@@ -216,26 +192,13 @@ class Names:
             for name in self.tasks
             if (source := self.source_of(name)) and source.repository
         }
-        return {**models, **judges, **self.backbones, **data_sets}
-
-    @cached_property
-    def backbones(self) -> dict[str, Spec]:
-        """The frozen models whose hidden states probes read, as assets."""
-        return {
-            backbone_asset(judge.backbone, judge.revision): {
-                "repository": judge.backbone,
-                "revision": judge.revision,
-                "remote_code": False,
-            }
-            for judge in self.config.judges.values()
-            if isinstance(judge, ProbeJudgeConfig)
-        }
+        return {**models, **judges, **data_sets}
 
     @property
     def measured_cascades(self) -> dict[str, list[str]]:
-        """Cascade → its judges, for the cascades that are measured: those with a column beside gold's."""
+        """Cascade → its judges, for the cascades that have a column in the score tables beside a gold judge's."""
         scored = [name for name in self.config.scorers if self.config.judges[name].kind == "cascade"]
-        return {name: self.cascade(name).judges for name in scored} if self.config.gold else {}
+        return {name: list(self.kind_of(name).depends_on(self.config.judges[name]).judges) for name in scored if self.config.gold}
 
     @property
     def corrects(self) -> bool:
@@ -246,21 +209,11 @@ class Names:
     def styles(self) -> dict[str, str]:
         """How each scored model writes, where the configuration tells: of simulated ones the commonest style."""
         found: dict[str, str] = {}
-        for model in sorted({model for model, _ in self.scored}):
+        for model in sorted({model for model, _ in self.score_tables}):
             if isinstance(entry := self.models[model], SimulatedModel):
                 weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style
                 found[model] = max(weights, key=lambda style: weights[style])
         return found
-
-
-def backbone_asset(backbone: str, revision: str | None) -> str:
-    """Name of the asset of a frozen model: equal models, equal names."""
-    return f"backbone-{word_of(backbone)}-{content_key(backbone, revision)[:8]}"
-
-
-def word_of(repository: str) -> str:
-    """The last part of a model's name as a plain word."""
-    return re.sub(r"[^A-Za-z0-9._+-]+", "-", repository.rstrip("/").rpartition("/")[2])[:40].strip("-.") or "model"
 
 
 def import_path(entry: Import, data: Path | None) -> Path:

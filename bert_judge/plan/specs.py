@@ -9,24 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from bert_judge.config import ImportedModel, LocalModel
-from bert_judge.judges.bert.config import BertJudgeConfig
-from bert_judge.judges.cascade.config import CascadeJudgeConfig
-from bert_judge.judges.imported.config import ImportedJudgeConfig
-from bert_judge.judges.llm.config import LLMJudgeConfig
-from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
-from bert_judge.judges.probe.config import ProbeJudgeConfig
-from bert_judge.judges.simulated.config import SimulatedJudgeConfig
-from bert_judge.plan import selections
-from bert_judge.plan.resolved_config import ATTACKS, Names, Spec
+from bert_judge.judges.registry import Spec
+from bert_judge.plan.resolved_config import ATTACKS, ResolvedConfig
+from bert_judge.tables import selections
 
-# How a trained encoder's scores are read; the other keys of its block say how it is made.
-READING = {"kind", "threshold", "calibrated", "references", "early_exit", "backend", "precision"}
-TRAINED = BertJudgeConfig | ProbeJudgeConfig | CascadeJudgeConfig | PriorShiftJudgeConfig
 # How a model that is fine-tuned here is asked: its prompts, when it learns and when it answers.
 ASKED = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
 
 
-class Specs(Names):
+class Specs(ResolvedConfig):
     """What makes each table what it is."""
 
     def task_spec(self, task: str) -> Spec:
@@ -41,7 +32,7 @@ class Specs(Names):
         return {
             "task": task,
             "part": dump(imported, without={"source", "family"}),
-            "import": self._import(imported.source),
+            "import": self.import_spec(imported.source),
         }
 
     def candidates_spec(self, model: str, task: str) -> Spec:
@@ -62,53 +53,27 @@ class Specs(Names):
 
     def labels_spec(self, judge: str, model: str, task: str) -> Spec:
         """Of a judge's verdicts on the answers of a model, or on a selection of them."""
-        if isinstance(selection := selections.parse(model), selections.Left):
+        if isinstance(selection := selections.parse(model), selections.Escalated):
             return {**self.labels_spec(judge, selection.model, task), "selection": model}
-        entry = self.config.judges[judge]
-        spec: Spec = {"judge": judge, "model": model, "task": task}
-        match entry:
-            case BertJudgeConfig():
-                # What made the checkpoint is in the judge's own spec; here stands how its scores are read. A judge from before
-                # there was an early exit has none, and its tables stay what they are.
-                unused = {"early_exit"} if entry.early_exit else set()
-                return {**spec, "settings": dump(entry, only=READING - unused)}
-            case LLMJudgeConfig():
-                asked = dump(entry.model, without={"attempts", *entry.model.run_time})
-                # A judge without aspects is what it was before there were any.
-                unused = set() if entry.aspects else {"aspects"}
-                return {**spec, "settings": {**dump(entry, without={"model", *entry.run_time, *unused}), "model": asked}}
-            case ImportedJudgeConfig():
-                spec = {**spec, "settings": {"kind": entry.kind}, "source": self.candidates_spec(model, task)}
-                verdicts = self.verdict_import(judge, task)
-                # Verdicts in the rows of the answers need no import of their own.
-                in_rows = verdicts == self.import_of(task) and isinstance(self.models[model], ImportedModel)
-                if verdicts is not None and (aspects := self.config.imports[verdicts].aspects):
-                    spec["aspects"] = dump(aspects)
-                return spec if in_rows or verdicts is None else {**spec, "verdicts": self._import(verdicts)}
-            case SimulatedJudgeConfig():
-                return {**spec, "settings": dump(entry), "source": self.candidates_spec(model, task)}
-            case ProbeJudgeConfig():
-                return {**spec, "settings": dump(entry, only={"kind", "threshold"})}
-            case CascadeJudgeConfig():
-                # Where its judges are sure is in the cascade's own spec.
-                return {**spec, "settings": dump(entry, only={"kind", "judges"})}
-            case _:
-                return {**spec, "settings": dump(entry)}
+        kind = self.kind_of(judge)
+        return {
+            "judge": judge,
+            "model": model,
+            "task": task,
+            "settings": kind.settings(self.config.judges[judge]),
+            "definition": kind.definition(),
+            **kind.extra_spec(self, judge, model, task),
+        }
 
     def dataset_spec(self, dataset: str) -> Spec:
         entry = self.config.datasets[dataset]
-        spec = {
+        weak = {"tables": [[m, t] for m, t in self.weakly_labelled_tables(dataset)]}
+        return {
             "dataset": dataset,
             **dump(entry, without={"allow_test_questions", "weak_teacher", "models", "tasks"}),
-            "tables": [[m, t] for m, t in self.labelled(dataset)],
+            "tables": [[m, t] for m, t in self.dataset_tables(dataset)],
+            "weak_teacher": {**dump(entry.weak_teacher, without={"tasks"}), **weak} if entry.weak_teacher else None,
         }
-        # A dataset without one is what it was before there were any.
-        if entry.weak_teacher:
-            spec["weak_teacher"] = {
-                **dump(entry.weak_teacher, without={"tasks"}),
-                "tables": [[m, t] for m, t in self.undecided(dataset)],
-            }
-        return spec
 
     def overlap_spec(self, dataset: str, task: str) -> Spec:
         """The check that no question of a test task is in a dataset."""
@@ -116,16 +81,16 @@ class Specs(Names):
         return {"dataset": dataset, "allow_test_questions": allowed, "test": [task]}
 
     def judge_spec(self, judge: str) -> Spec:
-        entry = self.config.judges[judge]
-        assert isinstance(entry, BertJudgeConfig)
-        spec = {"judge": judge, **dump(entry, without=(READING - {"kind"}) | entry.run_time)}
+        entry: Any = self.config.judges[judge]
+        spec = {"judge": judge, **dump(entry, without={*entry.inference_keys, *entry.run_time})}
         return {**spec, "training": dump(entry.training, without={*entry.training.run_time})}
 
     def cascade_spec(self, judge: str) -> Spec:
         """What a cascade is fitted to."""
-        entry = self.cascade(judge)
+        entry: Any = self.config.judges[judge]
+        members = [name for name, _, _ in self.kind_of(judge).fit_tables(self, judge)]
         teacher = self.config.datasets[entry.dataset].teacher
-        return {"judge": judge, "teacher": teacher, "learners": self.learners(judge), **dump(entry, without={"kind"})}
+        return {"judge": judge, "teacher": teacher, "learners": members, **dump(entry, without={"kind"})}
 
     def cascades_spec(self) -> Spec:
         """What cascades are measured on."""
@@ -138,41 +103,40 @@ class Specs(Names):
         return {
             "judges": self.config.scorers,
             "gold": self.config.gold,
-            "trained": [name for name in self.config.scorers if isinstance(self.config.judges[name], TRAINED)],
+            "trained": [name for name in self.config.scorers if self.kind_of(name).is_trained],
             "families": {task: self.family(task) for task in sorted(self.config.tasks.test)},
             "styles": self.styles(),
             "cost": self.cost_spec(),
-            "tables": [[m, t] for m, t in self.scored],
+            "tables": [[m, t] for m, t in self.score_tables],
         }
 
     def cost_spec(self) -> Spec:
         """Whose tokens and times are counted, and what they cost."""
         judges = self.config.judges
-        trained = {n: j.dataset for n in self.config.scorers if isinstance(j := judges[n], BertJudgeConfig) and j.dataset}
+        datasets = {n: self.kind_of(n).depends_on(judges[n]).datasets for n in self.config.scorers}
+        trained = {n: found[0] for n, found in datasets.items() if found and self.kind_of(n).counts_training}
         taught: dict[str, list[list[str]]] = {}
         for name in sorted(set(trained.values())):
-            for teacher, m, t in self.taught(name):
+            for teacher, m, t in self.training_tables(name):
                 taught.setdefault(teacher, []).append([m, t])
         trained_on = sorted({(m, t) for pairs in taught.values() for m, t in pairs})
         # Only what takes part: another judge in the configuration makes nothing stale.
         at_work = sorted({*self.config.scorers, *taught})
-        prompted = {name: judge for name in at_work if isinstance(judge := judges[name], LLMJudgeConfig)}
-        asked = {n: j.model for n, j in prompted.items() if isinstance(j.model, LocalModel)}
-        models = {m: self.models[m] for m, _ in [*self.scored, *trained_on]}
+        language_models = {n: model for n in at_work if (model := getattr(judges[n], "model", None))}
+        models = {m: self.models[m] for m, _ in [*self.score_tables, *trained_on]}
         gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in sorted(models.items()) if isinstance(m, LocalModel)}
-        judging = {n: 1 for n in at_work if isinstance(judges[n], BertJudgeConfig)}
-        judging |= {n: getattr(m, "tensor_parallel_size", 1) for n, m in asked.items()}
+        judging = {n: count for n in at_work if (count := self.kind_of(n).gpus(judges[n]))}
         return {
-            "tables": [[m, t] for m, t in self.scored],
+            "tables": [[m, t] for m, t in self.score_tables],
             "trained_on": [[m, t] for m, t in trained_on],
             "answered_in_batches": [name for name in sorted(models) if models[name].generator == "vllm"],
             "judges": self.config.scorers,
             "taught": taught,
             "trained": trained,
-            "prompted": sorted(prompted),
+            "prompted": sorted(language_models),
             "prices": {
                 "answers": {n: dump(p) for n, m in sorted(models.items()) if (p := getattr(m, "price", None))},
-                "verdicts": {n: dump(p) for n, judge in prompted.items() if (p := judge.model.price)},
+                "verdicts": {n: dump(model.price) for n, model in language_models.items() if model.price},
             },
             "assumed_price": dump(self.config.assumed_price),
             "gpus": {"models": gpus, "judges": judging},
@@ -182,7 +146,7 @@ class Specs(Names):
         """Which answers people are asked about."""
         assert self.config.audit is not None
         drawn = dump(self.config.audit, only={"judge", "size", "seed"})
-        return {**drawn, "tables": [[m, t] for m, t in self.scored]}
+        return {**drawn, "tables": [[m, t] for m, t in self.score_tables]}
 
     def corrected_spec(self) -> Spec:
         """What people's labels, or gold's on the drawn answers, make of the judges' accuracies."""
@@ -198,7 +162,7 @@ class Specs(Names):
     def attack_rates_spec(self) -> Spec:
         """How often judges are fooled."""
         assert self.config.attacks is not None
-        return {"judges": self.config.attacks.judges, "tasks": self.attacked}
+        return {"judges": self.config.attacks.judges, "tasks": self.attack_tasks}
 
     def report_spec(self) -> Spec:
         kinds = {name: self.config.judges[name].kind for name in self.config.scorers}
@@ -208,7 +172,7 @@ class Specs(Names):
             spec["attacks"] = self.attack_rates_spec()
         return {**spec, "audit": self.corrected_spec() if self.corrects else self.audit_spec()} if self.config.audit else spec
 
-    def _import(self, name: str) -> Spec:
+    def import_spec(self, name: str) -> Spec:
         # Aspects are part of a verdict, not of questions and answers; pairs have a spec of their own.
         return dump(self.config.imports[name], without={"path", "aspects", "pair_columns"})
 

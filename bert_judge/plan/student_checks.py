@@ -33,8 +33,8 @@ def of_use(plan: Plan) -> list[str]:
     """What is asked of models and judges that cannot give it."""
     faults = []
     for name, entry in plan.config.filters.items():
-        chosen = plan.unschooled if entry.models == "all" else entry.models
-        unknown = [model for model in chosen if model not in plan.unschooled]
+        chosen = plan.base_models if entry.models == "all" else entry.models
+        unknown = [model for model in chosen if model not in plan.base_models]
         faults += [f"filters.{name}.models: {_cannot_teach(plan, model)}" for model in unknown]
         if unknown:
             continue
@@ -52,4 +52,4 @@ def of_use(plan: Plan) -> list[str]:
 def _cannot_teach(plan: Plan, model: str) -> str:
     if model in plan.students:
         return f"{model!r} is a student, which learns from judges and teaches none; name other models"
-    return f"{model!r} is not defined under models; there are: {', '.join(plan.unschooled) or 'none'}"
+    return f"{model!r} is not defined under models; there are: {', '.join(plan.base_models) or 'none'}"

@@ -6,14 +6,14 @@ from functools import cached_property
 
 from bert_judge.config import LocalModel, StudentModel
 from bert_judge.config.students import CONTROLS
+from bert_judge.judges.registry import Spec
 from bert_judge.plan import launches, model_keys
 from bert_judge.plan.model_keys import Student
-from bert_judge.plan.resolved_config import Spec
 from bert_judge.plan.specs import ASKED, Specs, dump
 
 
 class StudentSpecs(Specs):
-    """Names and specs of what students learn from, and of the students."""
+    """ResolvedConfig and specs of what students learn from, and of the students."""
 
     @cached_property
     def students(self) -> dict[str, Student]:
@@ -28,7 +28,7 @@ class StudentSpecs(Specs):
     def chosen_from(self, name: str) -> list[tuple[str, str]]:
         """(model, task) of every table that a filter chooses from, sorted; paths are listed in this order too."""
         entry = self.config.filters[name]
-        models = self.unschooled if entry.models == "all" else entry.models
+        models = self.base_models if entry.models == "all" else entry.models
         return sorted((m, t) for t in entry.tasks for m in models if self.answers(m, t))
 
     def filter_judge(self, name: str) -> str | None:
@@ -79,7 +79,7 @@ class StudentSpecs(Specs):
 
     def students_spec(self) -> Spec:
         """Which students are compared, and with which models."""
-        scored = {model for model, _ in self.scored}
+        scored = {model for model, _ in self.score_tables}
         described = {
             name: {
                 "recipe": student.key,
@@ -99,5 +99,5 @@ class StudentSpecs(Specs):
         entry = self.config.models[recipe]
         assert isinstance(entry, StudentModel)
         origin = (entry.model, entry.revision)
-        others = {name: m for name in self.unschooled if isinstance(m := self.models[name], LocalModel)}
+        others = {name: m for name in self.base_models if isinstance(m := self.models[name], LocalModel)}
         return next((name for name, model in others.items() if (model.model, model.revision) == origin), None)

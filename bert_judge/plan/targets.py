@@ -7,12 +7,8 @@ import os
 import re
 from collections.abc import Iterable
 
-from bert_judge.judges.bert.config import BertJudgeConfig
-from bert_judge.judges.cascade.config import CascadeJudgeConfig
-from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
-from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
-from bert_judge.judges.probe.config import ProbeJudgeConfig
-from bert_judge.plan import ATTACKS, Plan, selections
+from bert_judge.plan import ATTACKS, Plan
+from bert_judge.tables import selections
 
 # Jobs are processes of their own, perhaps on other machines: they inherit what the run was asked for.
 VARIABLE = "BERT_JUDGE_TARGETS"
@@ -83,7 +79,7 @@ def _of_target(plan: Plan, target: str) -> Needs:
         return _schooled(plan, [found["model"]])
     if target == "attacks" or target.startswith("results/attacks/"):
         return _attacks(plan)
-    everything = _judged(plan, plan.config.scorers, plan.scored) | _taught(plan, plan.config.scorers) | _attacks(plan)
+    everything = _judged(plan, plan.config.scorers, plan.score_tables) | _taught(plan, plan.config.scorers) | _attacks(plan)
     everything |= _training(plan, plan.config.datasets) | _paired(plan, plan.config.pairs)
     everything |= _chosen_from(plan, plan.config.filters)
     return {(None, model, task) for _, model, task in everything} if target == "candidates" else everything
@@ -94,11 +90,8 @@ def _judged(plan: Plan, judges: Iterable[str], pairs: Iterable[tuple[str, str]])
     found: Needs = set()
     for judge in judges:
         found |= {(judge, *pair) for pair in pairs}
-        match plan.config.judges.get(judge):
-            case CascadeJudgeConfig():
-                found |= {(member, part, task) for model, task in pairs for member, part in plan.members(judge, model, task)}
-            case PriorShiftJudgeConfig(judge=other):
-                found |= {(other, *pair) for pair in pairs}
+        if judge in plan.config.judges:
+            found |= {table for pair in pairs for table in plan.source_tables(judge, *pair)}
     return found
 
 
@@ -107,24 +100,17 @@ def _attacks(plan: Plan) -> Needs:
     if plan.config.attacks is None:
         return set()
     judges = plan.config.attacks.judges
-    return _judged(plan, judges, [(ATTACKS, task) for task in plan.attacked]) | _taught(plan, judges)
+    return _judged(plan, judges, [(ATTACKS, task) for task in plan.attack_tasks]) | _taught(plan, judges)
 
 
 def _taught(plan: Plan, judges: Iterable[str]) -> Needs:
     """What trains these judges, or fits them."""
     found: Needs = set()
     for judge in judges:
-        match plan.config.judges.get(judge):
-            case BertJudgeConfig(dataset=str(dataset)) | ProbeJudgeConfig(dataset=dataset):
-                found |= _training(plan, [dataset])
-            case PairwiseJudgeConfig(pairs=list(sets)):
-                found |= _paired(plan, sets)
-            case CascadeJudgeConfig() as cascade:
-                found |= _training(plan, [cascade.dataset]) | _taught(plan, cascade.judges)
-                held_out = selections.HeldOut(cascade.dataset).name
-                found |= {(member, held_out, selections.VALIDATION) for member in plan.learners(judge)}
-            case PriorShiftJudgeConfig() as adapted:
-                found |= _taught(plan, [adapted.judge]) | (_training(plan, [adapted.dataset]) if adapted.dataset else set())
+        if (block := plan.config.judges.get(judge)) is not None:
+            needed = plan.kind_of(judge).depends_on(block)
+            found |= _training(plan, needed.datasets) | _paired(plan, needed.pair_sets) | _taught(plan, needed.judges)
+            found |= set(plan.kind_of(judge).fit_tables(plan, judge))
     return found
 
 
@@ -145,8 +131,8 @@ def _training(plan: Plan, datasets: Iterable[str]) -> Needs:
     found: Needs = set()
     for name in datasets:
         if (entry := plan.config.datasets.get(name)) is not None:
-            found |= _judged(plan, [entry.teacher], plan.labelled(name)) | _taught(plan, entry.teachers)
-            found |= _judged(plan, entry.teachers[1:], plan.undecided(name))
+            found |= _judged(plan, [entry.teacher], plan.dataset_tables(name)) | _taught(plan, entry.teachers)
+            found |= _judged(plan, entry.teachers[1:], plan.weakly_labelled_tables(name))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference
 from bert_judge.judges.protocol import Judge, Label, Row
-from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows
 from bert_judge.serve.batcher import Batcher, Listener
 from bert_judge.serve.limits import Limits, RequestRejected
@@ -65,7 +65,7 @@ def pointwise(name: str, load: Callable[[], Judge], limits: Limits, listener: Li
     """
 
     def loaded() -> Callable[[Sequence[Items]], list[Label]]:
-        chosen = Chosen(name, "", load())
+        chosen = NamedJudge(name, "", load())
         # No row is None here, so no label is.
         return lambda rows: [label for label in judge_rows(chosen, rows) if label is not None]
 

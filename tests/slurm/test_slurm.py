@@ -29,14 +29,14 @@ def test_the_light_jobs_of_a_model_share_one_job_of_one_core(cluster: Cluster, f
         shown = job.shown()
         assert "Partition=cpu" in shown
         assert "CPUs/Task=1" in shown
-    alone = {"simulate_candidates", "label_lexical", "label_simulated", "build_scores"}
+    alone = {"simulate_candidates", "label", "build_scores"}
     assert not alone & {job.kind for job in jobs}
 
 
 def test_only_jobs_with_a_model_ask_for_a_gpu(cluster: Cluster, finished: OnSlurm) -> None:
     asked = {job: job.shown() for job in cluster.jobs(finished)}
     with_gpu = [job for job, shown in asked.items() if re.search(r"gres[:/]gpu[:=]1\b", shown)]
-    assert {job.kind for job in with_gpu} == {"train_judge", "label_bert"}
+    assert {job.kind for job in with_gpu} == {"train_judge", "label_encoder"}
     assert {job for job, shown in asked.items() if "Partition=gpu" in shown} == set(with_gpu)
 
 
@@ -98,7 +98,7 @@ def test_a_new_model_submits_its_own_jobs_and_the_summaries(cluster: Cluster, ru
         "rule_build_report",
         "rule_build_standings",
         "rule_export_standings",
-        "rule_label_bert_wildcards_encoder_middling_mini_test",
-        "rule_light-middling_label_lexical_label_simulated_simulate_candidates",
+        "rule_label_encoder_wildcards_encoder_middling_mini_test",
+        "rule_light-middling_label_simulate_candidates",
         "rule_scores-middling_build_scores",
     ]

@@ -36,7 +36,7 @@ def test_nothing_of_the_example_is_fetched(example: plan.Plan) -> None:
 def test_a_grid_is_planned_without_a_network(name: str, models: int, train: int, test: int) -> None:
     made = plan.make(config_files.load([ROOT / "configs" / f"{name}.yaml"]))
     assert (len(made.models), len(made.config.tasks.train), len(made.config.tasks.test)) == (models, train, test)
-    assert len(made.scored) == models * test
+    assert len(made.score_tables) == models * test
     # Everything that is asked comes from the hub, and is pinned.
     assert {asset.split("-")[0] for asset in made.assets} >= {"task"}
     assert len([asset for asset in made.assets if asset.startswith("task-")]) == train + test
@@ -47,7 +47,7 @@ def test_a_37th_model_trains_no_judge_of_the_paper_again() -> None:
     before = plan.make(raw)
     raw["models"] = {**raw["models"], "one-more": dict(raw["models"]["qwen3-8b"])}
     after = plan.make(raw)
-    assert set(after.scored) - set(before.scored) == {("one-more", task) for task in before.config.tasks.test}
+    assert set(after.score_tables) - set(before.score_tables) == {("one-more", task) for task in before.config.tasks.test}
     assert after.dataset_spec("million") == before.dataset_spec("million")
     assert after.judge_spec("eurobert") == before.judge_spec("eurobert")
-    assert {pair for pair in before.scored if after.scores_spec(*pair) != before.scores_spec(*pair)} == set()
+    assert {pair for pair in before.score_tables if after.scores_spec(*pair) != before.scores_spec(*pair)} == set()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.labels.score_file.judge_loading import DEFAULT_RULE, RULES
+from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 
 # Names in these configurations: the file, the judge that gives its labels, its questions to learn from and to be measured on.
 FILE, LABELS, TRAIN, TEST = "answers", "labels", "answers_train", "answers_test"

@@ -14,6 +14,10 @@ class BertJudgeConfig(JudgeConfig):
     """A trained encoder."""
 
     run_time: ClassVar[frozenset[str]] = frozenset({"num_shards"})
+    # Keys that change how a trained judge scores; the others change its training.
+    inference_keys: ClassVar[frozenset[str]] = frozenset(
+        {"threshold", "calibrated", "references", "early_exit", "backend", "precision"}
+    )
 
     kind: Literal["bert"]
     dataset: str | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from bert_judge.judges.registry import JudgeKind
+from bert_judge.judges.llm.kind import load_generator, model_asset, model_gpus
+from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, Spec, read_card
 
 if TYPE_CHECKING:
     from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
@@ -14,12 +16,74 @@ class PairwiseKind(JudgeKind):
     """See `JudgeKind`."""
 
     name = "pairwise"
+    definition_files = ("*.yaml", "prompting.py", "verdicts.py")
+    compares_pairs = True
+    is_trained = True
 
     @property
     def config(self) -> type[PairwiseJudgeConfig]:
         from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 
         return PairwiseJudgeConfig
+
+    def settings(self, block: PairwiseJudgeConfig) -> Spec:
+        if block.rule:
+            return block.model_dump(mode="json", include={"kind", "rule", "seed"})
+        if block.model is None:
+            # What made the checkpoint is in the spec of its training.
+            return {"kind": self.name}
+        prompted = block.model_dump(mode="json", include={"kind", "reasoning", "scores", "seed", "max_answer_chars"})
+        model = block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})
+        return {**prompted, "tuned": block.tuned, "model": model}
+
+    def depends_on(self, block: PairwiseJudgeConfig) -> Dependencies:
+        return Dependencies(pair_sets=block.pairs or [])
+
+    def assets(self, judge: str, block: PairwiseJudgeConfig) -> dict[str, Spec]:
+        if block.model:
+            return model_asset(judge, block.model)
+        if block.rule:
+            return {}
+        repository = block.checkpoint or block.backbone
+        return {f"judge-{judge}": {"repository": repository, "revision": block.revision, "remote_code": False}}
+
+    def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = RESULTS) -> Inputs:
+        trained, prepared = results / "judges" / judge, results / "prepared" / f"judge-{judge}.json"
+        if block.rule or (block.model and not self.assets(judge, block)):
+            return {}
+        if block.model:
+            return {"manifest": str(trained / "manifest.json" if block.tuned else prepared)}
+        return {"checkpoint": str(trained / "judge.json" if block.pairs else prepared)}
+
+    def label_rule(self, block: PairwiseJudgeConfig) -> str:
+        return "compare_rule" if block.rule else f"compare_{block.model.generator if block.model else 'encoder'}"
+
+    def gpus(self, block: PairwiseJudgeConfig) -> int:
+        return 0 if block.rule else model_gpus(block.model) if block.model else 1
+
+    def attack_problem(self, block: PairwiseJudgeConfig) -> str | None:
+        return "compares two answers, and an attack is a single one; choose another judge"
+
+    def recognizes(self, folder: Path) -> bool:
+        return bool(read_card(folder).get("pairwise"))
+
+    def folder_inputs(self, folder: Path) -> Inputs:
+        return {"checkpoint": str(folder / "judge.json")}
+
+    def load(self, context: LoadContext) -> Any:
+        settings = context.settings
+        if rule := settings.get("rule"):
+            from bert_judge.judges.pairwise.rules import PairRuleJudge
+
+            return PairRuleJudge(rule, settings["seed"])
+        if "model" in settings:
+            from bert_judge.judges.pairwise.llm import PairLLMJudge
+
+            return PairLLMJudge(context.name, settings, load_generator(context))
+        context.check_device()
+        from bert_judge.judges.pairwise.loading import load_pair_judge
+
+        return load_pair_judge(context.inputs["checkpoint"], context.name)
 
 
 KIND = PairwiseKind()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bert_judge.judges.registry import JudgeKind
+from bert_judge.judges.registry import RESULTS, Inputs, JudgeKind, LoadContext, RunPlan, Spec
 
 if TYPE_CHECKING:
     from bert_judge.judges.simulated.config import SimulatedJudgeConfig
@@ -14,12 +14,29 @@ class SimulatedKind(JudgeKind):
     """See `JudgeKind`."""
 
     name = "simulated"
+    looks_up_labels = True
 
     @property
     def config(self) -> type[SimulatedJudgeConfig]:
         from bert_judge.judges.simulated.config import SimulatedJudgeConfig
 
         return SimulatedJudgeConfig
+
+    def extra_spec(self, plan: RunPlan, judge: str, model: str, task: str) -> Spec:
+        return {"source": plan.candidates_spec(model, task)}
+
+    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
+        return {"table": str(RESULTS / "tasks" / f"{task}.parquet")}
+
+    def table_problem(self, plan: RunPlan, judge: str, model: str, task: str) -> str | None:
+        if plan.models[model].generator == "simulated":
+            return None
+        return f"knows the truth about simulated models only, and {model!r} is none; use another judge"
+
+    def load(self, context: LoadContext) -> Any:
+        from bert_judge.judges.simulated.judge import SimulatedJudge
+
+        return SimulatedJudge(context.spec, context.inputs["table"])
 
 
 KIND = SimulatedKind()

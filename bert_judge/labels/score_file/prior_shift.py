@@ -15,7 +15,7 @@ from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.protocol import Label, decided
-from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.runtime.errors import InputError
 
 PRIOR_STRENGTH = PriorShiftJudgeConfig.model_fields["prior_strength"].default
@@ -47,7 +47,7 @@ class Adapter:
         InputError: a judge's scores are not calibrated, or their prior is unknown.
     """
 
-    def __init__(self, judges: Sequence[Chosen]) -> None:
+    def __init__(self, judges: Sequence[NamedJudge]) -> None:
         self.calibrations = {judge.name: _load_calibration(judge) for judge in judges}
         self.base_rates: dict[tuple[str, str], float] = {}
         self._scores: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
@@ -82,7 +82,7 @@ class Adapter:
         return dataclasses.replace(label, verdict=shifted.verdict, score=shifted.score)
 
 
-def _load_calibration(judge: Chosen) -> Calibration:
+def _load_calibration(judge: NamedJudge) -> Calibration:
     bert = judge.judge
     if not isinstance(bert, BERTJudge) or not bert.calibrated:
         raise InputError(f"--adapt: the scores of {judge.name} are not calibrated; name a trained judge with --judge")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
 from bert_judge.judges.lexical import extraction
 from bert_judge.judges.protocol import Label, Row, invalid, restored
-from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
@@ -40,7 +40,7 @@ def score_file(
     source: RowFile,
     reader: RecordReader,
     output: Path,
-    judges: Sequence[Chosen],
+    judges: Sequence[NamedJudge],
     *,
     prefix: str = "",
     force: bool = False,
@@ -110,13 +110,13 @@ def check_output(source: RowFile, output: Path, force: bool) -> None:
         raise InputError(f"{output}: its folder does not exist; create it, or name another with -o")
 
 
-def output_columns(judges: Sequence[Chosen]) -> list[str]:
+def output_columns(judges: Sequence[NamedJudge]) -> list[str]:
     """Return the names of the new columns; with several judges they have the judge's name as a prefix."""
     names = ("verdict", "score", "reason")
     return list(names) if len(judges) == 1 else [f"{judge.name}_{name}" for judge in judges for name in names]
 
 
-def judge_rows(judge: Chosen, rows: Sequence[Row | Label | None]) -> list[Label | None]:
+def judge_rows(judge: NamedJudge, rows: Sequence[Row | Label | None]) -> list[Label | None]:
     """Return one label per row; a row that is already a label, or None, stays as it is.
 
     Raises:
@@ -169,7 +169,7 @@ class _LabelledChunk:
 
 
 def _label_chunks(
-    source: RowFile, reader: RecordReader, judges: Sequence[Chosen], folder: Path, on_progress: OnProgress
+    source: RowFile, reader: RecordReader, judges: Sequence[NamedJudge], folder: Path, on_progress: OnProgress
 ) -> Iterator[_LabelledChunk]:
     """Yield the file with its labels, a chunk at a time; verdicts in the folder are reused."""
     for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
@@ -186,7 +186,7 @@ def _report_rows(on_progress: OnProgress, fraction: float, rows: int) -> None:
 
 
 def _load_or_judge(
-    judge: Chosen, inputs: Sequence[Row | Label | None], folder: Path, report: Callable[[int], None]
+    judge: NamedJudge, inputs: Sequence[Row | Label | None], folder: Path, report: Callable[[int], None]
 ) -> list[Label | None]:
     """Return a judge's labels on some rows, saved in shards."""
     pending = [row for row in inputs if isinstance(row, Row)]

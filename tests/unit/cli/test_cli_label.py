@@ -114,7 +114,7 @@ def test_judges_that_are_not_there(answers: Path, tmp_path: Path, told: str, say
 def test_a_judge_that_only_a_run_has(answers: Path, tmp_path: Path) -> None:
     config(tmp_path / "judges.yaml", "judges: {people: {kind: simulated}}")
     done = run("score", answers, "--judge", "judges.yaml:people")
-    assert done.exit_code == 1 and "of kind simulated, which judges the answers of a run only" in done.stderr
+    assert done.exit_code == 1 and "of kind simulated, which only judges the answers of a run" in done.stderr
 
 
 @pytest.mark.parametrize(

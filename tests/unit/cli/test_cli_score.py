@@ -23,7 +23,7 @@ from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels import judge_loading
 from bert_judge.labels.score_file.score_file import score_file
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
@@ -121,7 +121,7 @@ def test_rows_in_are_rows_out_whatever_they_say(tmp_path_factory: pytest.TempPat
         path = write(folder / f"x.{ending}", rows)
         source = open_rows(path)
         reader = make_column_reader({"references": "references", "candidate": "candidate"}, ending == "csv")
-        tally = score_file(source, reader, folder / f"y.{ending}", judge_loading.choose(["exact_match"]))
+        tally = score_file(source, reader, folder / f"y.{ending}", judge_loading.load_judges(["exact_match"]))
         after = read(folder / f"y.{ending}")
         assert [(row["references"], row["candidate"]) for row in after] == [(text, text) for text in texts]
         assert tally.rows == len(texts)
@@ -211,14 +211,14 @@ def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
     assert scores == pytest.approx(expected.tolist(), abs=1e-6)
     (tmp_path / "results/judges/pairs").mkdir()
     (tmp_path / "results/judges/pairs/judge.json").write_text('{"pairwise": {"compare": "pointwise"}}')
-    assert judge_loading.default_name()[0] == "mine"
+    assert judge_loading.default_judge()[0] == "mine"
     judge_folder(tmp_path / "results" / "judges" / "other")
-    assert judge_loading.default_name()[0] == "contains"
+    assert judge_loading.default_judge()[0] == "contains"
     # By its name, by its folder, and as published checkpoints are, without a card.
     (tmp_path / "results/judges/other/judge.json").unlink()
-    assert [chosen.name for chosen in judge_loading.choose(["mine", "contains"])] == ["mine", "contains"]
+    assert [chosen.name for chosen in judge_loading.load_judges(["mine", "contains"])] == ["mine", "contains"]
     with pytest.raises(InputError, match="never trained"):
-        judge_loading.choose(["results/judges/other"])
+        judge_loading.load_judges(["results/judges/other"])
 
 
 def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Pa
 )
 def test_a_judge_that_is_not_there(names: list[str], says: str) -> None:
     with pytest.raises(InputError) as caught:
-        judge_loading.choose(names)
+        judge_loading.load_judges(names)
     assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
 
 
@@ -316,7 +316,7 @@ from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.tables.readers.rows import open_rows
 from bert_judge.judges.protocol import decided
 from bert_judge.labels.score_file.score_file import score_file
-from bert_judge.labels.score_file.judge_loading import Chosen
+from bert_judge.labels.judge_loading import NamedJudge
 
 class Judge:
     revisions, seen = {}, 0
@@ -328,7 +328,7 @@ class Judge:
 
 judge = Judge()
 reader = make_column_reader({"references": "gold", "candidate": "said", "model": "model"}, sys.argv[1].endswith(".csv"))
-tally = score_file(open_rows(Path(sys.argv[1])), reader, Path(sys.argv[2]), [Chosen("j", "1", judge)])
+tally = score_file(open_rows(Path(sys.argv[1])), reader, Path(sys.argv[2]), [NamedJudge("j", "1", judge)])
 print(judge.seen, tally.rows, *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 

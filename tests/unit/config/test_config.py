@@ -210,11 +210,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "cascade with its teacher first": (
         {"judges/both": {**CASCADE, "judges": ["human", "bert"]}},
-        "judges.both.judges: 'human' teaches 'capitals', so it is right there; put it last",
+        "judges.both.judges: 'human' teaches 'capitals', so it is always right there; put it last",
     ),
     "cascade with another's verdicts": (
         {"judges/other": {"kind": "imported", "from": "two"}, "judges/both": {**CASCADE, "judges": ["bert", "other"]}},
-        "judges.both.judges: 'other' knows no verdict on the validation rows of 'capitals'; of its kind only the teacher",
+        "judges.both.judges: 'other' has no verdicts on the validation rows of 'capitals'; of its kind only the teacher",
     ),
     "dataset taught by its own cascade": (
         {"judges/both": {**CASCADE, "judges": ["contains", "bert"]}, "datasets/capitals/teacher": "both"},
@@ -240,19 +240,19 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "adapted rule": (
         {"judges/moved": {**ADAPTED, "judge": "contains"}},
-        "judges.moved.judge: 'contains' is of kind lexical; only scores of the kinds bert, llm, probe can be moved",
+        "judges.moved.judge: 'contains' is of kind lexical; only the scores of bert, llm, probe are probabilities",
     ),
     "adapted twice": (
         {"judges/moved": ADAPTED, "judges/again": {**ADAPTED, "judge": "moved"}},
-        "judges.again.judge: 'moved' is of kind prior_shift; only scores of the kinds bert, llm, probe can be moved",
+        "judges.again.judge: 'moved' is of kind prior_shift; only the scores of bert, llm, probe are probabilities",
     ),
     "adapted in a cascade": (
         {"judges/moved": ADAPTED, "judges/both": {**CASCADE, "judges": ["contains", "moved"]}},
-        "judges.both.judges: 'moved' adapts to all answers of a model, not to some; list its judge here",
+        "judges.both.judges: 'moved' is corrected per model and task and cannot label some of the answers; list its judge here",
     ),
     "adapted under attack": (
         {"judges/moved": ADAPTED, "attacks": {"judges": ["moved"], "rows": 10}},
-        "attacks.judges: 'moved' adapts to the answers of a model, and attacks are none; name its judge 'bert'",
+        "attacks.judges: 'moved' is corrected per model and task, and attacks are no model's answers; name its judge 'bert'",
     ),
     "dataset taught by what adapts its judge": (
         {"judges/moved": ADAPTED, "datasets/capitals/teacher": "moved"},
@@ -371,7 +371,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "model that is not in its file": (
         {"models/bing/model_name": "Bing"},
-        "models.bing: 'Bing' is not in its files; say lambda with one of: New Bing, gpt-4",
+        "models.bing: 'Bing' is not in its files; set `model_name` to one of: New Bing, gpt-4",
     ),
     "pattern that matches nothing": (
         {"models/llama*": {"generator": "imported", "from": "one"}},
@@ -383,7 +383,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "two names become one": (
         {"models": {"*": {"generator": "imported", "from": ["one", "two"]}}, "datasets/capitals/models": "all"},
-        "models.*: 'New-Bing' would be called 'New-Bing', which is taken; list it with lambda",
+        "models.*: 'New-Bing' would be called 'New-Bing', which is taken; list it with `model_name`",
     ),
     # parts that do not fit together
     "empty part of the questions": (

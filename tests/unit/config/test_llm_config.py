@@ -131,10 +131,6 @@ def test_aspects_may_be_written_short(aspects: Any, told: list[str]) -> None:
     assert settings["aspects"].get("wit", {}).get("range") in (None, [1, 5], [0, 1])
 
 
-def test_a_judge_without_aspects_has_the_spec_that_it_always_had() -> None:
-    assert "aspects" not in plan.make(RAW).labels_spec("teacher", "m", "facts_test")["settings"]
-
-
 @pytest.mark.parametrize("aspects", ["rosco", [], ["a", "a"], {"a": {"range": [5, 1]}}, {"a b": {}}, 3])
 def test_aspects_that_cannot_be_graded_are_told(aspects: Any) -> None:
     with pytest.raises(ConfigError, match=r"judges\.teacher\.aspects"):

@@ -44,9 +44,9 @@ def candidates(path: Path, rows: int) -> Path:
 
 def judged_in(folder: Path, count: int, spec: dict[str, Any] = SPEC) -> list[str]:
     """Write the parts; returns their paths."""
-    paths = table_shards.listed(folder / "parts", folder / "none.parquet", count)
+    paths = table_shards.shard_paths(folder / "parts", folder / "none.parquet", count)
     for path in paths:
-        table_shards.label_part(spec, folder / "c.parquet", path, Lengths(), Path(path).stem)
+        table_shards.label_shard(spec, folder / "c.parquet", path, Lengths(), Path(path).stem)
     return paths
 
 
@@ -59,7 +59,7 @@ def test_joined_parts_are_the_table_of_one_job(
     monkeypatch.setattr("bert_judge.labels.stage.BATCH_ROWS", batch)
     answers = candidates(folder / "c.parquet", rows)
     label_table(SPEC, answers, folder / "whole.parquet", Lengths())
-    table_shards.join(SPEC, answers, judged_in(folder, count), folder / "joined.parquet")
+    table_shards.join_shards(SPEC, answers, judged_in(folder, count), folder / "joined.parquet")
     whole, joined = (tables.read(folder / f"{name}.parquet", tables.LABELS) for name in ("whole", "joined"))
     pd.testing.assert_frame_equal(joined, whole)
     told = [tables.provenance(folder / f"{name}.parquet") for name in ("whole", "joined")]
@@ -69,7 +69,7 @@ def test_joined_parts_are_the_table_of_one_job(
 def test_a_part_judges_its_own_rows_only(tmp_path: Path) -> None:
     answers = candidates(tmp_path / "c.parquet", 10)
     judge = Lengths()
-    table_shards.label_part(SPEC, answers, tmp_path / "p.parquet", judge, "2-of-3", tmp_path / "work")
+    table_shards.label_shard(SPEC, answers, tmp_path / "p.parquet", judge, "2-of-3", tmp_path / "work")
     found = tables.read(tmp_path / "p.parquet", tables.LABELS)
     assert found["sample_id"].tolist() == [f"{n:016x}" for n in (3, 4, 5)]
     # One of them failed to be generated.
@@ -94,14 +94,14 @@ def test_what_is_there_decides_before_what_is_wanted(
     table = tmp_path / "table.parquet"
     for path in [*(tmp_path / f"{name}.parquet" for name in there), *([table] if finished else [])]:
         path.touch()
-    assert [Path(path).stem for path in table_shards.listed(tmp_path, table, wanted)] == names
+    assert [Path(path).stem for path in table_shards.shard_paths(tmp_path, table, wanted)] == names
 
 
 def test_parts_of_other_settings_are_refused(tmp_path: Path) -> None:
     answers = candidates(tmp_path / "c.parquet", 6)
     made = judged_in(tmp_path, 2, SPEC | {"settings": {"kind": "bert", "threshold": 0.9}})
     with pytest.raises(InputError, match=r"1-of-2\.parquet: made with other settings .* delete it"):
-        table_shards.join(SPEC, answers, made, tmp_path / "joined.parquet")
+        table_shards.join_shards(SPEC, answers, made, tmp_path / "joined.parquet")
     assert not (tmp_path / "joined.parquet").exists()
 
 
@@ -109,8 +109,8 @@ def test_parts_that_lack_rows_are_refused(tmp_path: Path) -> None:
     candidates(tmp_path / "c.parquet", 6)
     made = judged_in(tmp_path, 2)
     more = candidates(tmp_path / "more.parquet", 7)
-    with pytest.raises(InputError, match="hold 6 verdicts on the 7 answers"):
-        table_shards.join(SPEC, more, made, tmp_path / "joined.parquet")
+    with pytest.raises(InputError, match="hold 6 labels of the 7 answers"):
+        table_shards.join_shards(SPEC, more, made, tmp_path / "joined.parquet")
 
 
 def test_the_number_of_parts_is_in_no_spec() -> None:

@@ -20,8 +20,8 @@ from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.prior_shift.stage import label_with_prior_shift
 from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file import score_file as scoring
-from bert_judge.labels.score_file.judge_loading import Chosen
 from bert_judge.labels.score_file.prior_shift import PRIOR_STRENGTH, Adapter
 from bert_judge.labels.score_file.score_file import score_file, work_folder
 from bert_judge.runtime.errors import InputError
@@ -46,7 +46,7 @@ class Reads(BERTJudge):
 def score(tmp_path: Path, answers: list[dict[str, Any]], judge: BERTJudge, output: str = "b.jsonl") -> pd.DataFrame:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"gold": "größer", **answer}) + "\n" for answer in answers), "utf-8")
-    judges = [Chosen("reads", "1", judge)]
+    judges = [NamedJudge("reads", "1", judge)]
     reader = make_column_reader({"references": "gold", "candidate": "said", "model": "model"})
     score_file(open_rows(path), reader, tmp_path / output, judges, adapter=Adapter(judges))
     return pd.read_json(tmp_path / output, lines=True)
@@ -122,7 +122,7 @@ def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypa
 @pytest.mark.parametrize("share", [0, 1, None, "0.5", float("nan")])
 def test_a_share_that_is_none_is_refused(tmp_path: Path, share: object) -> None:
     with pytest.raises(InputError, match=r"metrics\.json: validation\.base_rate is .*; --adapt needs a number between 0 and 1"):
-        Adapter([Chosen("reads", "1", Reads(tmp_path, share))])
+        Adapter([NamedJudge("reads", "1", Reads(tmp_path, share))])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_judge_without_figures_is_refused(tmp_path: Path, text: str | None, sa
     if text is not None:
         (tmp_path / "metrics.json").write_text(text, "utf-8")
     with pytest.raises(InputError, match=says):
-        Adapter([Chosen("reads", "1", judge)])
+        Adapter([NamedJudge("reads", "1", judge)])
 
 
 def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bert_judge import plan
 from bert_judge.judges import Label, Row, decided
-from bert_judge.judges.lazy import WhenNeeded
+from bert_judge.judges.lazy import LazyJudge
 from bert_judge.plan import batches
 from bert_judge.runtime import batch_manifest
 
@@ -33,7 +33,7 @@ def planned() -> plan.Plan:
 def found(
     planned: plan.Plan, folder: Path, alone: set[str] | None = None, needed: set[tuple[str, str, str]] = NEEDED
 ) -> batches.Batches:
-    return batches.of_encoder(planned, "first", "a", needed, folder, (alone or set()).__contains__)
+    return batches.plan_encoder_batches(planned, "first", "a", needed, folder, (alone or set()).__contains__)
 
 
 def together(made: batches.Batches) -> list[list[str]]:
@@ -92,7 +92,7 @@ def test_a_judge_is_loaded_once_and_only_when_a_row_comes() -> None:
         made.append(Kind())
         return made[-1]
 
-    judge = WhenNeeded({"first": "r"}, load)
+    judge = LazyJudge({"first": "r"}, load)
     assert judge.revisions == {"first": "r"} and made == []
     row = Row("0", 0, "a", "1 + 1?", ("2",), "2")
     assert [label.verdict for label in judge.judge([row]) + judge.judge([row, row])] == ["correct"] * 3

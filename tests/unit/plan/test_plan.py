@@ -60,14 +60,14 @@ def raw_config(data: Path) -> dict[str, Any]:
 def specs(raw: Mapping[str, Any]) -> Specs:
     """Every spec of a run, as the canonical JSON that the workflow compares."""
     made = plan.make(raw)
-    asked = {*made.scored, *(pair for name in made.config.datasets for pair in made.labelled(name))}
+    asked = {*made.score_tables, *(pair for name in made.config.datasets for pair in made.dataset_tables(name))}
     found: dict[tuple[str, ...], Any] = {("task", task): made.task_spec(task) for task in made.tasks}
     found |= {("candidates", *pair): made.candidates_spec(*pair) for pair in asked}
     found |= {("labels", judge, *pair): made.labels_spec(judge, *pair) for judge in made.config.judges for pair in asked}
     found |= {("dataset", name): made.dataset_spec(name) for name in made.config.datasets}
     found |= {("overlap", n, t): made.overlap_spec(n, t) for n in made.config.datasets for t in made.config.tasks.test}
     found |= {("judge", name): made.judge_spec(name) for name in made.judges("bert")}
-    found |= {("scores", *pair): made.scores_spec(*pair) for pair in made.scored}
+    found |= {("scores", *pair): made.scores_spec(*pair) for pair in made.score_tables}
     found |= {("standings",): made.standings_spec(), ("report",): made.report_spec()}
     return {key: tables.canonical(spec) for key, spec in found.items()}
 
@@ -201,7 +201,7 @@ def test_a_generated_model_answers_every_task_an_imported_one_its_own(data: Path
     raw = raw_config(data)
     raw["models"] = {"guess": {"generator": "simulated", "p_correct": 0.5}, "bing": raw["models"]["bing"]}
     raw |= {"datasets": {}, "judges": {"contains": raw["judges"]["contains"]}, "scorers": ["contains"], "gold": None}
-    assert plan.make(raw).scored == [("bing", "exam"), ("guess", "exam"), ("guess", "other")]
+    assert plan.make(raw).score_tables == [("bing", "exam"), ("guess", "exam"), ("guess", "other")]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "configs").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_configurations_have_no_fault(path: Path) -> None:
     made = plan.make(config_files.load([path]))
-    assert made.scored
+    assert made.score_tables
     # Answers that come with verdicts are judged against them.
     assert not made.config.imports or made.config.gold in made.config.scorers
-    assert all(made.labelled(name) for name in made.config.datasets)
+    assert all(made.dataset_tables(name) for name in made.config.datasets)

@@ -48,11 +48,11 @@ def test_a_student_per_filter_and_percentage() -> None:
     assert set(made.models) == {"sim", "base", *STUDENTS}
     assert set(made.students) == STUDENTS
     assert made.filtered == [("best", "10"), ("best", "12.5"), ("chance", "10"), ("all-of-it", "100")]
-    assert {model for model, _ in made.scored} == {"sim", "base", *STUDENTS}
+    assert {model for model, _ in made.score_tables} == {"sim", "base", *STUDENTS}
     # One base model is fetched, whoever learns; and nobody learns from students unless told.
     assert {name for name in made.assets if not name.startswith("judge")} == {"model-base", "base-pupil"}
     assert made.chosen_from("best") == [("base", "facts_train"), ("sim", "facts_train")]
-    assert made.labelled("taught") == [("base", "facts_train"), ("sim", "facts_train")]
+    assert made.dataset_tables("taught") == [("base", "facts_train"), ("sim", "facts_train")]
 
 
 def test_a_spec_says_what_made_a_student() -> None:

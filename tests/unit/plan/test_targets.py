@@ -85,7 +85,7 @@ def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pyt
 
 
 def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
-    return batches.of_answers(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
+    return batches.plan_answer_batches(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
 
 
 def answer(planned: plan.Plan, folder: Path, *tasks: str) -> batch_manifest.Batch:
@@ -154,7 +154,9 @@ def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], exp
 
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> batches.Batches:
-        return batches.of_verdicts(plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path)
+        return batches.plan_label_batches(
+            plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path
+        )
 
     first = found()
     name = first.of_task["sums"]
@@ -195,7 +197,7 @@ def test_an_adapted_judge_needs_the_verdicts_that_it_adapts(planned: plan.Plan) 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])
 def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
     needed = targets.verdicts_for(planned, ["results/labels/both/a/sums.parquet"])
-    found = batches.of_verdicts(planned, "dear", model, needed, tmp_path)
+    found = batches.plan_label_batches(planned, "dear", model, needed, tmp_path)
     batch = found.by_name[found.of_task[tasks[0]]]
     assert list(batch.parts) == tasks
     assert batch.inputs == {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}

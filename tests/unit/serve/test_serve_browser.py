@@ -13,7 +13,7 @@ from score_files import write_scores
 from serve_clients import Exact, Longer, running
 
 from bert_judge.evaluation.audit import labels
-from bert_judge.labels.score_file import judge_loading
+from bert_judge.labels import judge_loading
 from bert_judge.report.audit_sheet import SheetRow, write_csv
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
@@ -50,7 +50,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (results / "audit").mkdir()
     write_csv(asked, results / "audit" / "sheet.csv")
     limits, metrics = Limits(rate=0), Metrics()
-    judges = {"contains": lambda: judge_loading.choose(["contains"])[0].judge, "exact": Exact}
+    judges = {"contains": lambda: judge_loading.load_judges(["contains"])[0].judge, "exact": Exact}
     pool = JudgePool(
         {name: pointwise(name, load, limits, metrics) for name, load in judges.items()},
         {"longer": pairwise("longer", Longer, limits, metrics)},

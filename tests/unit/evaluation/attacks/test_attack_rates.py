@@ -169,19 +169,20 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("judge", "task_name", "fault"),
     [
-        ("truth", None, "error: truth: of kind simulated, which knows no verdict on made-up answers; choose another judge"),
+        ("truth", None, "error: --judge truth: is of kind simulated, which only judges the answers of a run; choose another judge"),
         (
             "nobody",
             None,
-            "error: nobody: neither the folder of a trained judge nor a judge of the configuration; there are: adapted, both, ",
+            "error: --judge nobody: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint "
+            "(owner/name); there are: adapted, both, ",
         ),
         ("judge", None, "error: results/judges/judge/judge.json: no such file; make it with snakemake --cores 2"),
         ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; make it with snakemake --cores 1"),
-        ("adapted", None, "error: adapted: adapts to the answers of a model, and attacks are none; name its judge judge"),
+        ("adapted", None, "error: --judge adapted: is corrected per model and task of a run; name its judge 'judge'"),
         (
             "both",
             None,
-            "error: both: a cascade judges in a run only; list it under attacks.judges, and snakemake --cores 2 attacks",
+            "error: --judge both: is a cascade and only judges the answers of a run; name one of its judges",
         ),
     ],
 )
@@ -249,7 +250,7 @@ def test_plan_of_attacks() -> None:
     assert outputs.labels_spec("judge", ATTACKS, "facts_test")["model"] == ATTACKS
     assert outputs.report_spec()["attacks"] == outputs.attack_rates_spec()
     assert "attacks" not in plan.make(DEFAULT_RUN).report_spec()
-    assert len(plan.make(configured()).attacked) == 3
+    assert len(plan.make(configured()).attack_tasks) == 3
     assert ATTACKS not in outputs.models
 
 
@@ -266,7 +267,7 @@ def test_cascades_label_attacks_by_escalation() -> None:
     needed = verdicts_for(outputs, ["attacks"])
     assert {("both", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")} <= needed
     assert ("judge", f"{ATTACKS}@both@judge", "facts_test") in needed
-    assert ATTACKS in outputs.answering
+    assert ATTACKS in outputs.answer_sources
     assert f"{ATTACKS}@both@judge" in outputs.selections
     with pytest.raises(ConfigError, match=r"attacks\.judges: 'teacher' is of kind simulated"):
         plan.make(with_cascade(judges=["regex_lenient", "teacher"]))
@@ -288,7 +289,7 @@ def test_targets_of_attacks() -> None:
         ({"judges": ["nobody"]}, "attacks.judges: 'nobody'"),
         (
             {"judges": ["truth"]},
-            "attacks.judges: 'truth' is of kind simulated and knows no verdict on made-up answers; choose another",
+            "attacks.judges: 'truth' is of kind simulated and has no verdicts on attacks; choose another judge",
         ),
         ({"judges": []}, "attacks.judges"),
         ({"judges": ["judge", "judge"]}, "attacks.judges: 'judge' is listed twice; remove one"),

@@ -153,7 +153,7 @@ def test_inference_settings_do_not_change_a_tuned_judge() -> None:
     assert again.tuned_judge_spec("tuned") == before.tuned_judge_spec("tuned")
     assert again.preferences_spec("tuned", "arena") != before.preferences_spec("tuned", "arena")
     assert before.preferences_spec("tuned", "arena")["settings"]["tuned"]
-    assert "tuned" not in before.preferences_spec("prompted", "arena")["settings"]
+    assert not before.preferences_spec("prompted", "arena")["settings"]["tuned"]
     for change in ({"tuning": {"epochs": 1}}, {"augment": {"swap": 0.5}}, {"seed": 1}, {"model": {**base["model"], "system": "x"}}):
         other = plan.make(changed(judges__tuned={**base, **change}))
         assert other.tuned_judge_spec("tuned") != before.tuned_judge_spec("tuned"), change
@@ -314,11 +314,3 @@ def test_reasons_are_read_from_the_named_column(tmp_path: Path) -> None:
     assert imported(tmp_path, lines)["reason"].isna().all()
     with pytest.raises(InputError, match="no column 'warum' for the reason"):
         imported(tmp_path, [LINE], **named)
-
-
-def test_a_set_without_reasons_is_what_it_was_before_there_were_any() -> None:
-    imports = {"people": {"path": __file__}}
-    raw = changed(imports=imports, pairs__people={"from": "people", "judges": ["better"]})
-    assert "reason" not in plan.make(raw).pairs_spec("people", "imported")["import"]["columns"]
-    imports["people"]["pair_columns"] = {"reason": "warum"}
-    assert plan.make(raw).pairs_spec("people", "imported")["import"]["columns"]["reason"] == "warum"

@@ -19,8 +19,8 @@ from bert_judge.judges.cascade import stage
 from bert_judge.judges.cascade.fit import MIN_BIN_ROWS, JudgeOutputs, choose_point, fit_cascade, operating_points
 from bert_judge.judges.cascade.judge import CascadeJudge, DecisionThresholds, fitted_judges, load_thresholds, to_json
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.plan import selections
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables import selections
 
 
 class ScriptedJudge:
@@ -378,10 +378,10 @@ def test_load_fitted_cascade(fitted: Path) -> None:
     [
         ("gpt-4.1_mini+x", None),
         ("@real_answers", selections.HeldOut("real_answers")),
-        ("gpt-4@both@expensive", selections.Left("gpt-4", "both", "expensive")),
+        ("gpt-4@both@expensive", selections.Escalated("gpt-4", "both", "expensive")),
     ],
 )
-def test_names_of_selections(name: str, labelled: selections.Left | selections.HeldOut | None) -> None:
+def test_names_of_selections(name: str, labelled: selections.Escalated | selections.HeldOut | None) -> None:
     assert selections.parse(name) == labelled
     if labelled is not None:
         assert labelled.name == name

@@ -337,9 +337,9 @@ def test_an_unknown_question_is_a_clear_error(task_table: Path) -> None:
 def test_the_default_run_is_a_valid_configuration() -> None:
     run = plan.make(DEFAULT_RUN)
     assert all(name.startswith("simulated-") for name in run.models)
-    assert len(run.scored) == len(run.models) * 3
+    assert len(run.score_tables) == len(run.models) * 3
     assert {run.family(task) for task in run.tasks} <= set(get_args(Family))
-    trained = {model for model, _ in run.labelled("demo")}
+    trained = {model for model, _ in run.dataset_tables("demo")}
     assert 0 < len(trained) < len(run.models)
 
 
@@ -347,7 +347,7 @@ def test_the_default_runs_truth_has_an_order_that_the_format_does_not_have() -> 
     run = plan.make(DEFAULT_RUN)
     right: Counter[str] = Counter()
     marked: Counter[str] = Counter()
-    for model, task in run.scored:
+    for model, task in run.score_tables:
         spec = run.candidates_spec(model, task)
         for request in requests(task):
             completion, truth = simulate(model, spec["settings"], request)

@@ -1,0 +1,109 @@
+"""Label jobs of a run: one table of labels, one shard of a large table, or several tables with one judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bert_judge.judges import registry
+from bert_judge.judges.lazy import LazyJudge
+from bert_judge.judges.protocol import Judge
+from bert_judge.judges.registry import LoadContext
+from bert_judge.labels import table_shards
+from bert_judge.labels.preferences import compare_pairs
+from bert_judge.labels.stage import label_table, prelabel_tables
+from bert_judge.runtime.batch_manifest import Batch
+from bert_judge.runtime.resume import store_folder, work_folder
+
+Spec = Mapping[str, Any]
+
+
+def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]) -> None:
+    """Write a table of labels, of any kind of judge.
+
+    Args:
+        spec: `Plan.labels_spec`.
+        inputs: the answers as `candidates`, and the files of `JudgeKind.label_inputs`; `shards`: join these instead of judging.
+        block: the judge's block of the configuration.
+        check_device: raises `InputError` when a cluster job did not get its GPUs.
+
+    Raises:
+        InputError: an input cannot be read, or the judge cannot be loaded or refuses its input.
+    """
+    kind = registry.find(spec["settings"]["kind"])
+    if inputs.get("shards"):
+        table_shards.join_shards(spec, inputs["candidates"], inputs["shards"], output)
+    elif kind.combines_labels:
+        kind.combine_labels(_context(spec, inputs, block, check_device), Path(output))
+    else:
+        with _loaded(spec, inputs, block, check_device) as judge:
+            label_table(spec, inputs["candidates"], output, judge, _progress_folder(spec, output))
+
+
+def shard_job(
+    spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None], shard: str
+) -> None:
+    """Write one shard of a table of labels; see `label_job`.
+
+    Args:
+        shard: `2-of-4`, for example.
+    """
+    with _loaded(spec, inputs, block, check_device) as judge:
+        table_shards.label_shard(spec, inputs["candidates"], output, judge, shard, _progress_folder(spec, output))
+
+
+def prelabel_job(
+    specs: Mapping[str, Spec], inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]
+) -> None:
+    """Label several tables of one model with a judge that is loaded once; each table is then written by a job of its own.
+
+    Args:
+        specs: `Batch.parts`.
+        inputs: the answers as `answers {task}`, and the files of `JudgeKind.inputs`.
+        output: manifest of the batch.
+    """
+    spec = next(iter(specs.values()))["verdicts"]
+    answers = {name: path for name, path in inputs.items() if name.startswith("answers ")}
+
+    def folder(task: str) -> Path | None:
+        return _progress_folder(spec, f"results/labels/{spec['judge']}/{spec['model']}/{task}.parquet")
+
+    with _loaded(spec, inputs, block, check_device) as judge:
+        prelabel_tables(Batch(specs, answers), output, judge, folder)
+
+
+def compare_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]) -> None:
+    """Write a table of preferences, of any kind of pairwise judge; see `label_job`.
+
+    Args:
+        spec: `Plan.preferences_spec`.
+        inputs: the tables of the set as `pairs`, and the files of `JudgeKind.inputs`.
+    """
+    store = store_folder(f"verdicts/{spec['judge']}/pairs")
+    judge = registry.find(spec["settings"]["kind"]).load(LoadContext(spec, inputs, block, None, store, check_device))
+    compare_pairs(spec, inputs["pairs"], output, judge, work_folder(output))
+
+
+def _context(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> LoadContext:
+    encoders, store = work_folder(f"results/encoders/{spec['judge']}"), store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
+    return LoadContext(spec, inputs, block, encoders, store, check_device)
+
+
+@contextmanager
+def _loaded(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> Iterator[Judge]:
+    kind, context = registry.find(spec["settings"]["kind"]), _context(spec, inputs, block, check_device)
+    revisions = kind.revisions(context)
+    judge: Judge = kind.load(context) if revisions is None else LazyJudge(revisions, lambda: kind.load(context))
+    try:
+        yield judge
+    finally:
+        if hasattr(judge, "close"):
+            judge.close()
+
+
+def _progress_folder(spec: Spec, output: str) -> Path | None:
+    """Return where finished labels wait for their table; None for judges that are fast, or that store what a model wrote."""
+    kind = registry.find(spec["settings"]["kind"])
+    return work_folder(output) if kind.keeps_progress else None

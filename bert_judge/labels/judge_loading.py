@@ -1,0 +1,256 @@
+"""Find and load a judge by the name that a user gives, for `score`, `predict`, `attack`, `serve` and the integrations.
+
+A name is one of: a judge of the given configuration, a built-in rule, `FILE.yaml:NAME` (a judge of a configuration file), the name
+of a trained judge in `results/judges`, the folder of a trained judge, or `owner/name` (a checkpoint on the hub).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bert_judge import tables
+from bert_judge.judges import registry
+from bert_judge.judges.registry import JudgeKind, LoadContext
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
+
+RESULTS = Path("results")
+JUDGES = RESULTS / "judges"
+# The rules by name, each in its lenient form: it looks where answers mostly stand, and then everywhere.
+RULES: Mapping[str, Mapping[str, Any]] = {
+    "exact_match": {"metric": "exact_match", "extract": ["choice", "boxed", "final_answer", "full_text"]},
+    "contains": {"metric": "contains", "extract": ["choice", "final_answer", "full_text"]},
+    "token_f1": {"metric": "token_f1", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.3},
+    "rouge_l_recall": {"metric": "rouge_l_recall", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
+    "rouge_l_f": {"metric": "rouge_l_f", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
+    "math_verify": {"metric": "math_verify", "extract": ["choice", "boxed", "final_answer", "last_number", "full_text"]},
+}
+# The best of the rules over ten files of real answers (benchmarks/default_rule.py).
+DEFAULT_RULE = "contains"
+# Takes the place of the model and the task of answers whose origin is unknown.
+UNKNOWN = "_any"
+# A file that holds judges and nothing else is a configuration when these are added; the model is never run.
+_MINIMAL_CONFIG = {"models": {"nobody": {"generator": "simulated", "p_correct": 0.5}}, "tasks": {"test": ["facts_test"]}}
+
+
+@dataclass(frozen=True)
+class NamedJudge:
+    """A loaded judge with its name, and with what its verdicts depend on: equal origins, equal verdicts."""
+
+    name: str
+    origin: str
+    judge: Any
+
+    def close(self) -> None:
+        """End the processes of the judge, if it has any."""
+        if hasattr(self.judge, "close"):
+            self.judge.close()
+
+
+@dataclass(frozen=True)
+class JudgeReference:
+    """A judge that was found and is not loaded yet.
+
+    Attributes:
+        context: what `JudgeKind.load` needs; its spec is that of a label table, or of preferences.
+        required: files of `context.inputs` that must exist: a trained judge, or the manifest of a model.
+        assets: name → what `prepare` fetches, for manifests that do not exist.
+    """
+
+    name: str
+    kind: JudgeKind
+    context: LoadContext
+    required: Mapping[str, Path] = field(default_factory=dict)
+    assets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    results: Path = RESULTS
+
+    def missing(self) -> str | None:
+        """Return what has to be made before the judge can be loaded."""
+        path = next((path for path in self.required.values() if not path.is_file()), None)
+        return None if path is None else f"{path}: no such file; make it with snakemake --cores 2 {path}"
+
+    def load(self) -> NamedJudge:
+        """Load the judge; download its model first if that is missing.
+
+        Raises:
+            InputError: a file is missing or broken.
+        """
+        inputs = dict(self.context.inputs)
+        for key, path in self.required.items():
+            if path.is_file():
+                continue
+            if path.stem not in self.assets:
+                raise InputError(self.missing() or "")
+            from bert_judge.assets.prepare import prepare
+
+            inputs[key] = self.results / ".work" / "prepared" / path.name
+            prepare(self.assets[path.stem], inputs[key])
+        judge = self.kind.load(replace(self.context, inputs=inputs))
+        spec = self.context.spec
+        depends_on = {"settings": spec["settings"], "definition": spec["definition"], "revisions": judge.revisions}
+        return NamedJudge(self.name, tables.canonical(depends_on), judge)
+
+
+def load_judges(names: Sequence[str], threshold: float | None = None, results: Path = RESULTS) -> list[NamedJudge]:
+    """Load the judges of single answers with these names.
+
+    Args:
+        threshold: lowest score that counts as correct; each judge's own when left out.
+        results: folder of a run.
+
+    Raises:
+        InputError: there is no such judge, it cannot be loaded, or two have one name.
+    """
+    references = [find_judge(name, results=results, threshold=threshold) for name in names]
+    for reference in references:
+        if reference.kind.compares_pairs:
+            raise InputError(f"--judge {reference.name}: a judge of two answers; name a judge of single answers")
+        if sum(other.name == reference.name for other in references) > 1:
+            raise InputError(f"--judge: two judges are called {reference.name!r}; score the file with one after the other")
+    return [reference.load() for reference in references]
+
+
+def default_judge(judges: Path = JUDGES) -> tuple[str, str]:
+    """Return the judge to take when the user names none, and why."""
+    names = [name for name in trained_judges(judges) if not registry.read_card(judges / name).get("pairwise")]
+    if len(names) == 1:
+        return names[0], f"the only trained judge in {judges}"
+    why = f"{len(names)} trained judges in {judges}, and none is named" if names else f"no trained judge in {judges}"
+    return DEFAULT_RULE, f"{why}: the best rule over ten files of real answers; --judge takes another"
+
+
+def trained_judges(judges: Path) -> list[str]:
+    """Return the names of the trained judges of a run."""
+    return sorted(card.parent.name for card in judges.glob("*/judge.json"))
+
+
+def find_judge(
+    name: str,
+    *,
+    config_files: Sequence[Path] = (),
+    results: Path = RESULTS,
+    threshold: float | None = None,
+    model: str = UNKNOWN,
+    task: str = UNKNOWN,
+) -> JudgeReference:
+    """Find a judge; see the top of this module for names.
+
+    Args:
+        config_files: a configuration, whose judges come first.
+        results: folder of a run.
+        threshold: lowest score that counts as correct; the judge's own when left out.
+        model, task: whose answers are judged, for the spec.
+
+    Raises:
+        InputError: there is no such judge, it judges the answers of a run only, or the configuration is faulty.
+    """
+    about: dict[str, Any] = {"threshold": threshold, "results": results, "model": model, "task": task}
+    configured: Sequence[str] = ()
+    if config_files:
+        from bert_judge.config import files as config_file_reader
+
+        raw = config_file_reader.merge(config_files)
+        configured = list(raw.get("judges") or {})
+        if name in configured:
+            return from_config(raw, name, config_files=config_files, **about)
+    if name in RULES:
+        return _of_block(name, "lexical", {"kind": "lexical", **RULES[name]}, {}, **about)
+    file, _, in_file = name.rpartition(":")
+    if file.lower().endswith((".yaml", ".yml")):
+        return _from_file(Path(file), in_file, **about)
+    # A path is none of the run's names, not even a whole one, which the folder of judges would not change.
+    if Path(name).name == name and registry.is_trained_judge(results / "judges" / name):
+        return _of_folder(results / "judges" / name, results / ".work" / "encoders" / name, name, **about)
+    if (folder := Path(name).expanduser()).is_dir():
+        return _of_folder(folder, None, folder.resolve().name, **about)
+    if name.count("/") != 1 or name.startswith((".", "/", "~")):
+        known = ", ".join([*configured, *RULES, *trained_judges(results / "judges")])
+        raise InputError(
+            f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
+            f"there are: {known}"
+        )
+    # Only here, because local judges need nothing of the hub's client.
+    from bert_judge.assets import hub
+
+    folder, _ = hub.snapshot(name, None, remote_code=False)
+    return _of_folder(folder, None, name.split("/")[1], **about)
+
+
+def from_config(
+    raw: Mapping[str, Any],
+    name: str,
+    *,
+    config_files: Sequence[Path] = (),
+    results: Path = RESULTS,
+    threshold: float | None = None,
+    model: str = UNKNOWN,
+    task: str = UNKNOWN,
+) -> JudgeReference:
+    """Find a judge in a configuration; models, tasks and scorers may be missing there.
+
+    Raises:
+        InputError: the configuration is faulty, or the judge judges the answers of a run only.
+    """
+    # Only here, because it imports the configuration's classes.
+    from bert_judge import plan
+
+    missing = {key: value for key, value in _MINIMAL_CONFIG.items() if key not in raw}
+    resolved = plan.make({**missing, "scorers": [name], **raw}, config_files)
+    block, kind = resolved.config.judges[name], resolved.kind_of(name)
+    if problem := kind.standalone_problem(block):
+        raise InputError(f"--judge {name}: {problem}")
+    spec = resolved.preferences_spec(name, task) if kind.compares_pairs else resolved.labels_spec(name, model, task)
+    inputs = kind.inputs(name, block, results)
+    required = {key: Path(str(path)) for key, path in inputs.items()}
+    assets = {asset: resolved.assets[asset] for asset in kind.assets(name, block)}
+    context = LoadContext(
+        _with_threshold(spec, threshold),
+        inputs,
+        raw["judges"][name],
+        results / ".work" / "encoders" / name,
+        # As in a run: nothing is requested twice, whatever is changed in the parsing of it.
+        resume.store_folder(f"verdicts/{name}/{model}", results),
+    )
+    return JudgeReference(name, kind, context, required, assets, results)
+
+
+def _from_file(file: Path, name: str, **about: Any) -> JudgeReference:
+    from bert_judge.config import files as config_file_reader
+
+    raw = config_file_reader.load([file])
+    if name not in (judges := raw.get("judges") or {}):
+        raise InputError(f"--judge {file}:{name}: the file has no such judge; there are: {', '.join(map(str, judges))}")
+    return from_config(raw, name, config_files=[file], **about)
+
+
+def _of_folder(folder: Path, work_folder: Path | None, name: str, **about: Any) -> JudgeReference:
+    kind = registry.of_folder(folder)
+    if kind is None:
+        raise InputError(f"--judge {folder}: not the folder of a trained judge; name a folder with judge.json or probe.json")
+    inputs, block = kind.folder_inputs(folder), kind.folder_block(folder)
+    return _of_block(name, kind.name, block, inputs, work_folder=work_folder, **about)
+
+
+def _of_block(
+    name: str,
+    kind_name: str,
+    block: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    *,
+    threshold: float | None,
+    results: Path,
+    model: str,
+    task: str,
+    work_folder: Path | None = None,
+) -> JudgeReference:
+    kind = registry.find(kind_name)
+    settings, definition = kind.settings(kind.config.model_validate(block)), kind.definition()
+    spec = {"judge": name, "model": model, "task": task, "settings": settings, "definition": definition}
+    return JudgeReference(name, kind, LoadContext(_with_threshold(spec, threshold), inputs, block, work_folder), results=results)
+
+
+def _with_threshold(spec: Mapping[str, Any], threshold: float | None) -> Mapping[str, Any]:
+    return spec if threshold is None else {**spec, "settings": {**spec["settings"], "threshold": threshold}}

@@ -1,0 +1,13 @@
+"""Preferences of a pairwise judge, of any origin."""
+
+import json
+from functools import partial
+
+from bert_judge.labels.jobs import compare_job
+from bert_judge.runtime.gpus import check_gpus
+from bert_judge.runtime.logs import job_log
+
+with job_log(snakemake.log[0]):
+    spec = json.loads(snakemake.params.spec)
+    block = snakemake.config["judges"][spec["judge"]]
+    compare_job(spec, dict(snakemake.input.items()), snakemake.output[0], block, partial(check_gpus, snakemake.resources))
