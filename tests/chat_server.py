@@ -1,6 +1,6 @@
-"""A real HTTP server on this machine that speaks OpenAI's chat protocol, and fails the way servers do.
+"""A local HTTP server that speaks OpenAI's chat protocol and fails the way servers do.
 
-The prompt says what happens: `fail:429*2 Hi` is answered after two refusals. As a program it prints its port and serves for ever.
+The prompt selects the failure: `fail:429*2 Hi` is answered after two errors. Run as a program, it prints its port and serves forever.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ FAILURE = re.compile(r"fail:(\w+)\*(\d+)")
 
 
 class ChatServer(ThreadingHTTPServer):
-    """Serves on a port of its own.
+    """Serves on a free port.
 
     Attributes:
-        seen: bodies of the calls, in the order of their arrival.
-        keys: `Authorization` headers of the calls.
-        parallel: most calls that were open at once.
-        delay: seconds before an answer.
-        dead: answer nobody any more.
-        refuse: answer everybody with this failure.
-        reply: what replaces parts of an answer's message and choice.
+        seen: bodies of the requests, in the order of arrival.
+        keys: `Authorization` headers of the requests.
+        parallel: maximum number of concurrent requests.
+        delay: seconds before a response.
+        dead: drop every connection.
+        refuse: respond to every request with this failure.
+        reply: replaces parts of a response's message and choice.
     """
 
     daemon_threads = True
-    # A burst of connections must not be refused.
+    # For bursts of connections.
     request_queue_size = 128
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[ChatServer]:
-    """A server in a thread of this process."""
+    """Run a server in a thread of this process."""
     server = ChatServer()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

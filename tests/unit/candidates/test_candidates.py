@@ -1,4 +1,4 @@
-"""Answers: every imported row is kept, and generated ones survive a kill."""
+"""The candidates stage: imported rows are complete, generated ones survive a kill."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def imported(folder: Path, rows: list[dict[str, Any]], spec: dict[str, Any]) -> 
     return tables.read(folder / "c.parquet", tables.CANDIDATES)
 
 
-def test_all_answers_of_a_model_are_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_all_answers_of_a_model_are_imported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     long = "ü" * 1_000_000
     rows = [
@@ -73,21 +73,21 @@ def test_all_answers_of_a_model_are_kept(tmp_path: Path, caplog: pytest.LogCaptu
     assert set(frame["sample_id"]) < set(tables.read(tmp_path / "task.parquet", tables.TASK)["sample_id"])
 
 
-def test_a_model_without_answers_has_an_empty_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_model_without_answers(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     frame = imported(tmp_path, [{"question": "Who?", "model": "other", "candidate": "I"}], imported_spec())
     assert frame.empty
     assert frame.columns.tolist() == tables.CANDIDATES.names
     assert ("WARNING", "gpt answers 0 of 1 questions of t") in [(r.levelname, r.message) for r in caplog.records]
 
 
-def test_answers_to_questions_the_task_lacks(tmp_path: Path) -> None:
+def test_answers_to_unknown_questions(tmp_path: Path) -> None:
     source = tmp_path / "answers.jsonl"
     source.write_text(json.dumps({"question": "New?", "references": ["r"], "candidate": "c", "model": "GPT 大"}))
     with pytest.raises(InputError, match=r"lacks 1 questions of .*; rebuild the task table"):
         import_candidates(imported_spec(), task_table(tmp_path / "task.parquet"), source, tmp_path / "c.parquet")
 
 
-def test_a_file_without_answers(tmp_path: Path) -> None:
+def test_file_without_answers(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'candidate' for the candidate; there are 'references', 'question', 'model'"):
         imported(tmp_path, [{"question": "Who?", "model": "GPT 大"}], imported_spec())
 
@@ -96,7 +96,7 @@ def test_a_file_without_answers(tmp_path: Path) -> None:
 
 
 class Echo:
-    """Answers with the prompt; stops the process at a certain request, as a kill would."""
+    """Echoes the prompt; stops the process at a certain request, as a kill would."""
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.revisions = {"m": "c0ffee"}
@@ -121,7 +121,7 @@ def generated(folder: Path, echo: Echo, spec: dict[str, Any] = HF_SPEC, shard_ro
     return tables.read(folder / "c.parquet", tables.CANDIDATES)
 
 
-def test_every_question_is_answered_as_often_as_asked(tmp_path: Path) -> None:
+def test_attempts(tmp_path: Path) -> None:
     echo = Echo()
     spec = {**HF_SPEC, "settings": {"generator": "hf", "attempts": 3}}
     frame = generated(tmp_path, echo, spec)
@@ -141,7 +141,7 @@ def test_every_question_is_answered_as_often_as_asked(tmp_path: Path) -> None:
     assert not (tmp_path / "work").exists()
 
 
-def test_an_interrupted_job_asks_only_what_is_missing(tmp_path: Path) -> None:
+def test_interrupted_job_generates_missing_answers_only(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         generated(tmp_path, Echo(stop_at=3))
     assert not (tmp_path / "c.parquet").exists()
@@ -163,7 +163,7 @@ def test_an_interrupted_job_asks_only_what_is_missing(tmp_path: Path) -> None:
         ({**HF_SPEC, "settings": {"generator": "hf", "attempts": 2}}, {"m": "1"}, 8),
     ],
 )
-def test_answers_of_another_model_are_not_taken_over(
+def test_answers_of_another_model_are_not_reused(
     tmp_path: Path, spec: dict[str, Any], revisions: dict[str, str], asked: int
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
@@ -173,7 +173,7 @@ def test_answers_of_another_model_are_not_taken_over(
     assert len(echo.seen) == asked
 
 
-def test_the_model_is_not_loaded_when_all_answers_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_not_loaded_if_all_answers_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError("the disk is full")
 
@@ -188,7 +188,7 @@ def test_the_model_is_not_loaded_when_all_answers_are_there(tmp_path: Path, monk
     assert len(tables.read(tmp_path / "c.parquet", tables.CANDIDATES)) == 5
 
 
-def test_a_task_without_questions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_task_without_questions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     tables.write(tables.empty(tables.TASK), tmp_path / "task.parquet", tables.TASK, {})
     frame = generated(tmp_path, Echo(stop_at=0))
@@ -197,7 +197,7 @@ def test_a_task_without_questions(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("statuses", "reasons", "told"),
+    ("statuses", "reasons", "summary"),
     [
         ([], [], "no answers"),
         (["ok", "ok"], [None, None], "2 ok"),
@@ -205,8 +205,8 @@ def test_a_task_without_questions(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         (["error"] * 7, [*"aabbcde"], "7 error; 2 x a; 2 x b; 1 x c; and 2 other reasons"),
     ],
 )
-def test_how_answers_ended(statuses: list[str], reasons: list[str | None], told: str) -> None:
-    assert summarize_statuses(pd.DataFrame({"status": statuses, "reason": reasons})) == told
+def test_summarize_statuses(statuses: list[str], reasons: list[str | None], summary: str) -> None:
+    assert summarize_statuses(pd.DataFrame({"status": statuses, "reason": reasons})) == summary
 
 
 SLOW = """
@@ -226,7 +226,7 @@ generate_candidates(spec, f"{folder}/task.parquet", f"{folder}/c.parquet", f"{fo
 """
 
 
-def test_a_killed_job_goes_on(tmp_path: Path) -> None:
+def test_killed_job_resumes(tmp_path: Path) -> None:
     task_table(tmp_path / "task.parquet", 60)
     job = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path)])
     deadline = time.monotonic() + 60

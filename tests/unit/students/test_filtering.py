@@ -97,13 +97,13 @@ def four(*scores: float | None) -> list[Answer]:
         ),
     ],
 )
-def test_the_best_are_kept_in_their_order(
+def test_best_answers_in_order(
     tmp_path: Path, answers: Sequence[Answer], settings: Mapping[str, Any], expected: Sequence[str]
 ) -> None:
     assert kept(tmp_path, answers, **settings)["candidate"].tolist() == expected
 
 
-def test_controls_look_at_no_verdict(tmp_path: Path) -> None:
+def test_controls_ignore_verdicts(tmp_path: Path) -> None:
     answers = four(*[None] * 20)
     assert len(kept(tmp_path, answers, judge="all", keep=100.0)) == 20
     drawn = kept(tmp_path, answers, judge="random")
@@ -111,7 +111,7 @@ def test_controls_look_at_no_verdict(tmp_path: Path) -> None:
     assert set(drawn["candidate"]) != set(kept(tmp_path, answers, judge="random", seed=1)["candidate"])
 
 
-def test_equal_scores_are_parted_by_the_seed(tmp_path: Path) -> None:
+def test_ties_are_broken_by_the_seed(tmp_path: Path) -> None:
     answers = four(*[1.0] * 40)
     one = kept(tmp_path, answers, keep=25.0)["candidate"].tolist()
     assert one == kept(tmp_path, answers, keep=25.0)["candidate"].tolist()
@@ -125,7 +125,7 @@ scores = st.lists(st.one_of(st.none(), st.sampled_from([0.0, 0.25, 0.5, 1.0])), 
 
 @settings(max_examples=25)
 @given(scores=scores, low=st.floats(1, 100), high=st.floats(1, 100), data=st.data())
-def test_a_larger_percentage_holds_the_smaller_one_and_the_order_of_rows_does_not_matter(
+def test_percentages_are_nested_and_row_order_is_irrelevant(
     tmp_path_factory: pytest.TempPathFactory, scores: list[float | None], low: float, high: float, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("filter")
@@ -136,7 +136,7 @@ def test_a_larger_percentage_holds_the_smaller_one_and_the_order_of_rows_does_no
     assert kept(folder, answers, keep=max(low, high))["candidate"].tolist() == many
 
 
-def test_another_model_leaves_the_order_of_the_first_ones_answers(tmp_path: Path) -> None:
+def test_another_model_does_not_change_the_order(tmp_path: Path) -> None:
     first, second = written(tmp_path, four(*[0.5] * 9)), written(tmp_path, four(*[0.4] * 9), model="n")
     alone = kept(tmp_path, four(*[0.5] * 9), keep=100.0, per_question=None)["candidate"].tolist()
     both = spec(keep=100.0, per_question=None, tables=[["m", "t"], ["n", "t"]])
@@ -146,20 +146,20 @@ def test_another_model_leaves_the_order_of_the_first_ones_answers(tmp_path: Path
 
 
 @pytest.mark.parametrize("answers", [[], four(None, None), [("q", 0, "x", "error", None)]], ids=["empty", "undecided", "failed"])
-def test_a_filter_that_keeps_nothing_is_told(tmp_path: Path, answers: Sequence[Answer]) -> None:
+def test_filter_that_keeps_nothing(tmp_path: Path, answers: Sequence[Answer]) -> None:
     with pytest.raises(InputError, match=r"^filters\.f: no answer can be kept \(\d answers, .*\); name other tasks or models$"):
         kept(tmp_path, answers)
     assert not (tmp_path / "out.parquet").exists()
 
 
-def test_a_verdict_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_missing_label(tmp_path: Path) -> None:
     _, few = written(tmp_path, four(0.1))
     candidates, _ = written(tmp_path, four(0.1, 0.2), model="n")
     with pytest.raises(InputError, match="no label for sample"):
         build_filtered(spec(tables=[["n", "t"]]), [candidates], [few], tmp_path / "out.parquet")
 
 
-def test_a_table_without_its_columns_is_told(tmp_path: Path) -> None:
+def test_missing_columns(tmp_path: Path) -> None:
     candidates, labels = written(tmp_path, four(0.1))
     with pytest.raises(InputError, match="a labels table needs the column 'judge'"):
         build_filtered(spec(), [candidates], [candidates], tmp_path / "out.parquet")

@@ -50,9 +50,7 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "two.yaml")
 
 
-def test_a_stage_runs_here_or_in_as_many_processes_as_the_file_says(
-    two: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_stage_in_this_process_or_several(two: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     launch.run(launched_stages.note, {"folder": tmp_path / "here"}, None)
@@ -64,18 +62,18 @@ def test_a_stage_runs_here_or_in_as_many_processes_as_the_file_says(
     assert sum("at work" in record.message for record in caplog.records if record.name == launch.log.name) == 1
 
 
-def test_what_all_processes_refuse_is_told_once(two: str) -> None:
+def test_error_of_all_processes_is_reported_once(two: str) -> None:
     with pytest.raises(InputError) as caught:
         launch.run(launched_stages.refuse, {"what": "Größe"}, two)
     assert str(caught.value) == "Größe: refused; give another"
 
 
-def test_processes_that_die_are_told_of(two: str) -> None:
-    with pytest.raises(InputError, match=r"two\.yaml: accelerate ended with status \d+; its own words are in the log"):
+def test_failing_processes(two: str) -> None:
+    with pytest.raises(InputError, match=r"two\.yaml: accelerate ended with status \d+; see the log"):
         launch.run(launched_stages.die, {}, two)
 
 
-def test_two_processes_learn_what_one_learns(two: str, tmp_path: Path) -> None:
+def test_two_processes_train_the_same_model_as_one(two: str, tmp_path: Path) -> None:
     pairs = Pairs(tmp_path)
     pairs.write([{"question": f"Wie {n}?", "answer_a": f"a{n}", "label": "A"} for n in range(4, 8)])
     expected = load_file(pairs.tune("one", **SMALL) / "model.safetensors")
@@ -92,13 +90,13 @@ def test_two_processes_learn_what_one_learns(two: str, tmp_path: Path) -> None:
     assert not (tmp_path / ".work-two").exists()
 
 
-def test_a_step_that_cannot_be_shared_out_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_batch_size_must_be_divisible_by_the_processes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WORLD_SIZE", "3")
     with pytest.raises(InputError, match="batch_size 16 must be a multiple of micro_batch_size times the 3 processes"):
         tune(None, [], Tuning(), tmp_path)  # type: ignore[arg-type]
 
 
-def test_accelerate_takes_the_file_for_fsdp() -> None:
+def test_fsdp_configuration_is_valid() -> None:
     read = load_config_from_file(str(FSDP))
     assert (str(read.distributed_type), read.num_processes) == ("DistributedType.FSDP", 4)
     parsed = launch_command_parser().parse_args(["--config_file", str(FSDP), "-m", launch.MODULE, "stage.json"])
@@ -111,7 +109,7 @@ def with_accelerate(file: object, **tuning: Any) -> dict[str, Any]:
     return changed(judges__tuned={**CONFIG["judges"]["tuned"], "tuning": {"accelerate": str(file), **tuning}})
 
 
-def test_a_job_asks_for_as_many_gpus_as_the_file_says() -> None:
+def test_number_of_gpus_follows_the_configuration() -> None:
     made = plan.make(with_accelerate(FSDP))
     assert made.gpus_to_tune("tuned") == 4
     assert made.tuned_judge_spec("tuned") == plan.make(CONFIG).tuned_judge_spec("tuned")
@@ -130,7 +128,7 @@ def test_a_job_asks_for_as_many_gpus_as_the_file_says() -> None:
         ("num_processes: 4", {"micro_batch_size": 8}, "batch_size 16 must be a multiple of micro_batch_size times the processes"),
     ],
 )
-def test_a_file_that_is_none_is_told_of(tmp_path: Path, content: str | None, tuning: dict[str, Any], fault: str) -> None:
+def test_invalid_accelerate_configuration(tmp_path: Path, content: str | None, tuning: dict[str, Any], fault: str) -> None:
     if content is not None:
         (tmp_path / "a.yaml").write_text(content)
     with pytest.raises(ConfigError) as caught:

@@ -45,7 +45,7 @@ def test_each_generator(tmp_path: Path) -> None:
         ({"generator": "vllm", "model": "x"}, "models.m: the manifest of its files is missing; run the prepare stage first"),
     ],
 )
-def test_what_cannot_be_made(block: dict[str, Any], fault: str) -> None:
+def test_invalid_model(block: dict[str, Any], fault: str) -> None:
     with pytest.raises(InputError, match=fault):
         make_generator("m", settings(**block), None)
 
@@ -74,7 +74,7 @@ ENGINE = {"generator": "vllm", "model": "m"}
         (ENGINE, "quantization", "awq", True),
     ],
 )
-def test_what_a_spec_is_made_of(block: dict[str, Any], key: str, value: Any, counts: bool) -> None:
+def test_spec_excludes_runtime_settings(block: dict[str, Any], key: str, value: Any, counts: bool) -> None:
     def spec(model: dict[str, Any]) -> str:
         judges = {"strict": {"kind": "lexical", "metric": "exact_match"}}
         raw = {"models": {"a": model}, "tasks": {"test": ["facts_test"]}, "judges": judges, "scorers": ["strict"]}
@@ -95,7 +95,7 @@ def test_what_a_spec_is_made_of(block: dict[str, Any], key: str, value: Any, cou
         (sys.executable, f"models.m: {sys.executable} has no working vLLM: No module named 'vllm'; install it there"),
     ],
 )
-def test_an_engine_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str | None, fault: str) -> None:
+def test_missing_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str | None, fault: str) -> None:
     monkeypatch.setenv(vllm.PYTHON, python or "")
     with pytest.raises(InputError) as caught:
         vllm.load("m", settings(**ENGINE), Manifest("m", "local:1", tmp_path, ()))

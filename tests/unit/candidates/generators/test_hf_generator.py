@@ -40,13 +40,13 @@ def requests(prompts: list[str] = PROMPTS) -> list[Request]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    made: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
 
     def make(architecture: str = "llama", **options: Any) -> Path:
         key = f"{architecture}{sorted(options.items())}"
-        if key not in made:
-            made[key] = tiny_models.causal_lm(tmp_path_factory.mktemp("model"), architecture, **options)
-        return made[key]
+        if key not in folders:
+            folders[key] = tiny_models.causal_lm(tmp_path_factory.mktemp("model"), architecture, **options)
+        return folders[key]
 
     return make
 
@@ -56,9 +56,9 @@ def generator(path: Path, batch_tokens: int | None = None, **settings: Any) -> H
     return HFGenerator("tiny", block.model_dump(mode="json"), Manifest(str(path), "local:1", path, ()), batch_tokens)
 
 
-def say(made: HFGenerator, text: str) -> Callable[..., torch.Tensor]:
-    """A stand-in for `generate`, whose every row says a text and then nothing."""
-    ids = made.loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+def replying(hf: HFGenerator, text: str) -> Callable[..., torch.Tensor]:
+    """Replace `generate` by one that replies with a text in every row."""
+    ids = hf.loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
         return torch.cat([input_ids, torch.tensor([ids] * len(input_ids), dtype=torch.long)], dim=1)
@@ -68,43 +68,43 @@ def say(made: HFGenerator, text: str) -> Callable[..., torch.Tensor]:
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
 @pytest.mark.parametrize("sampling", [{}, {"temperature": 0.8, "top_p": 0.9}])
-def test_an_answer_does_not_depend_on_its_batch(folder: Callable[..., Path], architecture: str, sampling: dict[str, float]) -> None:
-    made = generator(folder(architecture), **sampling)
-    together = made.generate(requests())
-    alone = [made.generate([one])[0] for one in requests()]
+def test_batches_do_not_change_answers(folder: Callable[..., Path], architecture: str, sampling: dict[str, float]) -> None:
+    hf = generator(folder(architecture), **sampling)
+    together = hf.generate(requests())
+    alone = [hf.generate([one])[0] for one in requests()]
     assert together == alone
-    assert made.generate(requests()[::-1]) == together[::-1]
+    assert hf.generate(requests()[::-1]) == together[::-1]
     assert len({answer.text for answer in together}) > 1
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
-def test_padding_does_not_change_the_tokens(folder: Callable[..., Path], architecture: str) -> None:
+def test_padding_does_not_change_tokens(folder: Callable[..., Path], architecture: str) -> None:
     """Against a forward pass per token, without padding, mask, cache or `generate`."""
-    made = generator(folder(architecture), max_new_tokens=8)
-    short, long = made.generate(requests([PROMPTS[1], PROMPTS[2]]))
+    hf = generator(folder(architecture), max_new_tokens=8)
+    short, long = hf.generate(requests([PROMPTS[1], PROMPTS[2]]))
     for answer, prompt in ((short, PROMPTS[1]), (long, PROMPTS[2])):
-        ids, _ = made.encoder.encode(prompt)
+        ids, _ = hf.encoder.encode(prompt)
         said: list[int] = []
-        while len(said) < 8 and not (said and said[-1] in made.loaded.eos_ids):
+        while len(said) < 8 and not (said and said[-1] in hf.loaded.eos_ids):
             with torch.inference_mode():
-                said.append(int(made.loaded.model(torch.tensor([ids + said])).logits[0, -1].argmax()))
+                said.append(int(hf.loaded.model(torch.tensor([ids + said])).logits[0, -1].argmax()))
         assert answer.completion_tokens == len(said)
-        visible = [token for token in said if token not in made.decoder.hidden_ids]
-        assert answer.text == made.loaded.tokenizer.decode(visible).strip()
+        visible = [token for token in said if token not in hf.decoder.hidden_ids]
+        assert answer.text == hf.loaded.tokenizer.decode(visible).strip()
 
 
 @pytest.mark.parametrize("template", [tiny_models.CHAT_TEMPLATE, None])
-def test_one_beginning_of_text(folder: Callable[..., Path], template: str | None) -> None:
-    made = generator(folder(template=template))
-    ids, _ = made.encoder.encode("Hi")
-    assert ids.count(made.loaded.tokenizer.bos_token_id) == 1
-    assert ids[0] == made.loaded.tokenizer.bos_token_id
-    assert made.generate([request("Hi")])[0].prompt_tokens == len(ids)
+def test_single_bos_token(folder: Callable[..., Path], template: str | None) -> None:
+    hf = generator(folder(template=template))
+    ids, _ = hf.encoder.encode("Hi")
+    assert ids.count(hf.loaded.tokenizer.bos_token_id) == 1
+    assert ids[0] == hf.loaded.tokenizer.bos_token_id
+    assert hf.generate([request("Hi")])[0].prompt_tokens == len(ids)
 
 
-def test_prompts_in_words(folder: Callable[..., Path]) -> None:
-    def text(made: HFGenerator) -> str:
-        return made.loaded.tokenizer.decode(made.encoder.encode("Hi")[0])
+def test_rendered_prompts(folder: Callable[..., Path]) -> None:
+    def text(hf: HFGenerator) -> str:
+        return hf.loaded.tokenizer.decode(hf.encoder.encode("Hi")[0])
 
     chat = "<s><|im_start|>system\nBe brief<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
     assert text(generator(folder(), system="Be brief")) == chat
@@ -133,27 +133,27 @@ def test_prompts_in_words(folder: Callable[..., Path]) -> None:
         ({"reasoning_end": "<|im_start|>final"}, "hm<|im_start|>final Paris<|im_end|>", ("Paris", "ok", "hm")),
     ],
 )
-def test_how_an_answer_ends(
+def test_status_of_a_completion(
     folder: Callable[..., Path], settings: dict[str, Any], said: str, expected: tuple[str, str, str | None]
 ) -> None:
-    made = generator(folder(), **settings)
-    made.loaded.model.generate = say(made, said)
-    answer = made.generate([request("Hi")])[0]
+    hf = generator(folder(), **settings)
+    hf.loaded.model.generate = replying(hf, said)
+    answer = hf.generate([request("Hi")])[0]
     assert (answer.text, answer.status, answer.reasoning) == expected
 
 
-def test_tokens_are_counted_up_to_the_end_token(folder: Callable[..., Path]) -> None:
-    made = generator(folder())
-    made.loaded.model.generate = say(made, "A<|im_end|><pad><pad>")
-    assert made.generate([request("Hi")])[0].completion_tokens == 2
+def test_completion_tokens_include_the_end_token(folder: Callable[..., Path]) -> None:
+    hf = generator(folder())
+    hf.loaded.model.generate = replying(hf, "A<|im_end|><pad><pad>")
+    assert hf.generate([request("Hi")])[0].completion_tokens == 2
 
 
-def test_too_long_prompts_are_marked_and_the_others_answered(folder: Callable[..., Path], caplog: pytest.LogCaptureFixture) -> None:
-    made = generator(folder("gpt2", window=64), max_new_tokens=40)
-    sizes = [len(made.encoder.encode("a b" + " b" * n)[0]) for n in range(80)]
+def test_too_long_prompts_are_errors(folder: Callable[..., Path], caplog: pytest.LogCaptureFixture) -> None:
+    hf = generator(folder("gpt2", window=64), max_new_tokens=40)
+    sizes = [len(hf.encoder.encode("a b" + " b" * n)[0]) for n in range(80)]
     prompts = ["a b" + " b" * sizes.index(size) for size in (20, 24, 40, 63, 64)]
     caplog.set_level(logging.WARNING)
-    answers = made.generate(requests(prompts))
+    answers = hf.generate(requests(prompts))
     assert [a.status for a in answers].count("error") == 1
     assert (answers[-1].status, answers[-1].reason) == (
         "error",
@@ -164,7 +164,7 @@ def test_too_long_prompts_are_marked_and_the_others_answered(folder: Callable[..
     assert [a.completion_tokens for a in answers if a.status == "truncated"] == [
         min(40, 64 - (a.prompt_tokens or 0)) for a in answers if a.status == "truncated"
     ]
-    assert answers == [made.generate([one])[0] for one in requests(prompts)]
+    assert answers == [hf.generate([one])[0] for one in requests(prompts)]
     assert "1 of 5 prompts" in caplog.text
 
 
@@ -173,17 +173,17 @@ def test_no_requests(folder: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["\ud800", ""])
-def test_a_prompt_that_is_no_text(folder: Callable[..., Path], prompt: str) -> None:
-    made = generator(folder("gpt2", template=None))
+def test_invalid_prompt_text(folder: Callable[..., Path], prompt: str) -> None:
+    hf = generator(folder("gpt2", template=None))
     # A tokenizer such as GPT-2's own, which puts nothing before a text.
-    made.loaded.tokenizer.backend_tokenizer.post_processor = ByteLevel()
-    broken, good = made.generate([request(prompt), request("Hi")])
+    hf.loaded.tokenizer.backend_tokenizer.post_processor = ByteLevel()
+    broken, good = hf.generate([request(prompt), request("Hi")])
     assert (broken.status, broken.text) == ("error", "")
     assert broken.reason
     assert good.status != "error"
 
 
-def test_sampling_follows_seed_and_attempt(folder: Callable[..., Path]) -> None:
+def test_sampling_depends_on_seed_and_attempt(folder: Callable[..., Path]) -> None:
     path = folder()
     one = generator(path, temperature=1.0)
     asked = [request("Hi", "s", attempt) for attempt in range(4)]
@@ -193,7 +193,7 @@ def test_sampling_follows_seed_and_attempt(folder: Callable[..., Path]) -> None:
     assert texts != [answer.text for answer in generator(path, temperature=1.0, seed=1).generate(asked)]
 
 
-def test_published_sampling_settings_do_not_leak(folder: Callable[..., Path], tmp_path: Path) -> None:
+def test_published_sampling_settings_are_ignored(folder: Callable[..., Path], tmp_path: Path) -> None:
     plain = folder()
     for file in plain.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -204,10 +204,10 @@ def test_published_sampling_settings_do_not_leak(folder: Callable[..., Path], tm
     assert generator(tmp_path).generate(asked) == generator(plain).generate(asked)
 
 
-def test_out_of_memory_halves_the_batch_for_good(folder: Callable[..., Path]) -> None:
-    made = generator(folder())
-    expected = made.generate(requests())
-    genuine, sizes = made.loaded.model.generate, []
+def test_out_of_memory_halves_the_batch_permanently(folder: Callable[..., Path]) -> None:
+    hf = generator(folder())
+    expected = hf.generate(requests())
+    genuine, sizes = hf.loaded.model.generate, []
 
     def cramped(input_ids: torch.Tensor, **rest: Any) -> torch.Tensor:
         sizes.append(len(input_ids))
@@ -215,68 +215,68 @@ def test_out_of_memory_halves_the_batch_for_good(folder: Callable[..., Path]) ->
             raise torch.OutOfMemoryError("no room")
         return genuine(input_ids=input_ids, **rest)
 
-    made.loaded.model.generate = cramped
-    assert made.generate(requests()) == expected
+    hf.loaded.model.generate = cramped
+    assert hf.generate(requests()) == expected
     assert sizes[0] == 5
     sizes.clear()
-    assert made.generate(requests()) == expected
+    assert hf.generate(requests()) == expected
     assert max(sizes) < 5
 
 
-def test_one_bad_row_does_not_take_the_others_along(folder: Callable[..., Path]) -> None:
-    made = generator(folder())
-    expected = made.generate(requests())
-    genuine, marked = made.loaded.model.generate, len(made.encoder.encode(PROMPTS[0])[0])
+def test_failing_row_does_not_affect_others(folder: Callable[..., Path]) -> None:
+    hf = generator(folder())
+    expected = hf.generate(requests())
+    genuine, marked = hf.loaded.model.generate, len(hf.encoder.encode(PROMPTS[0])[0])
 
     def picky(input_ids: torch.Tensor, attention_mask: torch.Tensor, **rest: Any) -> torch.Tensor:
         if marked in attention_mask.sum(dim=1).tolist():
             raise RuntimeError("cannot do this one")
         return genuine(input_ids=input_ids, attention_mask=attention_mask, **rest)
 
-    made.loaded.model.generate = picky
-    answers = made.generate(requests())
+    hf.loaded.model.generate = picky
+    answers = hf.generate(requests())
     assert (answers[0].status, answers[0].text) == ("error", "")
     assert answers[1:] == expected[1:]
 
 
-def test_a_broken_device_ends_the_job(folder: Callable[..., Path]) -> None:
-    made = generator(folder())
+def test_device_error_ends_the_job(folder: Callable[..., Path]) -> None:
+    hf = generator(folder())
 
     def broken(**_: Any) -> torch.Tensor:
         raise torch.AcceleratorError("device-side assert")
 
-    made.loaded.model.generate = broken
+    hf.loaded.model.generate = broken
     with pytest.raises(torch.AcceleratorError):
-        made.generate(requests())
+        hf.generate(requests())
 
 
 def test_batches_respect_the_token_limit(folder: Callable[..., Path]) -> None:
-    made = generator(folder(), batch_tokens=100)
-    genuine, areas = made.loaded.model.generate, []
+    hf = generator(folder(), batch_tokens=100)
+    genuine, areas = hf.loaded.model.generate, []
 
     def watched(input_ids: torch.Tensor, max_new_tokens: int, **rest: Any) -> torch.Tensor:
         rows, width = input_ids.shape
         areas.append((rows, rows * (width + max_new_tokens)))
         return genuine(input_ids=input_ids, max_new_tokens=max_new_tokens, **rest)
 
-    made.loaded.model.generate = watched
-    made.generate(requests())
+    hf.loaded.model.generate = watched
+    hf.generate(requests())
     assert all(rows == 1 or area <= 100 for rows, area in areas)
     assert max(rows for rows, _ in areas) > 1
 
 
-def test_from_a_prepared_model_to_answers(folder: Callable[..., Path], tmp_path: Path) -> None:
+def test_prepared_model(folder: Callable[..., Path], tmp_path: Path) -> None:
     path = folder()
     prepare({"repository": str(path), "revision": None, "remote_code": False}, tmp_path / "manifest.json")
     manifest = load_manifest(tmp_path / "manifest.json")
     settings = HFModel(generator="hf", model=str(path), dtype="float32", max_new_tokens=12).model_dump(mode="json")
-    made = HFGenerator("tiny", settings, manifest)
-    assert made.revisions == {"tiny": manifest.revision}
-    assert made.generate(requests()) == generator(path).generate(requests())
+    hf = HFGenerator("tiny", settings, manifest)
+    assert hf.revisions == {"tiny": manifest.revision}
+    assert hf.generate(requests()) == generator(path).generate(requests())
 
 
 @pytest.mark.parametrize(
-    ("options", "settings", "fault"),
+    ("options", "settings", "message"),
     [
         ({"template": None}, {"thinking": True}, "models.tiny.thinking: the model's chat template has no such switch"),
         ({"template": "{{ messages[0].content }}"}, {"thinking": False}, "models.tiny.thinking"),
@@ -288,15 +288,15 @@ def test_from_a_prepared_model_to_answers(folder: Callable[..., Path], tmp_path:
     ],
 )
 def test_settings_that_do_not_fit_the_model(
-    folder: Callable[..., Path], options: dict[str, Any], settings: dict[str, Any], fault: str
+    folder: Callable[..., Path], options: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
         generator(folder(**options), **settings)
-    assert fault in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_folders_that_hold_no_language_model(tmp_path: Path) -> None:
+def test_folder_without_language_model(tmp_path: Path) -> None:
     encoder = tiny_models.encoder(tmp_path / "encoder", "bert")
     with pytest.raises(InputError, match=r"its weights lack .* tensors of a causal language model"):
         generator(encoder)
@@ -307,7 +307,7 @@ def test_folders_that_hold_no_language_model(tmp_path: Path) -> None:
     [("config.json", b'{"model_type": "no_such_type"}'), ("model.safetensors", b""), ("model.safetensors", b"\x90\x01" + b" " * 9)],
     ids=["unknown type", "no weights", "cut weights"],
 )
-def test_a_broken_folder_gives_one_line(tmp_path: Path, name: str, content: bytes) -> None:
+def test_broken_folder(tmp_path: Path, name: str, content: bytes) -> None:
     broken = tiny_models.causal_lm(tmp_path / "broken")
     (broken / name).write_bytes(content)
     with pytest.raises(InputError, match="cannot be loaded as a causal language model") as caught:
@@ -318,34 +318,34 @@ def test_a_broken_folder_gives_one_line(tmp_path: Path, name: str, content: byte
 CHOICES = ("correct", "incorrect", "größer")
 
 
-def likelihood(made: HFGenerator, prompt: str, choice: str) -> float:
+def likelihood(hf: HFGenerator, prompt: str, choice: str) -> float:
     """A choice's log-likelihood, token by token, without padding or batch."""
-    ids, _ = made.encoder.encode(prompt)
+    ids, _ = hf.encoder.encode(prompt)
     total = 0.0
-    for token in made.loaded.tokenizer(choice, add_special_tokens=False)["input_ids"]:
+    for token in hf.loaded.tokenizer(choice, add_special_tokens=False)["input_ids"]:
         with torch.inference_mode():
-            total += float(made.loaded.model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)[token])
+            total += float(hf.loaded.model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)[token])
         ids = [*ids, token]
     return total
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
 def test_choices_are_scored_by_all_their_tokens(folder: Callable[..., Path], architecture: str) -> None:
-    made = generator(folder(architecture))
+    hf = generator(folder(architecture))
     asked = [replace(one, choices=CHOICES) for one in requests()]
     # Free and constrained requests in one call.
-    answers = made.generate([*asked, request("Hi")])
-    assert answers[-1] == made.generate([request("Hi")])[0]
+    answers = hf.generate([*asked, request("Hi")])
+    assert answers[-1] == hf.generate([request("Hi")])[0]
     for answer, one in zip(answers, asked, strict=False):
-        expected = torch.softmax(torch.tensor([likelihood(made, one.prompt, choice) for choice in CHOICES]), 0).tolist()
+        expected = torch.softmax(torch.tensor([likelihood(hf, one.prompt, choice) for choice in CHOICES]), 0).tolist()
         assert answer.choice_probabilities == pytest.approx(dict(zip(CHOICES, expected, strict=True)), abs=1e-4)
         assert answer.text == CHOICES[expected.index(max(expected))]
         assert answer.status == "ok"
-        assert answer.completion_tokens == len(made.loaded.tokenizer(answer.text, add_special_tokens=False)["input_ids"])
+        assert answer.completion_tokens == len(hf.loaded.tokenizer(answer.text, add_special_tokens=False)["input_ids"])
     assert generator(folder(architecture), batch_tokens=1).generate(asked)[0].text == answers[0].text
 
 
-def test_a_choice_comes_without_thinking(folder: Callable[..., Path]) -> None:
+def test_choice_without_thinking(folder: Callable[..., Path]) -> None:
     one, other = generator(folder(), thinking=True), generator(folder())
     closed = one.encoder.encode("Hi")[0] + one.encoder.tokenize("</think>\n\n")
     found = one.generate([replace(request("Hi"), choices=CHOICES)])[0]
@@ -353,23 +353,21 @@ def test_a_choice_comes_without_thinking(folder: Callable[..., Path]) -> None:
     assert found.choice_probabilities != other.generate([replace(request("Hi"), choices=CHOICES)])[0].choice_probabilities
 
 
-def test_a_choice_that_does_not_fit(folder: Callable[..., Path]) -> None:
-    made = generator(folder("gpt2", window=64), max_new_tokens=40)
-    prompt = next("a b" + " b" * n for n in range(80) if len(made.encoder.encode("a b" + " b" * n)[0]) == 63)
-    assert made.generate([request(prompt)])[0].status != "error"
-    assert made.generate([replace(request(prompt), choices=("one token", "and several more"))])[0].status == "error"
+def test_choice_that_does_not_fit(folder: Callable[..., Path]) -> None:
+    hf = generator(folder("gpt2", window=64), max_new_tokens=40)
+    prompt = next("a b" + " b" * n for n in range(80) if len(hf.encoder.encode("a b" + " b" * n)[0]) == 63)
+    assert hf.generate([request(prompt)])[0].status != "error"
+    assert hf.generate([replace(request(prompt), choices=("one token", "and several more"))])[0].status == "error"
 
 
-def test_sigterm_ends_the_batch_in_hand_and_keeps_those_before(
-    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = generator(folder(), batch_tokens=1)
-    whole = made.generate(requests())
+def test_sigterm_keeps_finished_batches(folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    hf = generator(folder(), batch_tokens=1)
+    whole = hf.generate(requests())
     finished: list[int] = []
-    complete = made._completion
-    monkeypatch.setattr(made, "_completion", lambda prompt, row: finished.append(prompt.index) or complete(prompt, row))
+    complete = hf._completion
+    monkeypatch.setattr(hf, "_completion", lambda prompt, row: finished.append(prompt.index) or complete(prompt, row))
     monkeypatch.setattr(sigterm, "stop_requested", lambda: len(finished) >= 2)
     with pytest.raises(sigterm.Stopped) as early:
-        made.generate(requests())
+        hf.generate(requests())
     assert early.value.results == {place: whole[place] for place in finished}
     assert len(finished) == 2

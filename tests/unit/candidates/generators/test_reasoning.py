@@ -1,4 +1,4 @@
-"""Where thinking ends and the answer begins."""
+"""Separation of reasoning and answer."""
 
 import pytest
 from hypothesis import given
@@ -45,13 +45,13 @@ def test_start_marker(end: str, start: str | None) -> None:
     assert start_marker(end) == start
 
 
-def test_an_end_marker_without_known_start() -> None:
+def test_end_marker_without_start_marker() -> None:
     assert split_reasoning("analysis: hm<|final|>Paris.", "<|final|>") == SplitText("analysis: hm", "Paris.", True)
     assert split_reasoning("Paris.", "<|final|>") == SplitText(None, "Paris.", True)
 
 
 @given(st.text(), st.text(), st.booleans())
-def test_the_answer_never_holds_an_end_marker(before: str, after: str, opened: bool) -> None:
+def test_answer_contains_no_end_marker(before: str, after: str, opened: bool) -> None:
     parts = split_reasoning(f"{before}</think>{after}", "</think>", opened)
     assert "</think>" not in parts.answer
     assert parts.finished or parts.answer == ""

@@ -1,4 +1,4 @@
-"""The store of a model's answers: nothing is paid for twice, whatever table asks."""
+"""The cache of a model's answers: nothing is generated twice, whatever table needs it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from bert_judge.runtime import resume
 from bert_judge.runtime.batch_manifest import Batch
 
 
-class Counting:
-    """Answers with the prompt and remembers what it was asked; prompts with `fail` fail, one with `stop` ends the process."""
+class CountingGenerator:
+    """Echoes the prompt and records it; prompts with `fail` fail, one with `stop` ends the process."""
 
     def __init__(self) -> None:
         self.revisions = {"m": "c0ffee"}
         self.loads = 0
-        self.asked: list[str] = []
+        self.prompts: list[str] = []
 
-    def load(self) -> Counting:
+    def load(self) -> CountingGenerator:
         self.loads += 1
         return self
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        self.asked += [request.prompt for request in requests]
+        self.prompts += [request.prompt for request in requests]
         if any("stop" in request.prompt for request in requests):
             raise KeyboardInterrupt
         return [Completion(f"to {r.prompt} {r.attempt}", "error" if "fail" in r.prompt else "ok") for r in requests]
@@ -55,7 +55,7 @@ def task_table(folder: Path, questions: Sequence[str], task: str = "t") -> Path:
     return folder / f"{task}.parquet"
 
 
-def table(folder: Path, model: Counting, questions: Sequence[str], task: str = "t", **settings: Any) -> pd.DataFrame:
+def table(folder: Path, model: CountingGenerator, questions: Sequence[str], task: str = "t", **settings: Any) -> pd.DataFrame:
     output = folder / f"c_{task}.parquet"
     generate_candidates(
         spec(task, **settings), task_table(folder, questions, task), output, folder / "store", model.load, shard_rows=3, keep=True
@@ -66,61 +66,61 @@ def table(folder: Path, model: Counting, questions: Sequence[str], task: str = "
 QUESTIONS = [f"Größe {number}?" for number in range(10)]
 
 
-def test_a_raised_limit_pays_for_the_new_rows(tmp_path: Path) -> None:
-    model = Counting()
+def test_raised_limit_generates_new_rows_only(tmp_path: Path) -> None:
+    model = CountingGenerator()
     table(tmp_path, model, QUESTIONS[:4])
     frame = table(tmp_path, model, QUESTIONS)
-    assert model.asked == QUESTIONS
+    assert model.prompts == QUESTIONS
     assert frame["candidate"].tolist() == [f"to {question} 0" for question in QUESTIONS]
 
 
-def test_rows_added_anywhere_and_rows_taken_away(tmp_path: Path) -> None:
-    model = Counting()
+def test_added_and_removed_rows(tmp_path: Path) -> None:
+    model = CountingGenerator()
     table(tmp_path, model, QUESTIONS[2:6])
     table(tmp_path, model, [*QUESTIONS[:4], "new"])
-    assert model.asked == [*QUESTIONS[2:6], *QUESTIONS[:2], "new"]
+    assert model.prompts == [*QUESTIONS[2:6], *QUESTIONS[:2], "new"]
     assert table(tmp_path, model, QUESTIONS[3:5])["question"].tolist() == QUESTIONS[3:5]
     assert model.loads == 2
 
 
-def test_more_attempts_pay_for_the_new_ones(tmp_path: Path) -> None:
-    model = Counting()
+def test_more_attempts_generate_new_ones_only(tmp_path: Path) -> None:
+    model = CountingGenerator()
     table(tmp_path, model, QUESTIONS[:2])
     assert table(tmp_path, model, QUESTIONS[:2], attempts=3)["attempt"].tolist() == [0, 1, 2] * 2
-    assert len(model.asked) == 2 + 4
+    assert len(model.prompts) == 2 + 4
 
 
-def test_a_question_of_two_tasks_is_asked_once(tmp_path: Path) -> None:
-    model = Counting()
+def test_question_of_two_tasks_is_generated_once(tmp_path: Path) -> None:
+    model = CountingGenerator()
     first = table(tmp_path, model, QUESTIONS[:5], "t")
     second = table(tmp_path, model, QUESTIONS[3:7], "u")
-    assert model.asked == QUESTIONS[:7]
+    assert model.prompts == QUESTIONS[:7]
     assert not set(first["sample_id"]) & set(second["sample_id"])
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"max_new_tokens": 5}, {"generator": "openai"}])
-def test_other_settings_are_asked_anew(tmp_path: Path, change: dict[str, Any]) -> None:
-    model = Counting()
+def test_other_settings_are_generated_again(tmp_path: Path, change: dict[str, Any]) -> None:
+    model = CountingGenerator()
     table(tmp_path, model, QUESTIONS)
     table(tmp_path, model, QUESTIONS, **change)
-    assert model.asked == QUESTIONS * 2
+    assert model.prompts == QUESTIONS * 2
 
 
-def test_a_servers_failure_is_asked_again_and_a_models_is_not(tmp_path: Path) -> None:
+def test_errors_of_servers_are_retried(tmp_path: Path) -> None:
     for generator, asked in (("openai", 2), ("hf", 1)):
-        model = Counting()
+        model = CountingGenerator()
         for _ in range(2):
             frame = table(tmp_path / generator, model, ["fail", "a"], generator=generator)
             assert frame["status"].tolist() == ["error", "ok"]
-        assert (model.asked.count("fail"), model.asked.count("a")) == (asked, 1)
+        assert (model.prompts.count("fail"), model.prompts.count("a")) == (asked, 1)
 
 
-def test_a_damaged_shard_is_done_again(tmp_path: Path) -> None:
-    model = Counting()
+def test_damaged_shard_is_generated_again(tmp_path: Path) -> None:
+    model = CountingGenerator()
     whole = table(tmp_path, model, QUESTIONS)
     sorted((tmp_path / "store").glob("*.parquet"))[0].write_bytes(b"no parquet")
     pd.testing.assert_frame_equal(table(tmp_path, model, QUESTIONS), whole)
-    assert len(model.asked) in (11, 13)
+    assert len(model.prompts) in (11, 13)
 
 
 def test_missing_keys(tmp_path: Path) -> None:
@@ -129,10 +129,10 @@ def test_missing_keys(tmp_path: Path) -> None:
     assert resume.missing_keys(tmp_path / "none", ["a"]) == ["a"]
 
 
-# --- one load for all tables ---
+# --- pregeneration ---
 
 
-def fill(folder: Path, model: Counting, parts: dict[str, Sequence[str]]) -> None:
+def pregenerate(folder: Path, model: CountingGenerator, parts: dict[str, Sequence[str]]) -> None:
     """Answer for tasks that are made of a file each."""
     entry = Import.model_validate({"path": "unused"}).model_dump(mode="json", exclude={"path"})
     made, inputs = {}, {}
@@ -147,35 +147,35 @@ def fill(folder: Path, model: Counting, parts: dict[str, Sequence[str]]) -> None
     pregenerate_answers(Batch(made, inputs), folder / "note.json", folder / "store", model.load, shard_rows=3)
 
 
-def test_all_tables_cost_one_load(tmp_path: Path) -> None:
-    model = Counting()
+def test_pregeneration_loads_the_model_once(tmp_path: Path) -> None:
+    model = CountingGenerator()
     parts = {"t": QUESTIONS[:5], "u": QUESTIONS[3:]}
-    fill(tmp_path, model, parts)
+    pregenerate(tmp_path, model, parts)
     for task, questions in parts.items():
         assert table(tmp_path, model, questions, task)["question"].tolist() == list(questions)
     assert model.loads == 1
-    assert model.asked == QUESTIONS
+    assert model.prompts == QUESTIONS
 
 
-def test_a_fill_that_is_stopped_goes_on(tmp_path: Path) -> None:
+def test_pregeneration_resumes(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        fill(tmp_path, Counting(), {"t": QUESTIONS[:5], "u": ["stop"]})
+        pregenerate(tmp_path, CountingGenerator(), {"t": QUESTIONS[:5], "u": ["stop"]})
     assert not (tmp_path / "note.json").exists()
-    again = Counting()
-    fill(tmp_path, again, {"t": QUESTIONS[:5], "u": ["go on"]})
+    again = CountingGenerator()
+    pregenerate(tmp_path, again, {"t": QUESTIONS[:5], "u": ["go on"]})
     # The shard in hand, with two answers and the stop, was lost.
-    assert again.asked == [*QUESTIONS[3:5], "go on"]
+    assert again.prompts == [*QUESTIONS[3:5], "go on"]
     assert json.loads((tmp_path / "note.json").read_text())["parts"].keys() == {"t", "u"}
 
 
-def test_a_full_store_loads_nothing(tmp_path: Path) -> None:
-    model = Counting()
+def test_complete_cache_loads_no_model(tmp_path: Path) -> None:
+    model = CountingGenerator()
     for _ in range(2):
-        fill(tmp_path, model, {"t": QUESTIONS})
+        pregenerate(tmp_path, model, {"t": QUESTIONS})
     assert model.loads == 1
 
 
-def test_settings_of_the_work_come_from_the_configuration() -> None:
+def test_runtime_settings_come_from_the_configuration() -> None:
     entry = {"generator": "openai", "model": "m", "concurrency": 3, "temperature": 1}
     whole = OpenAIModel.model_validate(entry).model_dump(mode="json")
     meaning = {key: value for key, value in whole.items() if key not in OpenAIModel.run_time}

@@ -48,7 +48,7 @@ def likely(*words: tuple[str, float]) -> dict[str, Any]:
     return {"content": [{"token": words[0][0], "logprob": words[0][1], "top_logprobs": top}]}
 
 
-def test_the_table_of_outputs(server: ChatServer) -> None:
+def test_table_of_outputs(server: ChatServer) -> None:
     # Without a store, in which the first answer to the one prompt would stay.
     served = LLMJudge("teacher", SETTINGS, OpenAIGenerator("teacher", block(server)))
     for text, verdict, reason in test_verdicts.OUTPUTS:
@@ -61,14 +61,14 @@ def test_the_table_of_outputs(server: ChatServer) -> None:
         assert (label.verdict, label.reason) == expected, text
 
 
-def test_a_text_that_the_server_cut_off(server: ChatServer, tmp_path: Path) -> None:
+def test_truncated_reply(server: ChatServer, tmp_path: Path) -> None:
     server.reply = {"message": {"content": "Verdict: correct"}, "choice": {"finish_reason": "length"}}
     (label,) = judge(server, tmp_path).judge([ROW])
     assert (label.verdict, label.reason) == ("invalid", f"{TRUNCATED}; asked again: {TRUNCATED}")
 
 
 @pytest.mark.parametrize("structured_output", ["structured_outputs", "guided_choice", "json_schema"])
-def test_a_constrained_word_with_its_probability(server: ChatServer, tmp_path: Path, structured_output: str) -> None:
+def test_constrained_verdict_with_probability(server: ChatServer, tmp_path: Path, structured_output: str) -> None:
     server.reply = {
         "message": {"content": "incorrect"},
         "choice": {"logprobs": likely(("incorrect", -0.5108), ("correct", -0.9163))},
@@ -82,14 +82,14 @@ def test_a_constrained_word_with_its_probability(server: ChatServer, tmp_path: P
     assert call["messages"][-1]["content"].endswith(prompting.VERDICT_ONLY)
 
 
-def test_probabilities_of_a_word_in_a_sentence_do_not_count(server: ChatServer, tmp_path: Path) -> None:
+def test_probabilities_of_a_word_in_a_sentence_are_ignored(server: ChatServer, tmp_path: Path) -> None:
     content = [{"token": word, "logprob": 0.0, "top_logprobs": [{"token": word, "logprob": 0.0}]} for word in ("not", " correct")]
     server.reply = {"message": {"content": "not correct"}, "choice": {"logprobs": {"content": content}}}
     (label,) = judge(server, tmp_path, reasoning=False, logprobs=True).judge([ROW])
     assert (label.verdict, label.score, label.reason) == ("incorrect", 0.0, BARE_VERDICT)
 
 
-def test_every_row_is_there_when_the_server_goes_away(server: ChatServer, tmp_path: Path) -> None:
+def test_no_row_is_lost_when_the_server_dies(server: ChatServer, tmp_path: Path) -> None:
     candidates_table(tmp_path / "c.parquet", ["fail:500*9", "fail:garbage*9", "fail:429*1", "", "Paris"])
     server.reply = {"message": {"content": "Verdict: correct"}}
     spec = {"judge": "teacher", "model": "m", "task": "t"}
@@ -114,7 +114,7 @@ def test_every_row_is_there_when_the_server_goes_away(server: ChatServer, tmp_pa
     assert len(server.seen) == asked + 2
 
 
-def test_a_wrong_key_ends_the_job_at_once(server: ChatServer, tmp_path: Path) -> None:
+def test_rejected_key_ends_the_job(server: ChatServer, tmp_path: Path) -> None:
     rows = [replace(ROW, sample_id=f"s{n}", candidate=f"fail:401*9 {n}") for n in range(20)]
     with pytest.raises(InputError, match="rejects the key"):
         judge(server, tmp_path, concurrency=1).judge(rows)

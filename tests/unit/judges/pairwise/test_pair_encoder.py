@@ -108,7 +108,7 @@ def test_fit_save_and_load(backbone: Path, tmp_path: Path) -> None:
     judge.save(tmp_path / "judge")
     again = PairEncoderJudge(tmp_path / "judge")
     assert [one.score for one in again.compare(examples)] == pytest.approx([one.score for one in judge.compare(examples)])
-    with pytest.raises(InputError, match="a judge of two answers"):
+    with pytest.raises(InputError, match="a pairwise judge"):
         BERTJudge(tmp_path / "judge")
 
 
