@@ -1,6 +1,6 @@
 """A local HTTP server that speaks OpenAI's chat protocol and fails the way servers do.
 
-The prompt selects the failure: `fail:429*2 Hi` is answered after two errors. Run as a program, it prints its port and serves forever.
+The prompt selects the failure: `fail:429*2 Hi` is answered after two errors. As a program, it prints its port and serves forever.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tiny random models, made on the spot: real architectures, real tokenizers, no network, well under a second each.
+"""Tiny random models: real architectures and tokenizers, no network, created in well under a second each.
 
 `causal_lm` and `encoder` write a folder that `from_pretrained` reads. The weights are random but fixed by the seed, so that
-what a test sees today it sees tomorrow.
+tests are reproducible.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from transformers.models.mpnet import MPNetConfig
 from transformers.models.qwen3 import Qwen3Config
 from transformers.models.roberta import RobertaConfig
 
-# Threads gain nothing on models of this size and fight over a busy machine.
+# More threads do not speed up models of this size.
 torch.set_num_threads(1)
 
-# What `encoder` makes. DeBERTa-v3 has the shape of deberta-v2, XLM-RoBERTa that of roberta.
+# The architectures of `encoder`. DeBERTa-v3 has the shape of deberta-v2, XLM-RoBERTa that of roberta.
 ENCODERS = ["bert", "modernbert", "eurobert", "deberta-v2", "roberta", "mpnet"]
 
 VOCABULARY = 600
@@ -61,10 +61,10 @@ def causal_lm(
     """Write a random language model with its tokenizer.
 
     Args:
-        architecture: llama, qwen3 (rotary positions) or gpt2 (learnt positions).
+        architecture: llama, qwen3 (rotary positions) or gpt2 (learned positions).
         window: longest sequence in tokens.
         template: the chat template; None for a base model.
-        head_size: of an attention head; vLLM on a CPU knows no 16.
+        head_size: of an attention head; vLLM on a CPU does not support 16.
     """
     tokenizer = bpe_tokenizer(bos="<s>", eos="<|im_end|>", template=template)
     ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
@@ -180,7 +180,7 @@ def wordpiece_tokenizer(segments: bool = False) -> PreTrainedTokenizerFast:
     words = BertPreTokenizer().pre_tokenize_str(BertNormalizer(lowercase=True).normalize_str(" ".join(TEXT)))
     letters = string.ascii_lowercase + string.digits
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
-    # Made by hand, because the trainer breaks ties at random.
+    # Built by hand, because the trainer breaks ties at random.
     vocabulary = dict.fromkeys([*pieces, *(word for word, _ in words)])
     tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(vocabulary)}, unk_token="[UNK]"))
     tokenizer.normalizer = BertNormalizer(lowercase=True)
@@ -198,7 +198,7 @@ def wordpiece_tokenizer(segments: bool = False) -> PreTrainedTokenizerFast:
 
 
 def _spread(model: torch.nn.Module) -> None:
-    """Make the weights larger than a fresh model's, so that logits differ clearly and a rounding error changes no choice."""
+    """Scale up the weights, so that logits differ clearly and rounding errors change no choice."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

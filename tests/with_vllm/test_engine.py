@@ -52,15 +52,15 @@ def engines(qwen: Path, llama: Path) -> Iterator[Callable[[str], vllm.VLLMProces
         if name not in started:
             path = {"qwen3": qwen, "llama": llama}[name]
             # Sampling with a seed of the row's own, when a test asks for it by the temperature.
-            made = vllm.load("tiny", settings(path, thinking=False), manifest(path))
-            assert isinstance(made, vllm.VLLMProcess)
-            started[name] = made
+            model = vllm.load("tiny", settings(path, thinking=False), manifest(path))
+            assert isinstance(model, vllm.VLLMProcess)
+            started[name] = model
         return started[name]
 
     yield get
-    for made in started.values():
-        made.process.kill()
-        made.process.wait()
+    for model in started.values():
+        model.process.kill()
+        model.process.wait()
 
 
 @pytest.mark.parametrize("architecture", ["qwen3", "llama"])
@@ -97,22 +97,22 @@ def test_a_constrained_answer_is_a_choice_with_probabilities(engines: Callable[[
 
 
 def test_sampling_follows_seed_and_attempt(qwen: Path) -> None:
-    made = vllm.load("tiny", settings(qwen, temperature=1.0, thinking=True), manifest(qwen))
-    assert isinstance(made, vllm.VLLMProcess)
+    model = vllm.load("tiny", settings(qwen, temperature=1.0, thinking=True), manifest(qwen))
+    assert isinstance(model, vllm.VLLMProcess)
     try:
         asked = [request("Hi", attempt) for attempt in range(4)]
-        answers = made.generate(asked)
-        assert answers == [made.generate([one])[0] for one in asked]
+        answers = model.generate(asked)
+        assert answers == [model.generate([one])[0] for one in asked]
         # The template opens a block of reasoning, which a tiny model never closes.
         assert {(answer.text, answer.status) for answer in answers} == {("", "truncated")}
         assert len({answer.reasoning for answer in answers}) == 4
     finally:
-        made.process.kill()
-        made.process.wait()
+        model.process.kill()
+        model.process.wait()
 
 
-def test_faults_are_one_line(qwen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"models\.tiny: .* vLLM cannot load it: .*; mend the model's settings") as caught:
+def test_errors_have_one_line(qwen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"models\.tiny: .* vLLM cannot load it: .*; check the model's settings") as caught:
         vllm.load("tiny", settings(tmp_path), manifest(tmp_path))
     assert "\n" not in str(caught.value)
     monkeypatch.setenv(vllm.PYTHON, str(tmp_path / "python"))
@@ -123,12 +123,12 @@ def test_faults_are_one_line(qwen: Path, tmp_path: Path, monkeypatch: pytest.Mon
         vllm.load("tiny", settings(qwen), manifest(qwen))
 
 
-def test_an_engine_that_dies_is_told(engines: Callable[[str], vllm.VLLMProcess]) -> None:
+def test_killed_engine(engines: Callable[[str], vllm.VLLMProcess]) -> None:
     """Runs last: it ends the engine of the other tests."""
-    made = engines("llama")
-    os.kill(made.process.pid, signal.SIGKILL)
-    with pytest.raises(RuntimeError, match="tiny: vLLM's process ended with status -9"):
-        made.generate([request("Hi")])
+    model = engines("llama")
+    os.kill(model.process.pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="tiny: the vLLM process ended with status -9"):
+        model.generate([request("Hi")])
 
 
 HERE = """
@@ -140,14 +140,14 @@ from bert_judge.assets.prepare import Manifest
 from bert_judge.tasks import Sample
 if __name__ == "__main__":
     settings, prompts = json.loads(sys.argv[1]), json.loads(sys.argv[2])
-    made = vllm.load("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()))
-    assert isinstance(made, vllm.VLLMHere)
-    answers = made.generate([Request(prompt, 0, prompt, Sample(prompt, ())) for prompt in prompts])
+    model = vllm.load("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()))
+    assert type(model).__name__ == "VLLMEngine"
+    answers = model.generate([Request(prompt, 0, prompt, Sample(prompt, ())) for prompt in prompts])
     print("ANSWERS " + json.dumps([answer.text for answer in answers]))
 """
 
 
-def test_a_job_in_vllms_own_environment(engines: Callable[[str], Generator], qwen: Path) -> None:
+def test_engine_in_this_process(engines: Callable[[str], Generator], qwen: Path) -> None:
     """As with conda: no pipe, no second process, the same answers."""
     command = [os.environ[vllm.PYTHON], "-c", HERE, json.dumps(settings(qwen, thinking=False)), json.dumps(PROMPTS)]
     environment = {name: value for name, value in os.environ.items() if name != vllm.PYTHON}
@@ -164,13 +164,13 @@ from pathlib import Path
 from bert_judge.candidates.generators.vllm import VLLMProcess
 from bert_judge.assets.prepare import Manifest
 settings, python = json.loads(sys.argv[1]), sys.argv[2]
-made = VLLMProcess("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()), python)
-print(made.process.pid, flush=True)
+model = VLLMProcess("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()), python)
+print(model.process.pid, flush=True)
 time.sleep(600)
 """
 
 
-def test_the_worker_ends_with_its_owner(qwen: Path) -> None:
+def test_worker_ends_with_its_parent(qwen: Path) -> None:
     command = [sys.executable, "-c", OWNER, json.dumps(settings(qwen)), os.environ[vllm.PYTHON]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
@@ -183,7 +183,7 @@ def test_the_worker_ends_with_its_owner(qwen: Path) -> None:
         time.sleep(0.1)
 
 
-def test_completions_pass_the_pipe_whole() -> None:
+def test_completion_fields_are_json_values() -> None:
     """Every field of a completion is a JSON value."""
     assert set(Completion.__dataclass_fields__) == {
         "text",
