@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from bert_judge import __version__, tables
+from bert_judge import tables
 
 
 def write_model_card(
@@ -63,29 +63,3 @@ def metrics_table(metrics: Mapping[str, float], exclude: Sequence[str] = ("n",))
 def code_block(code: str, language: str = "python") -> str:
     """Fence code for Markdown."""
     return f"```{language}\n{code.strip()}\n```"
-
-
-def write_readme(
-    folder: str | Path, template: str, base_model: str, task: str, purpose: str, spec: Mapping[str, Any], **values: Any
-) -> None:
-    """Write a card from a Jinja template; superseded by `write_model_card`."""
-    import jinja2
-
-    front_matter = {
-        "library_name": "transformers",
-        "pipeline_tag": task,
-        "base_model": base_model,
-        "tags": ["bert-judge", "evaluation", purpose],
-    }
-    text = (
-        jinja2.Environment(undefined=jinja2.StrictUndefined)
-        .from_string(template)
-        .render(
-            front_matter=yaml.safe_dump(front_matter, sort_keys=False),
-            version=__version__,
-            spec=json.dumps(spec, indent=2, ensure_ascii=False),
-            **values,
-        )
-    )
-    with tables.atomic(Path(folder) / "README.md") as temporary:
-        temporary.write_text(text, encoding="utf-8")
