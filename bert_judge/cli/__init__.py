@@ -1,6 +1,6 @@
-"""The program `bert-judge`: looks at what a run made, checks configurations, writes what is generated from their model.
+"""The program `bert-judge`.
 
-Commands import what they need when they run, so that `--help` and bad input answer at once.
+Commands import what they need when they run, so `--help` and bad input respond at once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import typer
 from typer.core import TyperGroup
 
 from bert_judge import __version__
-from bert_judge.cli import file_commands, pipeline_commands
-from bert_judge.cli.serve import serve as serve_command
+from bert_judge.cli import commands
 from bert_judge.runtime.errors import InputError
 
 
 class _Group(TyperGroup):
-    """Bad input ends in its lines on stderr and exit code 1, not in a traceback."""
+    """Print bad input as lines on stderr and exit with code 1, instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -32,38 +31,38 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Scores language models' answers with a small trained judge: files of them by this program, whole runs by Snakemake.",
-    epilog="Begin with: bert-judge score answers.csv",
+    help="Score the answers of language models with a small trained judge. Whole runs are started with Snakemake.",
+    epilog="Start with: bert-judge score answers.csv",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-app.command()(file_commands.score)
-app.command()(file_commands.predict)
-app.command("import")(file_commands.import_)
-app.command()(file_commands.export)
-app.command()(file_commands.push)
-app.command()(pipeline_commands.generate)
-app.command()(pipeline_commands.label)
-app.command()(pipeline_commands.train)
-app.command("serve")(serve_command)
+app.command()(commands.score)
+app.command()(commands.predict)
+app.command("import")(commands.import_)
+app.command()(commands.export)
+app.command()(commands.push)
+app.command()(commands.generate)
+app.command()(commands.label)
+app.command()(commands.train)
+app.command()(commands.serve)
 
-tasks_app = typer.Typer(cls=_Group, help="The tasks that a configuration may name.", no_args_is_help=True)
+tasks_app = typer.Typer(cls=_Group, help="List and check tasks.", no_args_is_help=True)
 app.add_typer(tasks_app, name="tasks")
 
 
-class Part(StrEnum):
-    """What is generated from the configuration model."""
+class GeneratedFile(StrEnum):
+    """Files generated from the configuration model."""
 
     default = "default"
     schema = "schema"
     docs = "docs"
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show_version: bool) -> None:
+    if show_version:
         typer.echo(f"bert-judge {__version__}")
         raise typer.Exit
 
@@ -77,10 +76,10 @@ def main(
 
 @app.command()
 def show(
-    file: Annotated[Path, typer.Argument(help="A table (.parquet), a summary (.json) or the folder of a trained judge.")],
-    rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="How many rows of a table to print.")] = 5,
+    file: Annotated[Path, typer.Argument(help="Table (.parquet), summary (.json) or folder of a trained judge.")],
+    rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="Number of rows to print.")] = 5,
 ) -> None:
-    """What a file of a run is, where it came from, what its columns mean, and its first rows."""
+    """Print what a file of a run is, the settings that produced it, its columns and its first rows."""
     from bert_judge.cli.show_file import show as print_it
 
     print_it(file, rows)
@@ -88,12 +87,12 @@ def show(
 
 @app.command()
 def standings(
-    file: Annotated[Path, typer.Argument(help="The standings of a run.")] = Path("results/standings.parquet"),
-    task: Annotated[str | None, typer.Option("--task", "-t", help="Only the accuracies on this task.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw them into this .png, .svg or .pdf instead.")] = None,
-    form: Annotated[str | None, typer.Option("--format", "-f", help="Print them as markdown, csv or latex instead.")] = None,
+    file: Annotated[Path, typer.Argument(help="Standings of a run.")] = Path("results/standings.parquet"),
+    task: Annotated[str | None, typer.Option("--task", "-t", help="Show this task only.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot to this .png, .svg or .pdf file instead.")] = None,
+    form: Annotated[str | None, typer.Option("--format", "-f", help="Print as markdown, csv or latex instead.")] = None,
 ) -> None:
-    """Accuracy per model under each judge, and how far each judge agrees with the gold labels."""
+    """Print the accuracy of every model under every judge, and each judge's agreement with the gold labels."""
     if plot is not None:
         from bert_judge.report.plot import save_standings_plot
 
@@ -110,10 +109,10 @@ def standings(
 
 @app.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(help="Configuration files; a later one's keys go over an earlier one's.")],
-    data: Annotated[Path | None, typer.Option(help="Folder of the imported files, as with --config data=FOLDER.")] = None,
+    files: Annotated[list[Path], typer.Argument(help="Configuration files; later ones override earlier ones.")],
+    data: Annotated[Path | None, typer.Option(help="Folder of imported files, as with --config data=FOLDER.")] = None,
 ) -> None:
-    """Say everything that is wrong with a configuration, or what a run of it makes."""
+    """Validate a configuration; report every error, or count what a run would produce."""
     from bert_judge.cli.check_config import check as check_it
 
     typer.echo(check_it(files, data))
@@ -121,10 +120,10 @@ def check(
 
 @app.command()
 def cost(
-    labels: Annotated[list[Path], typer.Argument(help="Label tables, or folders of them, such as results/labels/teacher.")],
-    config: Annotated[list[Path] | None, typer.Option("--config", "-c", help="Configuration file with the prices.")] = None,
+    labels: Annotated[list[Path], typer.Argument(help="Label tables, or folders of them such as results/labels/teacher.")],
+    config: Annotated[list[Path] | None, typer.Option("--config", "-c", help="Configuration with the prices.")] = None,
 ) -> None:
-    """Tokens, money and seconds per 1,000 verdicts of each judge."""
+    """Print tokens, cost and seconds per 1,000 verdicts of each judge."""
     from bert_judge.cli.show_cost import show as print_it
 
     print_it(labels, config or [])
@@ -132,14 +131,14 @@ def cost(
 
 @app.command()
 def attack(
-    judge: Annotated[str, typer.Option(help="Folder of a trained judge, or name of a judge of the configuration.")],
-    task: Annotated[str, typer.Option("--task", "-t", help="Task whose questions are used: its name, or the path of its table.")],
-    rows: Annotated[int, typer.Option(min=1, help="How many of its questions.")] = 150,
-    seed: Annotated[int, typer.Option(help="Another seed, other questions and other draws.")] = 0,
+    judge: Annotated[str, typer.Option(help="Folder of a trained judge, or name of a judge in the configuration.")],
+    task: Annotated[str, typer.Option("--task", "-t", help="Task to take questions from: a name, or the path of its table.")],
+    rows: Annotated[int, typer.Option(min=1, help="Number of questions.")] = 150,
+    seed: Annotated[int, typer.Option(help="Seed of the question sample and of the attacks.")] = 0,
     configfile: Annotated[list[Path], typer.Option("--configfile", "-c", help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
-    output: Annotated[Path | None, typer.Option(help="Folder for the tables it makes.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
 ) -> None:
-    """Try to fool a judge: wrong answers that claim to be right, right ones in unusual dress."""
+    """Attack a judge with incorrect answers that claim to be correct, and with correct answers in unusual formats."""
     from bert_judge.cli.attack import show as print_it
 
     print_it(judge, task, rows, seed, configfile, output)
@@ -147,11 +146,11 @@ def attack(
 
 @app.command()
 def plan(
-    targets: Annotated[list[str] | None, typer.Argument(help="Targets, as for Snakemake; everything when left out.")] = None,
+    targets: Annotated[list[str] | None, typer.Argument(help="Snakemake targets; default: everything.")] = None,
     configfile: Annotated[list[Path] | None, typer.Option("--configfile", "-c", help="The configuration.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the imported files, as with --config data=FOLDER.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of imported files, as with --config data=FOLDER.")] = None,
 ) -> None:
-    """What a run would do: jobs per rule, what is up to date, what each model and judge has left to do and what that costs."""
+    """Print what a run would do: jobs per rule, and the remaining rows, tokens and GPU hours per model and judge."""
     from bert_judge.cli.show_plan import show as print_it
 
     print_it(configfile or [], targets or [], data)
@@ -159,9 +158,9 @@ def plan(
 
 @app.command()
 def doctor(
-    profile: Annotated[Path, typer.Option(help="Folder of the profile whose partitions are looked for.")] = Path("profiles/slurm"),
+    profile: Annotated[Path, typer.Option(help="Profile whose partitions are checked.")] = Path("profiles/slurm"),
 ) -> None:
-    """Whether this machine has what a run needs: versions, GPUs, disk, hub, vLLM, SLURM and the profile's partitions."""
+    """Check that this machine has what a run needs: versions, GPUs, disk, hub, vLLM, SLURM and its partitions."""
     from bert_judge.cli.check_machine import show as print_it
 
     if not print_it(profile):
@@ -170,25 +169,25 @@ def doctor(
 
 @app.command()
 def config(
-    part: Annotated[Part, typer.Argument(help="The commented config.yaml, the JSON schema, or the reference in docs/.")],
-    write: Annotated[bool, typer.Option("--write", help="Write the file of this repository instead of printing it.")] = False,
+    file: Annotated[GeneratedFile, typer.Argument(help="The commented config.yaml, the JSON schema, or the reference in docs/.")],
+    write: Annotated[bool, typer.Option("--write", help="Write the file in this repository instead of printing it.")] = False,
 ) -> None:
-    """Print or write what is generated from the configuration model."""
+    """Print or write a file generated from the configuration model."""
     from bert_judge.config import docs as config_docs
 
     if write:
-        typer.echo(f"wrote {config_docs.write(part.value)}")
+        typer.echo(f"wrote {config_docs.write(file.value)}")
     else:
-        typer.echo(config_docs.made(part.value), nl=False)
+        typer.echo(config_docs.made(file.value), nl=False)
 
 
 @app.command()
 def requests(
-    model: Annotated[str, typer.Argument(help="A model of a server.")],
-    task: Annotated[str, typer.Argument(help="A task whose table is in results/tasks.")],
+    model: Annotated[str, typer.Argument(help="Model behind a server.")],
+    task: Annotated[str, typer.Argument(help="Task whose table is in results/tasks.")],
     configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
 ) -> None:
-    """Print the requests for answers that are missing, one per line, as batch interfaces take them."""
+    """Print requests for missing answers, one per line, in the format of batch APIs."""
     from bert_judge.cli.batch_files import requests as lines
 
     for line in lines(configfile, model, task):
@@ -197,12 +196,12 @@ def requests(
 
 @app.command()
 def responses(
-    model: Annotated[str, typer.Argument(help="A model of a server.")],
-    task: Annotated[str, typer.Argument(help="The task of the requests.")],
-    file: Annotated[Path, typer.Argument(help="The responses, one per line.")],
+    model: Annotated[str, typer.Argument(help="Model behind a server.")],
+    task: Annotated[str, typer.Argument(help="Task of the requests.")],
+    file: Annotated[Path, typer.Argument(help="Responses, one per line.")],
     configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
 ) -> None:
-    """Take in the responses to requests; the next run finds them and asks only for what is missing."""
+    """Import responses; the next run uses them and generates only what is missing."""
     from bert_judge.cli.batch_files import responses as take
 
     typer.echo(take(configfile, model, task, file))
@@ -210,25 +209,25 @@ def responses(
 
 @tasks_app.command("list")
 def list_tasks() -> None:
-    """All tasks that are known by name, with their family and where their questions come from."""
-    from bert_judge.cli.tasks import listed
+    """List all named tasks with their family and source."""
+    from bert_judge.cli.tasks import list_tasks as task_lines
 
-    for line in listed():
+    for line in task_lines():
         typer.echo(line)
 
 
 @tasks_app.command("check")
 def check_tasks(
-    names: Annotated[list[str] | None, typer.Argument(help="Names of tasks; all that have a data set when left out.")] = None,
-    configfile: Annotated[list[Path] | None, typer.Option(help="A configuration whose own sources are checked too.")] = None,
-    rows: Annotated[int, typer.Option(min=1, help="How many rows of each data set to map.")] = 100,
+    names: Annotated[list[str] | None, typer.Argument(help="Task names; default: all that have a dataset.")] = None,
+    configfile: Annotated[list[Path] | None, typer.Option(help="Configuration whose sources are checked too.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Number of rows to map per dataset.")] = 100,
 ) -> None:
-    """Fetch data sets of the hub, as `prepare` does, and see whether their first rows give questions. Needs a network or copies."""
-    from bert_judge.cli.tasks import checked
+    """Download datasets, as `prepare` does, and check that their first rows give questions. Needs a network or copies."""
+    from bert_judge.cli.tasks import check_tasks as check_results
 
-    sound = True
-    for good, line in checked(names or [], configfile or [], rows):
-        sound = sound and good
-        typer.echo(line, err=not good)
-    if not sound:
+    all_valid = True
+    for valid, line in check_results(names or [], configfile or [], rows):
+        all_valid = all_valid and valid
+        typer.echo(line, err=not valid)
+    if not all_valid:
         raise typer.Exit(1)

@@ -1,6 +1,6 @@
-"""`bert-judge requests` and `responses`: a model asked by a file, as OpenAI's batch interface and others take it.
+"""`bert-judge requests` and `responses`: generate answers through a batch API.
 
-The requests are written, sent by whatever means, and their responses put into the model's store, where the next run finds them.
+Requests are written to a file and sent by the user; their responses are added to the model's cache, where the next run finds them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 ENDPOINT = "/v1/chat/completions"
 
 
-class _Open(NamedTuple):
-    """What a model has to be asked: its settings, its store, and content key → request."""
+class _BatchRequests(NamedTuple):
+    """All requests to a model for a task: its settings, its cache folder, and content key → request."""
 
     settings: dict[str, Any]
     store: Path
@@ -37,71 +37,71 @@ class _Open(NamedTuple):
 
 
 def requests(files: Sequence[Path], model: str, task: str, root: Path = Path("results")) -> Iterator[str]:
-    """One line of JSON for each answer that is missing.
+    """Yield one line of JSON for each missing answer.
 
     Args:
         files: configuration files.
         root: folder of the run's results, with the task's table in it.
 
     Raises:
-        InputError: the configuration has faults, the model is none of a server, or the task's table is not there.
+        InputError: the configuration is invalid, the model is not behind a server, or the task's table does not exist.
     """
-    found = _open(files, model, task, root)
-    for key in resume.missing_keys(found.store, found.requests):
+    batch = _load_requests(files, model, task, root)
+    for key in resume.missing_keys(batch.store, batch.requests):
         call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
-        yield json.dumps(call | {"body": openai_format.request_body(found.settings, found.requests[key])}, ensure_ascii=False)
+        yield json.dumps(call | {"body": openai_format.request_body(batch.settings, batch.requests[key])}, ensure_ascii=False)
 
 
 def responses(files: Sequence[Path], model: str, task: str, source: Path, root: Path = Path("results")) -> str:
-    """Put the responses to `requests` into the store; says what became of them.
+    """Add responses to the cache and return a one-line summary.
 
     Args:
-        source: a line of JSON for each response, in any order. One that failed is left out, and so asked for again.
+        source: one line of JSON per response, in any order. Failed ones are skipped, and so requested again.
 
     Raises:
-        InputError: as for `requests`; or a line that is no response.
+        InputError: as for `requests`, or a line is not a response.
     """
-    found = _open(files, model, task, root)
+    batch = _load_requests(files, model, task, root)
     answers: dict[str, dict[str, Any]] = {}
     failed = unknown = 0
-    for key, body in _lines(source):
-        if key not in found.requests:
+    for key, body in _parse_responses(source):
+        if key not in batch.requests:
             unknown += 1
             continue
         try:
-            completion = openai_format.parse_response(body, found.settings["reasoning_end"])
-            answers[key] = to_row(found.requests[key], completion)
+            completion = openai_format.parse_response(body, batch.settings["reasoning_end"])
+            answers[key] = to_row(batch.requests[key], completion)
         except MalformedResponseError:
             failed += 1
-    resume.save_shard(found.store, answers)
-    missing = len(resume.missing_keys(found.store, found.requests))
-    others = f", {unknown} of other requests" if unknown else ""
-    return f"{len(answers)} answers of {model} to {task}, {failed} failed{others}; {missing} of {len(found.requests)} are missing"
+    resume.save_shard(batch.store, answers)
+    total, missing = len(batch.requests), len(resume.missing_keys(batch.store, batch.requests))
+    unknown_note = f", {unknown} for unknown requests" if unknown else ""
+    return f"{len(answers)} answers of {model} to {task}, {failed} failed{unknown_note}; {missing} of {total} are missing"
 
 
-def _open(files: Sequence[Path], model: str, task: str, root: Path) -> _Open:
+def _load_requests(files: Sequence[Path], model: str, task: str, root: Path) -> _BatchRequests:
     raw = config_files.merge(files)
-    made = plan.make(raw, files)
-    served = [name for name, entry in made.models.items() if isinstance(entry, OpenAIModel)]
-    if model not in served:
-        raise InputError(f"{model}: not a model of a server; there are: {', '.join(served) or 'none'}")
-    if task not in made.tasks:
-        raise InputError(f"{task}: not a task of this configuration; there are: {', '.join(made.tasks)}")
+    planned = plan.make(raw, files)
+    server_models = [name for name, entry in planned.models.items() if isinstance(entry, OpenAIModel)]
+    if model not in server_models:
+        raise InputError(f"{model}: not a model behind a server; available: {', '.join(server_models) or 'none'}")
+    if task not in planned.tasks:
+        raise InputError(f"{task}: not a task of this configuration; available: {', '.join(planned.tasks)}")
     table = root / "tasks" / f"{task}.parquet"
     if not table.exists():
         raise InputError(f"{table}: no such file; run snakemake {table} first")
-    spec = made.candidates_spec(model, task)
+    spec = planned.candidates_spec(model, task)
     settings = with_runtime_settings(spec["settings"], raw["models"][model])
     store = resume.store_folder(model, root)
     cache = answer_cache(spec, store, lambda: make_generator(model, settings, None))
-    return _Open(settings, store, {cache.key(request): request for request in plan_requests(spec, table)})
+    return _BatchRequests(settings, store, {cache.key(request): request for request in plan_requests(spec, table)})
 
 
-def _lines(source: Path) -> Iterator[tuple[str, Any]]:
-    """Content key and body of each response.
+def _parse_responses(source: Path) -> Iterator[tuple[str, Any]]:
+    """Yield content key and body of each response.
 
     Raises:
-        InputError: names the line that is none.
+        InputError: a line is not a response.
     """
     try:
         text = source.read_text("utf-8")

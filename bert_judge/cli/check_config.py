@@ -1,4 +1,4 @@
-"""`bert-judge check`: the check that every run makes before its first job, on its own."""
+"""`bert-judge check`: validate a configuration as every run does before its first job."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from bert_judge.runtime.errors import ConfigError
 
 
 def check(files: Sequence[Path], data: Path | None = None) -> str:
-    """One line that counts what a run of the configuration makes.
+    """Validate a configuration and return one line that counts what a run would produce.
 
     Raises:
-        ConfigError: one line per fault, of the files and of what they hold.
+        ConfigError: one line per error in the files and their content.
     """
-    # A file with a repeated key still has contents worth checking; one that is no YAML has none.
+    # A file with a repeated key still has content to check; invalid YAML has none.
     raw = config_files.merge(files)
     if not raw:
         empty = f"{', '.join(map(str, files))}: empty; a configuration has models, tasks and judges"
         raise ConfigError(config_files.faults(files) or [empty])
     if data is not None:
         raw["data"] = str(data)
-    made = plan.make(raw, files)
+    planned = plan.make(raw, files)
     counts = {
-        "model": len(made.models),
-        "task": len(made.tasks),
-        "judge": len(made.config.judges),
-        "dataset": len(made.config.datasets),
-        "score table": len(made.score_tables),
+        "model": len(planned.models),
+        "task": len(planned.tasks),
+        "judge": len(planned.config.judges),
+        "dataset": len(planned.config.datasets),
+        "score table": len(planned.score_tables),
     }
     return "OK: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items())

@@ -1,4 +1,4 @@
-"""`bert-judge generate`: a language model's answers to a file of questions."""
+"""`bert-judge generate`: generate a language model's answers to a file of questions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import yaml
 from bert_judge import tables
 from bert_judge.cli import import_files
 from bert_judge.cli.label import model_block
-from bert_judge.cli.train import found_columns
+from bert_judge.cli.train import find_columns
 from bert_judge.labels.score_file.score_file import work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
 
-NEEDED = ("question", "references")
+REQUIRED = ("question", "references")
 BACKENDS = ("hf", "vllm")
-# What the names of `tables.CANDIDATES` mean; a reason is a judge's in files for `score`.
+# Columns of `tables.CANDIDATES`; its `reason` is called `failure`, because `score` adds a reason of its own.
 SCHEMA = pa.schema(
     [
         ("question", pa.string()),
@@ -42,7 +42,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asked for; see `making.generate`."""
+    """Options of the command; see `commands.generate`."""
 
     file: Path
     output: Path
@@ -58,14 +58,14 @@ class Request:
 
 
 def generate(request: Request) -> None:
-    """Ask a model and write its answers.
+    """Generate answers and write them.
 
     Raises:
-        InputError: the file, its columns, the model or the output make no sense.
+        InputError: the file, its columns, the model or the output are invalid.
     """
     if request.backend not in BACKENDS:
-        raise InputError(f"--backend {request.backend}: there is no such; there are: {', '.join(BACKENDS)}; or name a --server")
-    columns = found_columns(request.file, request.columns, NEEDED)
+        raise InputError(f"--backend {request.backend}: unknown backend; available: {', '.join(BACKENDS)}; or set --server")
+    columns = find_columns(request.file, request.columns, REQUIRED)
     from bert_judge.cli.quickstart import configurations
     from bert_judge.judges.probe.kind import short_name
 
@@ -81,24 +81,24 @@ def generate(request: Request) -> None:
         from bert_judge.cli.quickstart.generate import generate as generate_it
 
         work = work_folder(request.output)
-        made = pq.read_table(generate_it(raw, name, work)).to_pylist()
-        rows = [{**row, "failure": row["reason"]} for row in made]
+        answers = pq.read_table(generate_it(raw, name, work)).to_pylist()
+        rows = [{**row, "failure": row["reason"]} for row in answers]
         with tables.atomic(request.output) as temporary, import_files.writer(request.output, temporary, SCHEMA) as write:
             write([{column: row[column] for column in SCHEMA.names} for row in rows])
     failed = sum(row["status"] == "error" for row in rows)
     if not failed:
-        # Else the next call finds what is there, and asks for the rest.
+        # After failures, the next call reuses the finished answers.
         resume.clear(work)
-    again = f"; {failed} failed, see the column failure; repeat with --force to ask for these again" if failed else ""
-    typer.echo(f"{request.output}: {len(rows):,} answers of {name}{again}")
+    failure_note = f"; {failed} failed, see the column failure; repeat with --force to retry them" if failed else ""
+    typer.echo(f"{request.output}: {len(rows):,} answers of {name}{failure_note}")
 
 
 def _check_output(request: Request) -> None:
     output = request.output
     import_files.writer(output, output)
     if output.is_dir() or not output.parent.is_dir():
-        raise InputError(f"{output}: is a folder, or its folder does not exist; name a file in one that does")
+        raise InputError(f"{output}: is a folder, or its folder does not exist; choose a file in an existing folder")
     if output.resolve() == request.file.resolve():
-        raise InputError(f"{output}: is the file that is read; name another with -o")
+        raise InputError(f"{output}: is the input file; choose another with -o")
     if output.exists() and not request.force:
-        raise InputError(f"{output}: is there already; add --force to write over it, or name another with -o")
+        raise InputError(f"{output}: exists already; add --force to overwrite it, or choose another with -o")

@@ -42,7 +42,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asked for; see `exchange.import_`."""
+    """Options of the command; see `commands.import_`."""
 
     files: Sequence[Path]
     output: Path

@@ -36,7 +36,7 @@ class Teacher:
 
 
 def label(file: Path, output: Path | None, teacher: Teacher, columns: Mapping[str, str], force: bool) -> None:
-    """Write the file's rows with the teacher's verdicts; see `exchange.score`, which does the same under other names.
+    """Label a file: like `score`, with the column prefix `label_`.
 
     Raises:
         InputError: as `score`; or no teacher, or two.

@@ -41,7 +41,7 @@ Load = Callable[[], Sequence[judge_loading.NamedJudge]]
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asked for; see `exchange.score`."""
+    """Options of the command; see `commands.score`."""
 
     file: Path
     output: Path | None = None
@@ -51,7 +51,7 @@ class Request:
     prefix: str = ""
     force: bool = False
     suffix: str = ".scored"
-    adapt: bool = False
+    prior_shift: bool = False
 
 
 def score(request: Request, load: Load | None = None) -> None:
@@ -75,7 +75,7 @@ def score(request: Request, load: Load | None = None) -> None:
         source = _imported(request, framework, output)
     reader = _reader(source, framework, request)
     judges = load() if load else load_judges(request.judges, request.threshold)
-    adapter = _adapter(judges) if request.adapt else None
+    adapter = _adapter(judges) if request.prior_shift else None
     with _progress() as tell:
         tally = score_file(
             source, reader, output, judges, prefix=request.prefix, force=request.force, on_progress=tell, adapter=adapter

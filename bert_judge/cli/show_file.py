@@ -1,4 +1,4 @@
-"""`bert-judge show`: what a file of a run is, where it came from, what its columns mean, and its first rows."""
+"""`bert-judge show`: print what a file is, the settings that produced it, its columns and its first rows."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from bert_judge import tables
 from bert_judge.cli.terminal import console
 from bert_judge.runtime.errors import InputError
 
-SHORT = 200
+MAX_TEXT_LENGTH = 200
 
 
 def show(path: Path, rows: int = 5, screen: Console | None = None) -> None:
-    """Print what a file is.
+    """Print a description of a file.
 
     Args:
-        path: a parquet table, a JSON summary, or the folder of a judge.
-        rows: how many rows of a table to print.
-        screen: where to; the terminal when left out.
+        path: parquet table, JSON summary, or folder of a judge.
+        rows: number of rows to print.
+        screen: console to print to. Default: the terminal.
 
     Raises:
-        InputError: no such file, or none of these.
+        InputError: no such file, or none of these kinds.
     """
     screen = screen or console()
     if path.is_dir():
@@ -41,55 +41,57 @@ def show(path: Path, rows: int = 5, screen: Console | None = None) -> None:
 
 
 def _show_table(screen: Console, path: Path, rows: int) -> None:
-    origin = tables.provenance(path)
+    provenance = tables.provenance(path)
     with pq.ParquetFile(path) as file:
         columns, count = file.schema_arrow, file.metadata.num_rows
         first = next(file.iter_batches(batch_size=rows), None) if rows and count else None
-    kind = f"{origin['schema']} table, version {origin['schema_version']}" if origin else "parquet file of another program"
+    kind = (
+        f"{provenance['schema']} table, version {provenance['schema_version']}" if provenance else "parquet file of another program"
+    )
     screen.print(f"{path}: {kind}, {count} rows")
-    if origin:
-        made = {"made": f"{origin['time']} by {origin['program']}", "revisions": origin["revisions"]}
-        _show_values(screen, {**made, "spec": json.loads(origin["spec"])})
+    if provenance:
+        created = {"made": f"{provenance['time']} by {provenance['program']}", "revisions": provenance["revisions"]}
+        _show_values(screen, {**created, "spec": json.loads(provenance["spec"])})
     screen.print("\ncolumns")
-    _grid(screen, _columns(columns, origin))
+    _grid(screen, _columns(columns, provenance))
     if first is not None:
         _show_rows(screen, first)
 
 
-def _columns(columns: pa.Schema, origin: Mapping[str, Any]) -> list[list[str]]:
-    known = {column.name: column for column in _schema(origin).columns} if origin else {}
+def _columns(columns: pa.Schema, provenance: Mapping[str, Any]) -> list[list[str]]:
+    columns_by_name = {column.name: column for column in _schema(provenance).columns} if provenance else {}
     lines = []
     for name, kind in zip(columns.names, columns.types, strict=True):
-        told = known[name].description if name in known else ""
-        allowed = known[name].allowed if name in known else None
-        lines.append([name, str(kind), f"{told}: {', '.join(allowed)}" if allowed else told])
+        description = columns_by_name[name].description if name in columns_by_name else ""
+        allowed = columns_by_name[name].allowed if name in columns_by_name else None
+        lines.append([name, str(kind), f"{description}: {', '.join(allowed)}" if allowed else description])
     return lines
 
 
-def _schema(origin: Mapping[str, Any]) -> tables.Schema:
-    if origin["schema"] == "scores":
-        return tables.scores_schema(json.loads(origin["spec"])["judges"])
-    found = [value for value in vars(tables).values() if isinstance(value, tables.Schema) and value.name == origin["schema"]]
-    return found[0] if found else tables.Schema(origin["schema"], origin["schema_version"], (), ())
+def _schema(provenance: Mapping[str, Any]) -> tables.Schema:
+    if provenance["schema"] == "scores":
+        return tables.scores_schema(json.loads(provenance["spec"])["judges"])
+    schemas = [value for value in vars(tables).values() if isinstance(value, tables.Schema) and value.name == provenance["schema"]]
+    return schemas[0] if schemas else tables.Schema(provenance["schema"], provenance["schema_version"], (), ())
 
 
 def _show_rows(screen: Console, rows: pa.RecordBatch) -> None:
-    """One block per row, a line per column: a table of long texts fits no terminal."""
+    """Print one block per row and one line per column, because long texts do not fit a table."""
     for number, row in enumerate(rows.to_pylist()):
         screen.print(f"\nrow {number}")
-        _grid(screen, [[name, _short(value)] for name, value in row.items()])
+        _grid(screen, [[name, _shorten(value)] for name, value in row.items()])
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     if isinstance(value, list):
         value = " | ".join(map(str, value))
     text = "–" if value is None else str(value).replace("\n", "⏎")
-    return text if len(text) <= SHORT else f"{text[:SHORT]}… ({len(text)} characters)"
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[:MAX_TEXT_LENGTH]}… ({len(text)} characters)"
 
 
 def _show_judge(screen: Console, folder: Path) -> None:
     if not (folder / "judge.json").is_file():
-        raise InputError(f"{folder}: no judge.json in it; name a table, a summary or the folder of a trained judge")
+        raise InputError(f"{folder}: contains no judge.json; give a table, a summary or the folder of a trained judge")
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     screen.print(f"{folder}: trained judge, {size / 1e6:.1f} MB")
     _show_values(screen, _json(folder / "judge.json"))
@@ -109,17 +111,17 @@ def _json(path: Path) -> Any:
 
 
 def _show_values(screen: Console, values: Any) -> None:
-    _grid(screen, [[name, text] for name, text in _flat(values)])
+    _grid(screen, [[name, text] for name, text in _flatten(values)])
 
 
-def _flat(values: Any, before: str = "") -> Iterator[tuple[str, str]]:
-    """Nested values as (dotted name, text); a list is one text."""
+def _flatten(values: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield nested values as (dotted name, text); a list is one text."""
     if isinstance(values, Mapping) and values:
         for name, value in values.items():
-            yield from _flat(value, f"{before}.{name}" if before else str(name))
+            yield from _flatten(value, f"{prefix}.{name}" if prefix else str(name))
     else:
         text = values if isinstance(values, str) else json.dumps(values, ensure_ascii=False)
-        yield before, _short(text)
+        yield prefix, _shorten(text)
 
 
 def _grid(screen: Console, lines: list[list[str]]) -> None:

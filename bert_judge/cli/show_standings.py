@@ -1,4 +1,4 @@
-"""The standings in a terminal: accuracy per model under each judge, and how far each judge agrees with the gold labels."""
+"""`bert-judge standings`: print accuracy per model and judge, and the judges' agreement with the gold labels."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ from bert_judge.cli.terminal import console
 from bert_judge.runtime.errors import InputError
 
 Row = dict[Hashable, Any]
-# Up to so many tasks, each has its own table unasked.
-FEW = 3
+# Up to this many tasks, a table is printed for each.
+MAX_TASK_TABLES = 3
 
 
 def show(path: str | Path, task: str | None = None, screen: Console | None = None) -> None:
-    """Print the standings, and the agreement and comparisons that lie beside them.
+    """Print the standings, and the agreement and comparisons of the same run.
 
     Args:
         path: `standings.parquet` of a run.
-        task: only the standings of this task; when left out, those over all tasks, and of each when there are few.
-        screen: where to; the terminal when left out.
+        task: print this task only. Default: all tasks together, and each task if there are few.
+        screen: console to print to. Default: the terminal.
 
     Raises:
-        InputError: no such file, not the standings of a run, or no such task.
+        InputError: no such file, not a standings table, or no such task.
     """
     path, screen = Path(path), screen or console()
     standings = tables.read(path, tables.STANDINGS)
     gold = json.loads(tables.provenance(path).get("spec", "{}")).get("gold")
     if standings.empty:
         screen.print(f"{path}: no answers were scored")
-    for name, part in _chosen(standings, path, task):
+    for name, part in _select_tables(standings, path, task):
         _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(part, gold))
-    if (beside := path.parent / "audit" / "corrected_accuracy.parquet").is_file():
-        _show_corrected(screen, beside)
-    if gold is not None and (beside := path.with_name("agreement.parquet")).is_file():
-        _show_agreement(screen, tables.read(beside, tables.AGREEMENT), gold)
-    if (beside := path.with_name("comparisons.parquet")).is_file():
-        _show_comparisons(screen, tables.read(beside, tables.COMPARISONS))
+    if (table_path := path.parent / "audit" / "corrected_accuracy.parquet").is_file():
+        _show_corrected(screen, table_path)
+    if gold is not None and (table_path := path.with_name("agreement.parquet")).is_file():
+        _show_agreement(screen, tables.read(table_path, tables.AGREEMENT), gold)
+    if (table_path := path.with_name("comparisons.parquet")).is_file():
+        _show_comparisons(screen, tables.read(table_path, tables.COMPARISONS))
 
 
-def _chosen(standings: pd.DataFrame, path: Path, task: str | None) -> list[tuple[str, pd.DataFrame]]:
-    """(title, rows) of the tables to print."""
-    whole = standings[standings["level"] == "all"]
+def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> list[tuple[str, pd.DataFrame]]:
+    """Return title and rows of the tables to print."""
+    pooled = standings[standings["level"] == "all"]
     tasks = {str(name): part for name, part in standings[standings["level"] == "task"].groupby("task", sort=False)}
     if task is not None:
         if task not in tasks:
             raise InputError(f"{path}: no task {task!r} in it; there are: {', '.join(tasks)}")
         return [(f"Task {task}", tasks[task])]
-    each = [(f"Task {name}", part) for name, part in tasks.items()]
+    per_task = [(f"Task {name}", part) for name, part in tasks.items()]
     if len(tasks) <= 1:
-        # Over one task, "all tasks" says nothing new.
-        return each
-    return [("All tasks", whole), *(each if len(tasks) <= FEW else [])]
+        # With one task, "all tasks" is the same table.
+        return per_task
+    return [("All tasks", pooled), *(per_task if len(tasks) <= MAX_TASK_TABLES else [])]
 
 
 def _accuracy(part: pd.DataFrame, gold: str | None) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: one row per model, the best first; one column per judge, gold first."""
+    """Return header and rows: one row per model, best first; one column per judge, gold first."""
     judges = sorted(dict.fromkeys(part["judge"]), key=lambda judge: judge != gold)
     cells = {(row["model"], row["judge"]): row for row in part.to_dict("records")}
     first = part[part["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True], na_position="last")
@@ -83,13 +83,13 @@ def _accuracy_cell(row: Row | None) -> str:
 
 
 def _show_corrected(screen: Console, path: Path) -> None:
-    """Under the audited judge: each model, the best first, then all together."""
+    """Print the corrected accuracies of the audited judge, best model first, then all models together."""
     judge = json.loads(tables.provenance(path).get("spec", "{}")).get("judge")
     table = tables.read(path, tables.CORRECTED_ACCURACY)
     cells = {(row["level"], row["model"], row["method"]): row for row in table[table["judge"] == judge].to_dict("records")}
     models = [(level, model) for level, model, method in cells if method == "ppi"]
     models.sort(key=lambda key: (key[0] == "all", -cells[*key, "ppi"]["accuracy"]))
-    methods = {"judge": f"{judge}, as it is", "ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "human_labels": "human labels alone"}
+    methods = {"judge": f"{judge}, uncorrected", "ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "human_labels": "labels only"}
     rows = [
         [
             "all models" if level == "all" else model,
@@ -102,45 +102,45 @@ def _show_corrected(screen: Console, path: Path) -> None:
         for level, model in models
     ]
     if rows:
-        _print(screen, "Corrected by labels on a sample: accuracy in %", ["model", "labels", *methods.values()], rows)
+        _print(screen, "Accuracy in %, corrected with human labels", ["model", "labels", *methods.values()], rows)
 
 
 def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None:
-    whole = agreement[agreement["level"] == "all"].sort_values("agreement", ascending=False, na_position="last")
-    if whole.empty:
+    pooled = agreement[agreement["level"] == "all"].sort_values("agreement", ascending=False, na_position="last")
+    if pooled.empty:
         return
     columns: dict[str, Callable[[Row], str]] = {
         "judge": lambda row: row["judge"],
-        "agrees": lambda row: f"{_percent(row['agreement'])} {_interval(row)}",
+        "agreement": lambda row: f"{_percent(row['agreement'])} {_interval(row)}",
         "macro-F1": lambda row: _percent(row["macro_f1"]),
         "kappa": lambda row: _number(row["kappa"]),
         "invalid": lambda row: _percent(row["invalid"]),
         "error of accuracy": lambda row: _percent(row["accuracy_error"]),
         "rank correlation": lambda row: _number(row["rank_correlation"]),
-        "most misplaced model": _moved,
+        "most misplaced model": _most_shifted,
     }
-    rows = [[text(row) for text in columns.values()] for row in whole.to_dict("records")]
-    title = f"Against {gold} on {whole['n'].max()} answers to {whole['questions'].max()} questions: agreement in %"
+    rows = [[text(row) for text in columns.values()] for row in pooled.to_dict("records")]
+    title = f"Agreement with {gold} in %, on {pooled['n'].max()} answers to {pooled['questions'].max()} questions"
     _print(screen, title, list(columns), rows)
-    screen.print("error of accuracy: mean over the models, in points; an invalid verdict counts as wrong and never agrees")
+    screen.print("error of accuracy: mean over the models in points; invalid verdicts count as wrong and never agree")
 
 
-def _moved(row: Row) -> str:
+def _most_shifted(row: Row) -> str:
     if row["most_shifted_model"] is None or math.isnan(row["rank_shift"]) or not row["rank_shift"]:
         return "–"
-    places = int(row["rank_shift"])
-    return f"{row['most_shifted_model']}, {abs(places)} {'too high' if places > 0 else 'too low'}"
+    shift = int(row["rank_shift"])
+    return f"{row['most_shifted_model']}, {abs(shift)} {'too high' if shift > 0 else 'too low'}"
 
 
 def _show_comparisons(screen: Console, comparisons: pd.DataFrame) -> None:
-    whole = comparisons[comparisons["level"] == "all"].dropna(subset=["difference"])
-    if whole.empty:
+    pooled = comparisons[comparisons["level"] == "all"].dropna(subset=["difference"])
+    if pooled.empty:
         return
     rows = [
         [f"{row['judge']} – {row['other']}", f"{100 * row['difference']:+.1f} {_interval(row, '+.1f')}", _p_value(row["p_value"])]
-        for row in whole.to_dict("records")
+        for row in pooled.to_dict("records")
     ]
-    _print(screen, "Difference in agreement, in points, on the same answers", ["judges", "difference", "p (McNemar)"], rows)
+    _print(screen, "Difference of agreement in points, on the same answers", ["judges", "difference", "p (McNemar)"], rows)
 
 
 def _percent(value: float) -> str:
@@ -161,20 +161,20 @@ def _interval(row: Row, form: str = ".1f") -> str:
 
 
 def _print(screen: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; what is too wide for the terminal goes below, with the first column again."""
+    """Print a table; columns that do not fit the terminal follow below, with the first column repeated."""
     screen.print(f"\n{title}")
-    widths = [max(len(line[at]) for line in [header, *rows]) + 2 for at in range(len(header))]
-    at = 1
-    while at < len(header):
-        end = at + 1
-        while end < len(header) and widths[0] + sum(widths[at : end + 1]) <= screen.width:
+    widths = [max(len(line[start]) for line in [header, *rows]) + 2 for start in range(len(header))]
+    start = 1
+    while start < len(header):
+        end = start + 1
+        while end < len(header) and widths[0] + sum(widths[start : end + 1]) <= screen.width:
             end += 1
-        chosen = [0, *range(at, end)]
+        columns_shown = [0, *range(start, end)]
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-        for column in chosen:
+        for column in columns_shown:
             table.add_column(header[column], justify="left", overflow="fold", no_wrap=widths[0] + widths[column] <= screen.width)
         for row in rows:
-            table.add_row(*(row[column] for column in chosen))
+            table.add_row(*(row[column] for column in columns_shown))
         screen.print(table)
-        if (at := end) < len(header):
+        if (start := end) < len(header):
             screen.print()

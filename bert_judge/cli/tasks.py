@@ -1,4 +1,4 @@
-"""`bert-judge tasks`: which tasks are known by name, and whether the data sets behind them are what the sources expect."""
+"""`bert-judge tasks`: list named tasks, and check that their datasets match what the sources expect."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import find, names, source_samples
 from bert_judge.tasks.sources import published_sources
 
-Line = tuple[bool, str]
+CheckResult = tuple[bool, str]
 
 
-def listed() -> Iterator[str]:
-    """One line per task that a configuration may name: its family and where its questions come from."""
-    lines = {name: (find(name).family, "written for this project") for name in names()}
+def list_tasks() -> Iterator[str]:
+    """Yield one line per named task: its family and its source."""
+    lines = {name: (find(name).family, "built in") for name in names()}
     lines |= {name: (source.family, _origin(source)) for name, source in published_sources().items()}
     width = max(map(len, lines))
     for name, (family, origin) in sorted(lines.items()):
@@ -34,54 +34,54 @@ def _origin(source: TaskSource) -> str:
     return ", ".join(filter(None, [source.repository or source.path, config, source.split if source.repository else ""]))
 
 
-def checked(chosen: Sequence[str], configurations: Sequence[Path], rows: int) -> Iterator[Line]:
-    """Fetch data sets and map their first rows, as a run would; yields (sound, line) for each task.
+def check_tasks(selected: Sequence[str], configurations: Sequence[Path], rows: int) -> Iterator[CheckResult]:
+    """Download datasets and map their first rows, as a run would; yield (valid, line) for each task.
 
-    The files stay in the hub's cache, so that `prepare` need not fetch them again.
+    The files stay in the hub's cache, so `prepare` does not download them again.
 
     Args:
-        chosen: names of tasks; none for all published ones, or for all of the configuration that have a data set.
-        configurations: files of a configuration whose own sources are known too.
-        rows: how many rows to map.
+        selected: task names. Default: all published tasks, or all tasks of the configuration that have a dataset.
+        configurations: files of a configuration whose sources are included.
+        rows: number of rows to map.
 
     Raises:
-        InputError: the configuration has faults, or no such task has a data set.
+        InputError: the configuration is invalid, or a task has no dataset.
     """
-    made = plan.make(config_files.load(configurations)) if configurations else None
-    known: Mapping[str, TaskSource] = published_sources()
-    asked = list(chosen)
-    if made is not None:
-        known = {**known, **made.config.tasks.sources}
-        asked = asked or [name for name in made.tasks if name in known]
-    for name in asked or known:
-        if name not in known:
-            raise InputError(f"tasks check: {name!r} has no data set; those that have one: {', '.join(known)}")
-    for name in asked or known:
+    planned = plan.make(config_files.load(configurations)) if configurations else None
+    sources: Mapping[str, TaskSource] = published_sources()
+    task_names = list(selected)
+    if planned is not None:
+        sources = {**sources, **planned.config.tasks.sources}
+        task_names = task_names or [name for name in planned.tasks if name in sources]
+    for name in task_names or sources:
+        if name not in sources:
+            raise InputError(f"tasks check: {name!r} has no dataset; tasks with one: {', '.join(sources)}")
+    for name in task_names or sources:
         try:
-            yield True, f"{name}: OK: {_one(name, known[name], made, rows)}"
+            yield True, f"{name}: OK: {_check_task(name, sources[name], planned, rows)}"
         except InputError as error:
             yield False, f"{name}: {error}"
 
 
-def _one(name: str, source: TaskSource, made: plan.Plan | None, rows: int) -> str:
-    """What the first rows of a data set give."""
+def _check_task(name: str, source: TaskSource, planned: plan.Plan | None, rows: int) -> str:
+    """Describe what the first rows of a dataset give."""
     spec = source.model_dump(mode="json", exclude={"path"})
     if source.path is not None:
-        assert made is not None
-        files, version = [path for path in [made.source_path(name)] if path], "its present content"
+        assert planned is not None
+        files, version = [path for path in [planned.source_path(name)] if path], "its current content"
     else:
-        files, version = _prepared(spec)
-    needed, lists = source_samples.needed_columns(spec)
-    first = list(islice(source_samples.read_rows(files, needed, lists), rows))
+        files, version = _download(spec)
+    columns, list_columns = source_samples.needed_columns(spec)
+    first = list(islice(source_samples.read_rows(files, columns, list_columns), rows))
     samples = list(source_samples.map_rows(name, spec, first))
     return f"{_origin(source)} at {version}: the first {len(first)} rows give {len(samples)} questions"
 
 
-def _prepared(spec: Mapping[str, Any]) -> tuple[list[Path], str]:
-    """The files of a data set, and its revision."""
+def _download(spec: Mapping[str, Any]) -> tuple[list[Path], str]:
+    """Download a dataset and return its files and revision."""
     data_set = {"config": spec["config"], "split": spec["split"]}
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "manifest.json"
-        prepare({"repository": spec["repository"], "revision": spec["revision"], "data_set": data_set}, place)
-        manifest = load_manifest(place)
+        manifest_path = Path(folder) / "manifest.json"
+        prepare({"repository": spec["repository"], "revision": spec["revision"], "data_set": data_set}, manifest_path)
+        manifest = load_manifest(manifest_path)
     return [manifest.path / file.name for file in manifest.files], manifest.revision

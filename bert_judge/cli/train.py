@@ -1,4 +1,4 @@
-"""`bert-judge train`: a judge out of a file of labelled answers."""
+"""`bert-judge train`: train a judge on a file of labelled answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
 from bert_judge.tables.readers.rows import open_rows
 
-NEEDED = ("question", "references", "candidate", "label")
+REQUIRED = ("question", "references", "candidate", "label")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asked for; see `making.train`."""
+    """Options of the command; see `commands.train`."""
 
     file: Path
     folder: Path
@@ -34,13 +34,13 @@ class Request:
 
 
 def train(request: Request) -> None:
-    """Train a judge and say how it does.
+    """Train a judge and print its results on the held-out questions.
 
     Raises:
-        InputError: the file, its columns or the folder make no sense; no judge was touched.
+        InputError: the file, its columns or the folder are invalid; no judge was changed.
     """
     name = request.folder.resolve().name
-    columns = found_columns(request.file, request.columns, NEEDED, labelled=True)
+    columns = find_columns(request.file, request.columns, REQUIRED, labelled=True)
     from bert_judge.cli.quickstart import configurations
 
     block = {"backbone": request.backbone, **({"training": dict(request.training)} if request.training else {})}
@@ -51,7 +51,7 @@ def train(request: Request) -> None:
     typer.echo("; ".join(f"{part}: {column!r}" for part, column in columns.items()), err=True)
     _check_folder(request.folder, request.force)
     if name in (configurations.LABELS, configurations.RULE):
-        raise InputError(f"{request.folder}: a judge called {name!r} is measured beside it; give the folder another name")
+        raise InputError(f"{request.folder}: {name!r} is the name of a baseline; choose another folder name")
     with job_log(None, offline=False):
         from bert_judge.cli.quickstart.train import clear, work_folder
         from bert_judge.cli.quickstart.train import train as train_it
@@ -62,20 +62,20 @@ def train(request: Request) -> None:
     typer.echo(f"{request.folder}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {request.folder}")
 
 
-def found_columns(file: Path, told: Mapping[str, str], needed: tuple[str, ...], labelled: bool = False) -> dict[str, str]:
-    """Of the parts that are needed, the file's columns."""
-    guessed = column_names.detect_columns(file, open_rows(file).columns, told, needed, labelled)
-    return {part: guessed[part] for part in needed}
+def find_columns(file: Path, given: Mapping[str, str], required: tuple[str, ...], labelled: bool = False) -> dict[str, str]:
+    """Return part → column for the required parts of a file."""
+    detected = column_names.detect_columns(file, open_rows(file).columns, given, required, labelled)
+    return {part: detected[part] for part in required}
 
 
 def _check_folder(folder: Path, force: bool) -> None:
     from bert_judge.cli.quickstart.train import work_folder
 
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file; name a folder with -o")
+        raise InputError(f"{folder}: is a file; choose a folder with -o")
     if not folder.is_dir() or not any(folder.iterdir()) or (work_folder(folder).is_dir() and not (folder / "judge.json").is_file()):
         return
     if not (folder / "judge.json").is_file():
-        raise InputError(f"{folder}: holds something that is no judge; name another folder with -o")
+        raise InputError(f"{folder}: contains files that are not a judge; choose another folder with -o")
     if not force:
-        raise InputError(f"{folder}: holds a judge already; add --force to put the new one in its place, or name another with -o")
+        raise InputError(f"{folder}: contains a judge already; add --force to replace it, or choose another with -o")

@@ -35,7 +35,7 @@ RESERVED_FILES = 256
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Options of the command line; see `cli.serve`."""
+    """Options of the command; see `cli.commands.serve`."""
 
     host: str = "127.0.0.1"
     port: int = 8000

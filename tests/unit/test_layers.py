@@ -73,7 +73,7 @@ LIGHT_MODULES = (
     "cli.score",
     "cli.train",
     "cli.generate",
-    "cli.serve",
+    "cli.commands",
     "serve.server",
     "config.docs",
 )

@@ -1,1 +1,1 @@
-"""A part of the workflow for one file: a configuration made of a few words, and its stages one after the other, in a folder."""
+"""Small runs for a single file: a generated configuration, whose stages run one after the other in a folder."""

@@ -1,4 +1,4 @@
-"""The configurations of small runs. Each is one that `bert-judge check` and Snakemake take too."""
+"""Configurations of small runs. `bert-judge check` and Snakemake accept them too."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 
 from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 
-# Names in these configurations: the file, the judge that gives its labels, its questions to learn from and to be measured on.
+# Names in these configurations: the file, the judge with its labels, its training and test questions.
 FILE, LABELS, TRAIN, TEST = "answers", "labels", "answers_train", "answers_test"
 RULE = DEFAULT_RULE
 
 
 def training(file: Path, columns: Mapping[str, str], judge: str, test: float, block: Mapping[str, Any], validation: float) -> Any:
-    """An encoder that learns the labels of a part of a file's questions, and is measured on the others beside the best rule.
+    """Configure the training of an encoder on a part of a file, and its comparison with a rule on the rest.
 
     Args:
-        columns: of the file, as `imports.<name>.columns` names them; `label` among them.
+        columns: part → column of the file, as in `imports.<name>.columns`, including `label`.
         judge: name of the encoder.
-        test: share of the questions to measure on.
+        test: share of the questions held out as test set.
         block: keys of the encoder's block, such as `backbone` and `training`.
-        validation: share of the other questions that calibrates the encoder.
+        validation: share of the other questions used for calibration.
     """
     return {
         "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
-        # The answers of all models of the file together.
+        # All models of the file count as one.
         "models": {FILE: {"generator": "imported", "from": FILE, "model_name": "*"}},
         "tasks": {
             "train": [TRAIN],
@@ -47,13 +47,13 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
 
 
 def generation(file: Path, columns: Mapping[str, str], family: str, name: str, model: Mapping[str, Any], style: str) -> Any:
-    """A model that answers the questions of a file.
+    """Configure a model that answers the questions of a file.
 
     Args:
-        columns: of the file, as `imports.<name>.columns` names them.
-        family: of the questions, as `tasks.imported.<name>.family`.
-        name: of the model.
-        model: its block.
+        columns: part → column of the file, as in `imports.<name>.columns`.
+        family: family of the questions, as in `tasks.imported.<name>.family`.
+        name: name of the model.
+        model: block of the model.
         style: `prompt_style`.
     """
     return {

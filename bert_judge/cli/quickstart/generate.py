@@ -1,4 +1,4 @@
-"""A model's answers to the questions of one file."""
+"""Generate a model's answers to the questions of one file."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from bert_judge.tasks.build import build_task
 
 
 def generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
-    """Ask the model of a configuration that `configurations.generation` made.
+    """Run the stages of a configuration from `configurations.generation`.
 
     Args:
         raw: the configuration.
-        name: of its model.
-        work: keeps every answer; a call that was killed, or whose server failed, goes on there. Emptied by the caller.
+        name: name of its model.
+        work: folder that keeps every answer, so that an interrupted call resumes. Cleared by the caller.
 
     Returns:
-        The table of answers (`tables.CANDIDATES`).
+        Path of the table of answers (`tables.CANDIDATES`).
 
     Raises:
-        InputError: the file or the settings make no sense, or the model cannot be loaded.
+        InputError: the file or the settings are invalid, or the model cannot be loaded.
     """
-    made = plan.make(raw)
-    spec, questions, answers = made.candidates_spec(name, FILE), work / "questions.parquet", work / "answers.parquet"
-    build_task(made.task_spec(FILE), questions, made.import_path(FILE))
+    planned = plan.make(raw)
+    spec, questions, answers = planned.candidates_spec(name, FILE), work / "questions.parquet", work / "answers.parquet"
+    build_task(planned.task_spec(FILE), questions, planned.import_path(FILE))
     manifest = None
-    if asset := made.assets.get(f"model-{name}"):
+    if asset := planned.assets.get(f"model-{name}"):
         manifest = work / "model.json"
         prepare(asset, manifest)
     settings = with_runtime_settings(spec["settings"], raw["models"][name])

@@ -1,4 +1,4 @@
-"""A judge out of one file of labelled answers: the stages of a run that trains it, and of one that measures it."""
+"""Train a judge on one file of labelled answers, and measure it on held-out questions."""
 
 from __future__ import annotations
 
@@ -28,104 +28,113 @@ from bert_judge.tasks.build import build_task
 
 log = logging.getLogger(__name__)
 
-# Fewer questions in a part say nothing about a judge.
-LEAST_QUESTIONS = 5
+# With fewer questions in a part, the result means nothing.
+MIN_QUESTIONS = 5
 
 
 def train(raw: Mapping[str, Any], judge: str, folder: Path, work: Path) -> Path:
-    """Train the judge of a configuration that `configurations.training` made.
+    """Run the stages of a configuration from `configurations.training`.
 
     Args:
         raw: the configuration.
-        judge: its encoder.
-        folder: gets the judge, as `snakemake judges` would write it.
-        work: keeps what is not done; a call that was killed goes on there. Emptied by the caller.
+        judge: name of its encoder.
+        folder: output folder of the judge, as written by `snakemake judges`.
+        work: folder for unfinished work, so that an interrupted call resumes. Cleared by the caller.
 
     Returns:
-        The standings of the judge, the rule and the labels on the questions that were held out.
+        Path of the standings of the judge, the rule and the labels on the held-out questions.
 
     Raises:
-        InputError: the file, its labels or the settings make no sense.
+        InputError: the file, its labels or the settings are invalid.
     """
     run = _Run(plan.make(raw), judge, work)
     run.check_size()
     for task in (TRAIN, TEST):
-        run.read(task)
-    run.learn(folder)
+        run.build_tables(task)
+    run.train_judge(folder)
     return run.measure(folder)
 
 
 class _Run:
-    """The stages, each with the spec that the plan has for it."""
+    """The stages of the run, each with its spec from the plan."""
 
-    def __init__(self, made: Plan, judge: str, work: Path) -> None:
-        self.made, self.judge, self.work = made, judge, work
-        self.file = made.import_path(FILE)
+    def __init__(self, planned: Plan, judge: str, work: Path) -> None:
+        self.plan, self.judge, self.work = planned, judge, work
+        self.file = planned.import_path(FILE)
 
-    def at(self, kind: str, task: str) -> Path:
+    def path(self, kind: str, task: str) -> Path:
         return self.work / f"{kind}_{task}.parquet"
 
     def check_size(self) -> None:
-        """Refuse a file whose labelled questions are too few for three parts."""
-        spec = self.made.task_spec(TRAIN)
+        """Reject a file with too few labelled questions, or with equal labels only."""
+        spec = self.plan.task_spec(TRAIN)
         rows = files.read(spec["import"], self.file, None, ["question", "references", "candidate", "label"])
         questions = rows.loc[rows["label"].notna(), "question"].unique()
-        edge = spec["part"]["question_split"][1]
-        held_out = sum(question_point(question) >= edge for question in questions)
-        if min(held_out, len(questions) - held_out) < LEAST_QUESTIONS:
+        split_point = spec["part"]["question_split"][1]
+        test_questions = sum(question_point(question) >= split_point for question in questions)
+        if min(test_questions, len(questions) - test_questions) < MIN_QUESTIONS:
             raise InputError(
-                f"{self.file}: {len(questions)} labelled questions, of which {held_out} are held out for measuring; "
-                f"bring more, or change --test: each part needs {LEAST_QUESTIONS}"
+                f"{self.file}: {len(questions)} labelled questions, {test_questions} of them held out for testing; "
+                f"add more, or change --test: each part needs {MIN_QUESTIONS}"
             )
-        right = (rows["label"] >= 0.5).sum(), (rows["label"] < 0.5).sum()
-        if not all(right):
-            raise InputError(f"{self.file}: all {sum(right)} labels say the same; a judge learns from right and wrong answers")
-        log.info("%s: %d answers, %d labelled right, %d wrong, %d questions", self.file, len(rows), *right, len(questions))
+        class_counts = (rows["label"] >= 0.5).sum(), (rows["label"] < 0.5).sum()
+        if not all(class_counts):
+            raise InputError(f"{self.file}: all {sum(class_counts)} labels are equal; a judge needs correct and incorrect answers")
+        log.info(
+            "%s: %d answers, %d labelled correct, %d incorrect, %d questions", self.file, len(rows), *class_counts, len(questions)
+        )
 
-    def read(self, task: str) -> None:
-        """The tables of a part of the file: questions, answers, labels."""
-        build_task(self.made.task_spec(task), self.at("task", task), self.file)
-        answers = self.at("answers", task)
-        import_candidates(self.made.candidates_spec(FILE, task), self.at("task", task), self.file, answers)
-        spec = self.made.labels_spec(LABELS, FILE, task)
-        label_table(spec, answers, self.at(LABELS, task), ImportedJudge(spec, self.file))
+    def build_tables(self, task: str) -> None:
+        """Build the tables of a part of the file: questions, answers, labels."""
+        build_task(self.plan.task_spec(task), self.path("task", task), self.file)
+        answers = self.path("answers", task)
+        import_candidates(self.plan.candidates_spec(FILE, task), self.path("task", task), self.file, answers)
+        spec = self.plan.labels_spec(LABELS, FILE, task)
+        label_table(spec, answers, self.path(LABELS, task), ImportedJudge(spec, self.file))
 
-    def learn(self, folder: Path) -> None:
-        learnt, held_out, weak = (self.work / f"{part}.parquet" for part in ("train", "validation", "validation_weak"))
+    def train_judge(self, folder: Path) -> None:
+        train_rows, validation_rows, weak_rows = (
+            self.work / f"{part}.parquet" for part in ("train", "validation", "validation_weak")
+        )
         summary, backbone = self.work / "summary.json", self.work / "backbone.json"
-        spec = self.made.dataset_spec(FILE)
-        build_dataset(spec, [self.at("answers", TRAIN)], [self.at(LABELS, TRAIN)], learnt, held_out, weak, summary)
-        overlap = self.made.overlap_spec(FILE, TEST)
-        check_overlap(overlap, [learnt, held_out, weak], {TEST: self.at("task", TEST)}, self.work / "overlap.json")
-        prepare(self.made.assets[f"judge-{self.judge}"], backbone)
+        spec = self.plan.dataset_spec(FILE)
+        build_dataset(
+            spec, [self.path("answers", TRAIN)], [self.path(LABELS, TRAIN)], train_rows, validation_rows, weak_rows, summary
+        )
+        overlap = self.plan.overlap_spec(FILE, TEST)
+        check_overlap(
+            overlap, [train_rows, validation_rows, weak_rows], {TEST: self.path("task", TEST)}, self.work / "overlap.json"
+        )
+        prepare(self.plan.assets[f"judge-{self.judge}"], backbone)
         # Only now: it loads torch.
         from bert_judge.judges.bert.train import train_judge
 
-        train_judge(self.made.judge_spec(self.judge), learnt, held_out, weak, summary, backbone, folder, self.work / "training")
+        spec = self.plan.judge_spec(self.judge)
+        train_judge(spec, train_rows, validation_rows, weak_rows, summary, backbone, folder, self.work / "training")
 
     def measure(self, folder: Path) -> Path:
         from bert_judge.judges.bert.judge import BERTJudge
 
-        spec = self.made.labels_spec(self.judge, FILE, TEST)
+        spec = self.plan.labels_spec(self.judge, FILE, TEST)
         self._label(self.judge, BERTJudge.from_run(folder / "judge.json", spec["settings"], self.judge, self.work / "encoder"))
-        with LexicalJudge(self.made.labels_spec(RULE, FILE, TEST)["settings"]) as rule:
+        with LexicalJudge(self.plan.labels_spec(RULE, FILE, TEST)["settings"]) as rule:
             self._label(RULE, rule)
-        labels, scores = {name: self.at(name, TEST) for name in (LABELS, RULE, self.judge)}, self.at("scores", TEST)
-        build_scores(self.made.scores_spec(FILE, TEST), self.at("answers", TEST), labels, scores)
-        # What it cost is told of whole runs.
-        told = {key: value for key, value in self.made.standings_spec().items() if key != "cost"}
-        build_standings(told, [scores], self.work)
+        labels, scores = {name: self.path(name, TEST) for name in (LABELS, RULE, self.judge)}, self.path("scores", TEST)
+        build_scores(self.plan.scores_spec(FILE, TEST), self.path("answers", TEST), labels, scores)
+        # Costs are computed for whole runs only.
+        spec_without_cost = {key: value for key, value in self.plan.standings_spec().items() if key != "cost"}
+        build_standings(spec_without_cost, [scores], self.work)
         return self.work / "standings.parquet"
 
     def _label(self, name: str, judge: Judge) -> None:
-        label_table(self.made.labels_spec(name, FILE, TEST), self.at("answers", TEST), self.at(name, TEST), judge)
+        label_table(self.plan.labels_spec(name, FILE, TEST), self.path("answers", TEST), self.path(name, TEST), judge)
 
 
 def work_folder(folder: Path) -> Path:
-    """Where what is not done lies, beside the judge."""
+    """Return the folder for unfinished work, next to the judge."""
     return folder.parent / f".{folder.name}.parts"
 
 
 def clear(folder: Path) -> None:
-    """Remove what the training of a judge leaves beside it."""
+    """Remove the work folder of a judge."""
     resume.clear(work_folder(folder))

@@ -85,7 +85,7 @@ class Adapter:
 def _load_calibration(judge: NamedJudge) -> Calibration:
     bert = judge.judge
     if not isinstance(bert, BERTJudge) or not bert.calibrated:
-        raise InputError(f"--adapt: the scores of {judge.name} are not calibrated; name a trained judge with --judge")
+        raise InputError(f"--prior-shift: the scores of {judge.name} are not calibrated; name a trained judge with --judge")
     return Calibration(_read_prior(bert.path), bert.threshold)
 
 
@@ -93,11 +93,11 @@ def _read_prior(folder: Path) -> float:
     """Return the base rate of the rows that a judge was calibrated on."""
     metrics = judge_folder.read_metrics(folder)
     if metrics is None:
-        raise InputError(f"{folder}: has no {judge_folder.METRICS}, which --adapt needs; use a judge trained here")
+        raise InputError(f"{folder}: has no {judge_folder.METRICS}, which --prior-shift needs; use a judge trained here")
     validation = metrics.get("validation")
     base_rate = validation.get("base_rate") if isinstance(validation, Mapping) else None
     if not isinstance(base_rate, float | int) or not 0 < base_rate < 1:
         raise InputError(
-            f"{folder / judge_folder.METRICS}: validation.base_rate is {base_rate!r}; --adapt needs a number between 0 and 1"
+            f"{folder / judge_folder.METRICS}: validation.base_rate is {base_rate!r}; --prior-shift needs a number between 0 and 1"
         )
     return float(base_rate)

@@ -119,7 +119,7 @@ def printed(renderable: Any) -> list[list[str]]:
 
 
 def test_jobs_are_counted_by_rule(tmp_path: Path) -> None:
-    outputs = show_plan.read(SUMMARY)
+    outputs = show_plan.parse_summary(SUMMARY)
     assert [output.path for output in outputs if output.pending] == [
         "results/report.html",
         "results/candidates/small/größer.parquet",

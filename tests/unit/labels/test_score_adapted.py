@@ -1,4 +1,4 @@
-"""`bert-judge score --adapt`: scores of a file move to the share of right answers that each model's scores tell."""
+"""`bert-judge score --prior-shift`: scores of a file move to the share of right answers that each model's scores tell."""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ def test_nobody_is_asked_twice_and_a_kill_loses_no_more(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("share", [0, 1, None, "0.5", float("nan")])
 def test_a_share_that_is_none_is_refused(tmp_path: Path, share: object) -> None:
-    with pytest.raises(InputError, match=r"metrics\.json: validation\.base_rate is .*; --adapt needs a number between 0 and 1"):
+    with pytest.raises(
+        InputError, match=r"metrics\.json: validation\.base_rate is .*; --prior-shift needs a number between 0 and 1"
+    ):
         Adapter([NamedJudge("reads", "1", Reads(tmp_path, share))])
 
 
@@ -141,10 +143,10 @@ def test_a_judge_without_figures_is_refused(tmp_path: Path, text: str | None, sa
 def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("question,gold,said,model\nWie groß?,größer,größer,m\nWie groß?,größer,kleiner,m\n", "utf-8")
-    command = ["score", "a.csv", "--candidate", "said", "--adapt"]
+    command = ["score", "a.csv", "--candidate", "said", "--prior-shift"]
     result = CliRunner().invoke(app, [*command, "-j", "contains"])
     assert result.exit_code == 1 and not Path("a.scored.csv").exists()
-    assert result.stderr.splitlines()[-1].startswith("error: --adapt: the scores of contains are not calibrated")
+    assert result.stderr.splitlines()[-1].startswith("error: --prior-shift: the scores of contains are not calibrated")
 
     judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone"))
     judge.fit(["q"], [["Paris"]], ["Paris"], [1.0], training=Training(epochs=1), features=False, work_folder=tmp_path / "work")
