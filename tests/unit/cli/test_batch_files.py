@@ -74,7 +74,7 @@ def test_requests_and_responses() -> None:
     ]
     result = take(*failed, *map(response, reversed(calls[4:])))
     assert result.exit_code == 0, result.output
-    expected = "6 answers of served to facts_test, 3 failed, 1 of other requests; 4 of 10 are missing\n"
+    expected = "6 answers of served to facts_test, 3 failed, 1 for unknown requests; 4 of 10 are missing\n"
     assert result.stdout == expected
     assert [call["custom_id"] for call in written()] == [call["custom_id"] for call in calls[:4]]
     assert take(*map(response, calls[:4])).stdout.endswith("; 0 of 10 are missing\n")
@@ -95,8 +95,8 @@ def test_the_next_run_finds_the_answers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["requests", "made"], "error: made: not a model of a server; there are: served\n"),
-        (["requests", "who"], "error: who: not a model of a server; there are: served\n"),
+        (["requests", "made"], "error: made: not a model behind a server; available: served\n"),
+        (["requests", "who"], "error: who: not a model behind a server; available: served\n"),
         (["responses", "served", "none.jsonl"], "error: none.jsonl: cannot be read: No such file or directory\n"),
         (
             ["responses", "served", "config.yaml"],
@@ -115,4 +115,4 @@ def test_a_task_that_is_not_there() -> None:
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert "no such file; run snakemake results/tasks/facts_test.parquet first" in result.stderr
     result = CliRunner().invoke(app, ["requests", "served", "who"])
-    assert result.stderr == "error: who: not a task of this configuration; there are: facts_test\n"
+    assert result.stderr == "error: who: not a task of this configuration; available: facts_test\n"

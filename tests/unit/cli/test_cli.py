@@ -108,7 +108,7 @@ def test_standings_tell_the_judges_agreement_and_their_difference(tmp_path: Path
     difference |= {"difference": 0.625, "low": 0.6, "high": 0.65, "p_value": 1e-9}
     tables.write(pd.DataFrame([difference]), tmp_path / "comparisons.parquet", tables.COMPARISONS, SPEC)
     lines = run("standings", path).stdout.splitlines()
-    assert any("Against human on 200 answers to 90 questions" in line for line in lines)
+    assert any("Agreement with human in %, on 200 answers to 90 questions" in line for line in lines)
     exact = next(line for line in lines if line.startswith("exact"))
     assert all(part in exact for part in ("30.0 [29.0, 31.0]", "12.5", "40.0", "small-漢, 1 too low"))
     assert lines.index(exact) > next(i for i, line in enumerate(lines) if line.startswith("bert "))
@@ -232,7 +232,7 @@ def test_show_a_judge(tmp_path: Path) -> None:
         ("broken.json", b"{", "not JSON"),
         ("binary.json", b"\xff\xfe", "not JSON"),
         ("text.txt", b"hello", "not a readable parquet file"),
-        ("", None, "no judge.json in it; name a table"),
+        ("", None, "contains no judge.json; give a table"),
     ],
 )
 def test_what_show_cannot_show(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:

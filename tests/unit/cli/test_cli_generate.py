@@ -78,7 +78,7 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
     [
         (QUESTIONS, ("-o", "a.txt"), "let its name end in"),
         (QUESTIONS, ("-o", "nowhere/a.parquet"), "its folder does not exist"),
-        (QUESTIONS, ("-o", "a.parquet", "--backend", "magic"), "--backend magic: there is no such"),
+        (QUESTIONS, ("-o", "a.parquet", "--backend", "magic"), "--backend magic: unknown backend"),
         (QUESTIONS, ("-o", "a.parquet", "--style", "loud"), "prompt_style"),
         (QUESTIONS, ("-o", "a.parquet", "--question", "asked"), "no column 'asked' for the question"),
         ([{"problem": "Why?"}], ("-o", "a.parquet"), "cannot tell which column holds the references"),

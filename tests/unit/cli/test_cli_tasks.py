@@ -72,7 +72,7 @@ def test_each_fault_is_one_line(local: Path) -> None:
 def test_a_task_without_a_data_set_is_told(local: Path) -> None:
     code, lines = run("check", "facts_test")
     assert code == 1 and lines[0].startswith(
-        "error: tasks check: 'facts_test' has no data set; those that have one: arc_easy_train"
+        "error: tasks check: 'facts_test' has no dataset; tasks with one: arc_easy_train"
     )
 
 
@@ -91,5 +91,5 @@ def test_a_configurations_own_source_is_checked(local: Path) -> None:
     (local / "c.yaml").write_text(yaml.safe_dump(config))
     assert run("check", "--configfile", str(local / "c.yaml")) == (
         0,
-        ["quiz: OK: quiz.jsonl at its present content: the first 1 rows give 1 questions"],
+        ["quiz: OK: quiz.jsonl at its current content: the first 1 rows give 1 questions"],
     )

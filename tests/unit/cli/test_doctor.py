@@ -33,7 +33,7 @@ def profile(folder: Path, content: object) -> Path:
 
 
 def states(profile: Path) -> dict[str, str]:
-    return {finding.what: finding.state for finding in check_machine.slurm_findings(profile)}
+    return {finding.name: finding.state for finding in check_machine.slurm_findings(profile)}
 
 
 PARTITIONS = {"default-resources": {"slurm_partition": "cpu"}, "set-resources": {"train_judge": {"slurm_partition": "gpu,long"}}}
@@ -58,10 +58,10 @@ def test_a_cluster_that_has_all_the_partitions(programs: Path, tmp_path: Path) -
 
 def test_missing_partitions_and_accounting(programs: Path, tmp_path: Path) -> None:
     program(programs, "sinfo", "echo cpu; echo batch")
-    found = {finding.what: finding for finding in check_machine.slurm_findings(profile(tmp_path / "p", PARTITIONS))}
+    found = {finding.name: finding for finding in check_machine.slurm_findings(profile(tmp_path / "p", PARTITIONS))}
     assert found["profile"].state == "bad"
-    assert "no partition gpu, long; there are: batch, cpu" in found["profile"].said
-    assert "slurm-status-command: squeue" in found["SLURM accounting"].said
+    assert "no partition gpu, long; there are: batch, cpu" in found["profile"].text
+    assert "slurm-status-command: squeue" in found["SLURM accounting"].text
 
 
 @pytest.mark.parametrize("content", [None, "a: [", "just words", "- a\n- b\n"], ids=["none", "no YAML", "text", "list"])
@@ -69,7 +69,7 @@ def test_a_profile_that_names_no_partition(tmp_path: Path, content: str | None) 
     folder = tmp_path / "p" if content is None else profile(tmp_path / "p", content)
     (finding,) = check_machine.profile_findings(folder, ["cpu"])
     assert finding.state == ("ok" if content in ("just words", "- a\n- b\n") else "bad")
-    assert "\n" not in finding.said
+    assert "\n" not in finding.text
 
 
 @pytest.mark.parametrize(
