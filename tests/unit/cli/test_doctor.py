@@ -60,7 +60,7 @@ def test_missing_partitions_and_accounting(programs: Path, tmp_path: Path) -> No
     program(programs, "sinfo", "echo cpu; echo batch")
     found = {finding.name: finding for finding in check_machine.slurm_findings(profile(tmp_path / "p", PARTITIONS))}
     assert found["profile"].state == "bad"
-    assert "no partition gpu, long; there are: batch, cpu" in found["profile"].text
+    assert "no partition gpu, long; available: batch, cpu" in found["profile"].text
     assert "slurm-status-command: squeue" in found["SLURM accounting"].text
 
 
