@@ -71,9 +71,7 @@ def test_each_fault_is_one_line(local: Path) -> None:
 
 def test_a_task_without_a_data_set_is_told(local: Path) -> None:
     code, lines = run("check", "facts_test")
-    assert code == 1 and lines[0].startswith(
-        "error: tasks check: 'facts_test' has no dataset; tasks with one: arc_easy_train"
-    )
+    assert code == 1 and lines[0].startswith("error: tasks check: 'facts_test' has no dataset; tasks with one: arc_easy_train")
 
 
 def test_a_configurations_own_source_is_checked(local: Path) -> None:
