@@ -1,16 +1,14 @@
-"""The shape of the configuration: the one place that knows it, a file per part.
+"""Pydantic models of the configuration.
 
-From these models come the commented `config.yaml` (`bert-judge config default`), the JSON schema for editors and the reference
-table in `docs/`; a test fails when one of them drifts. What a configuration *asks for* (which tables, which jobs) is in `plan.py`.
+The commented `config.yaml` (`bert-judge config default`), the JSON schema for editors and the reference in `docs/` are generated
+from them; a test fails if they differ. `bert_judge.plan` derives the tables and jobs of a run from a configuration.
 """
 
 from bert_judge.config.aspects import Aspect, ProbeAspect
-from bert_judge.config.attacks import Attacks
-from bert_judge.config.audit import Audit
 from bert_judge.config.base import Block, JudgeConfig
-from bert_judge.config.datasets import Dataset, Mix
-from bert_judge.config.encoder import Input, Training
-from bert_judge.config.imports import AspectColumns, Columns, Import
+from bert_judge.config.datasets import Dataset, Filter, Mix
+from bert_judge.config.evaluation import Attacks, Audit
+from bert_judge.config.imports import AspectColumns, Columns, Import, PairColumns
 from bert_judge.config.models import (
     HFModel,
     ImportedModel,
@@ -24,11 +22,10 @@ from bert_judge.config.models import (
     Style,
     VLLMModel,
 )
-from bert_judge.config.pairs import PairColumns, PairSet
+from bert_judge.config.pairs import PairSet
 from bert_judge.config.root import Config, json_schema, parse
-from bert_judge.config.students import Filter
 from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
-from bert_judge.config.tuning import Tuning
+from bert_judge.config.training import Input, Training, Tuning
 
 __all__ = [
     "Aspect",

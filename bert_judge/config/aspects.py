@@ -1,4 +1,4 @@
-"""Aspects: what is judged apart, each on a scale of its own."""
+"""Aspects of an answer, each with its own scale."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from bert_judge.config.base import Block, Name
 
 
 class Aspect(Block):
-    """One thing that is judged apart, on a scale of its own."""
+    """An aspect of an answer, for example fluency, with its own scale."""
 
     description: str | None = None
-    """what a high value says, in one sentence; it is shown where a prompt names the aspect"""
+    """what a high value means, in one sentence; used in prompts that name the aspect"""
     range: tuple[int, int] = (1, 5)
-    """lowest and highest value of the labels"""
+    """lowest and highest label"""
 
     @model_validator(mode="after")
-    def _rising(self) -> Aspect:
+    def _check_range(self) -> Aspect:
         low, high = self.range
         if high <= low:
             raise ValueError(f"range {[low, high]} is empty; the first number must be the smaller")
@@ -26,24 +26,24 @@ class Aspect(Block):
 
 
 class ProbeAspect(Aspect):
-    """An aspect, and what kind of classifier tells it."""
+    """An aspect and the type of its classifier."""
 
     head: Literal["binary", "classes", "ordinal"] = "ordinal"
-    """`ordinal`: classes in an order; `classes`: without one; `binary`: good or not"""
+    """`ordinal`: ordered classes; `classes`: unordered classes; `binary`: positive or negative"""
     positive_from: float | None = None
-    """lowest value that counts as good, for the head `binary`; the middle of the range when left out"""
+    """for the head `binary`: lowest label that counts as positive; default: the middle of the range"""
 
     @model_validator(mode="after")
-    def _cut_inside(self) -> ProbeAspect:
+    def _check_positive_from(self) -> ProbeAspect:
         low, high = self.range
         if self.positive_from is not None and self.head != "binary":
             raise ValueError(f"positive_from is for the head binary, and this one is {self.head}; remove it")
         if self.positive_from is not None and not low < self.positive_from <= high:
-            raise ValueError(f"positive_from {self.positive_from:g} parts nothing; give a value above {low} and up to {high}")
+            raise ValueError(f"positive_from {self.positive_from:g} is outside the range; set a value above {low} and up to {high}")
         return self
 
 
-# The five aspects in which ROSCOE grades reasoning (arXiv 2212.07919), as Representation-as-a-Judge uses them.
+# The five aspects of ROSCOE for grading reasoning (arXiv 2212.07919), as Representation-as-a-Judge uses them.
 ROSCOE = {
     "semantic_consistency": "the steps follow from the question and from each other, and contradict neither",
     "logicality": "the reasoning is valid: no step is missing, circular or a leap",
@@ -54,21 +54,21 @@ ROSCOE = {
 
 
 def roscoe() -> dict[str, ProbeAspect]:
-    """The default aspects, each from 1 to 5."""
+    """Return the default aspects, each from 1 to 5."""
     return {name: ProbeAspect(description=description) for name, description in ROSCOE.items()}
 
 
-def named(value: Any) -> Any:
-    """The word `roscoe`, or a list of names, as name → aspect; ROSCOE's names bring their description along."""
+def expand_names(value: Any) -> Any:
+    """Return `roscoe` or a list of names as name → aspect; names of ROSCOE come with their description."""
     names = list(ROSCOE) if value == "roscoe" else value
     if isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
         return {name: {"description": ROSCOE.get(name)} for name in names}
     return value
 
 
-# What may be written as `roscoe`, as a list of names, or with meanings and ranges.
+# Written as `roscoe`, as a list of names, or with descriptions and ranges.
 Aspects = Annotated[
     dict[Name, Aspect],
     Field(min_length=1),
-    BeforeValidator(named, json_schema_input_type=Literal["roscoe"] | list[Name] | dict[Name, Aspect]),
+    BeforeValidator(expand_names, json_schema_input_type=Literal["roscoe"] | list[Name] | dict[Name, Aspect]),
 ]

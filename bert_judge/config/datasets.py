@@ -1,23 +1,23 @@
-"""`datasets`: labelled answers that train a judge."""
+"""`datasets` and `filters`: training data of judges and of students."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from bert_judge.config.base import Block, Name, Share
 
 
 class Mix(Block):
-    """How many rows of a dataset come from where."""
+    """Maximum numbers of rows in a dataset."""
 
     per_task: dict[Name, Annotated[int, Field(gt=0)]] = {}
-    """at most this many rows of a task"""
+    """maximum number of rows per task"""
     per_model: dict[Name, Annotated[int, Field(gt=0)]] = {}
-    """at most this many rows of a model"""
+    """maximum number of rows per model"""
     total: Annotated[int, Field(gt=0)] | None = None
-    """at most this many rows in all"""
+    """maximum number of rows in total"""
 
 
 AugmentationKind = Literal[
@@ -53,39 +53,39 @@ class Augmentation(Block):
 
 
 class WeakTeacher(Block):
-    """Weak labels for answers on which the teacher has no verdict, as the partial credit that a benchmark gives."""
+    """Weak labels for answers that the teacher leaves invalid, for example the partial credit of a benchmark."""
 
     teacher: str
-    """the judge that is asked about them; its score, from 0 to 1, is the label"""
+    """judge whose score, from 0 to 1, is the label"""
     tasks: list[Name] = Field(min_length=1)
-    """tasks, out of the dataset's"""
+    """tasks with weak labels, a subset of the dataset's tasks"""
     weight: float = Field(1.0, gt=0)
-    """how much such a row counts beside one of the teacher's"""
+    """weight of these rows, relative to rows labelled by the teacher"""
 
 
 class Dataset(Block):
-    """Labelled answers that train a judge."""
+    """Labelled answers for training a judge."""
 
     teacher: str
-    """the judge whose labels are learnt"""
+    """judge whose labels are the training labels"""
     tasks: list[str] = Field(min_length=1)
     """tasks, out of `tasks.train`"""
     models: list[str] | Literal["all"] = "all"
-    """models; with `all`, a new model retrains the judge"""
+    """models whose answers are used; with `all`, a new model retrains the judge"""
     weak_teacher: WeakTeacher | None = None
-    """who labels what the teacher leaves open; such rows train and do not validate, and the mix does not limit them"""
+    """labels for answers that the teacher leaves invalid; used for training only, and not limited by `mix`"""
     mix: Mix = Mix()
-    """limits per task and model"""
+    """maximum numbers of rows per task, per model and in total"""
     augment: list[Augmentation] = []
     """kinds of synthetic rows added to the training rows"""
     validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """share of the questions kept for calibration and metrics"""
+    """share of the questions held out for calibration and metrics"""
     balance: bool = False
-    """weight the rows so that right and wrong answers count alike"""
+    """weight the rows so that correct and incorrect answers have the same total weight"""
     allow_test_questions: bool = False
-    """accept questions that a test task has too"""
+    """allow questions that are also in a test task"""
     seed: int = 0
-    """seed of the draw"""
+    """seed of sampling and splitting"""
 
     @field_validator("augment")
     @classmethod
@@ -97,5 +97,53 @@ class Dataset(Block):
 
     @property
     def teachers(self) -> list[str]:
-        """The teacher and, where there is one, whom the rest is left to."""
+        """The teacher and, if there is one, the weak teacher."""
         return [self.teacher, *([self.weak_teacher.teacher] if self.weak_teacher else [])]
+
+
+# Values of `Filter.judge` that name no judge.
+RANDOM, EVERYTHING = "random", "all"
+CONTROLS = (RANDOM, EVERYTHING)
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Percent = Annotated[float, Field(ge=0.01, le=100)]
+PercentList = Annotated[list[Percent], Field(min_length=1)]
+Percents = Annotated[PercentList, BeforeValidator(_as_list, json_schema_input_type=Percent | PercentList)]
+
+
+class Filter(Block):
+    """The answers to training questions that a student is trained on."""
+
+    judge: str
+    """judge whose scores rank the answers, `random` for a random sample, or `all` to keep everything"""
+    keep: Percents | None = None
+    """percentage of the answers to keep, best first; a list gives one table and one student per percentage"""
+    tasks: list[str] = Field(min_length=1)
+    """tasks, out of `tasks.train`"""
+    models: list[str] | Literal["all"] = "all"
+    """models whose answers are used; `all`: every model that is not a student"""
+    per_question: Annotated[int, Field(gt=0)] | None = 1
+    """maximum number of answers per question, best first; `null`: no limit"""
+    allow_test_questions: bool = False
+    """allow questions that are also in a test task"""
+    seed: int = 0
+    """seed of the random sample and of tie-breaking"""
+
+    @model_validator(mode="after")
+    def _check_keep(self) -> Filter:
+        if self.judge == EVERYTHING and self.keep not in (None, [100]):
+            raise ValueError("judge `all` keeps everything; remove keep")
+        if self.judge != EVERYTHING and self.keep is None:
+            raise ValueError("keep is missing; set the percentage of the answers to keep")
+        if repeated := [percent for percent in self.percents if self.percents.count(percent) > 1]:
+            raise ValueError(f"keep lists {repeated[0]:g} twice; remove one")
+        return self
+
+    @property
+    def percents(self) -> list[float]:
+        """The percentages; each gives one table."""
+        return self.keep or [100.0]

@@ -1,4 +1,4 @@
-"""`imports`: files of answers that exist already."""
+"""`imports`: existing files of answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import model_validator
 
 from bert_judge.config.base import Block, Name, Value
-from bert_judge.config.pairs import PairColumns
 
 Format = Literal[
     "auto", "parquet", "csv", "jsonl", "lm_eval", "lighteval", "inspect", "helm", "judgelm", "mm_vet", "representation_judge"
@@ -15,59 +14,84 @@ Format = Literal[
 
 
 class Columns(Block):
-    """Which column of a file holds what. A column that the file lacks and nobody needs may be left out."""
+    """Column names of a file with one answer per row. Columns that are missing and not needed are ignored."""
 
     question: str = "question"
     """the question"""
     references: str = "references"
-    """right answers: a list, or one text"""
+    """reference answers: a list or a single text"""
     candidate: str = "candidate"
     """the model's answer"""
     model: str = "model"
     """the model's name"""
     label: str = "label"
-    """a verdict: 1/0, true/false, correct/incorrect, a share in [0, 1], or empty for "no verdict" """
+    """verdict: 1/0, true/false, correct/incorrect, a number in [0, 1], or empty for no verdict"""
     choices: str | None = None
-    """answer options: a list"""
+    """list of answer options"""
     id: str | None = None
-    """an identifier of the row, unique in the file"""
+    """row id, unique in the file"""
+
+
+class PairColumns(Block):
+    """Column names of a file with two answers per row. Only the first three columns are required."""
+
+    question: str = "question"
+    """the question"""
+    answer_a: str = "answer_a"
+    """the first answer"""
+    answer_b: str = "answer_b"
+    """the second answer"""
+    references: str = "reference"
+    """reference answers: a list or a single text"""
+    model_a: str = "model_a"
+    """model of the first answer"""
+    model_b: str = "model_b"
+    """model of the second answer"""
+    label: str = "label"
+    """better answer: A, B or tie (or 1, 2, 0), or empty"""
+    votes: str = "votes"
+    """labels of several annotators: a list or a comma-separated text"""
+    task: str = "task"
+    """group of rows; agreement is reported per group"""
+    reason: str | None = None
+    """explanation of the label, which a language model can be trained to write; optional"""
 
 
 class AspectColumns(Block):
-    """Where a file holds what people, or a program, said of aspects; they are a verdict too: the mean of all, each from 0 to 1."""
+    """Columns with labels of aspects. Their mean, scaled to [0, 1], is also used as the verdict."""
 
     columns: dict[Name, str] = {}
-    """aspect → column of its values, of a file with a row per answer"""
+    """aspect → column, for a file with one row per answer"""
     name: str | None = None
-    """column of an aspect's name, of a file with a row per answer and aspect …"""
+    """column with the aspect's name, for a file with one row per answer and aspect"""
     value: str | None = None
-    """… and the column of its value"""
+    """column with the aspect's value, used with `name`"""
     range: tuple[float, float] = (1, 5)
-    """lowest and highest value"""
+    """lowest and highest label"""
 
     @model_validator(mode="after")
-    def _one_shape(self) -> AspectColumns:
+    def _check_single_layout(self) -> AspectColumns:
         if (self.name is None) != (self.value is None):
-            raise ValueError("name and value go together; give both or neither")
+            raise ValueError("set both name and value, or neither")
         if bool(self.columns) == (self.name is not None):
-            raise ValueError("a file has a row per answer (columns) or per answer and aspect (name, value); give one of the two")
+            raise ValueError("set either columns (one row per answer) or name and value (one row per answer and aspect)")
         if self.range[0] >= self.range[1]:
             raise ValueError(f"range {list(self.range)} is empty; the first number must be the smaller")
         return self
 
 
 class Import(Block):
-    """A file of answers, with or without verdicts, that exists already."""
+    """An existing file of answers, with or without labels."""
 
     path: str
-    """parquet, CSV or JSONL file, or one that a framework wrote; relative to `data`"""
+    """parquet, CSV or JSONL file, or the output of an evaluation framework; relative to `data`"""
     format: Format = "auto"
-    """`auto` goes by the file's ending, and knows the frameworks' files by their content"""
+    """`auto` uses the file extension and recognises files of frameworks by their content"""
     columns: Columns = Columns()
-    """the file's column names, where a row is one answer"""
+    """column names, for one answer per row"""
     pair_columns: PairColumns = PairColumns()
-    """the file's column names, where a row is two answers"""
+    """column names, for two answers per row"""
     aspects: AspectColumns | None = None
-    """where the file holds values of aspects, if it does"""
+    """columns with labels of aspects"""
     where: dict[str, Value | list[Value]] = {}
-    """keep rows whose column has this value, or one of these values"""
+    """column → value or list of values; other rows are ignored"""

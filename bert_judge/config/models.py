@@ -1,4 +1,4 @@
-"""`models`: whose answers are judged, and how they come about."""
+"""`models`: the models under test."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from typing import Annotated, Any, ClassVar, Literal, Union
 from pydantic import Field, model_validator
 
 from bert_judge.config.base import Block, Names, Share
-from bert_judge.config.tuning import Tuning
+from bert_judge.config.training import Tuning
 
 Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "truncated", "refusing", "lists_all_options"]
 
 
 class SimulatedModel(Block):
-    """Answers made up from the references by a rule: simulated data, whose truth is known."""
+    """A simulated model, whose answers are generated from the references, so that the truth is known."""
 
     generator: Literal["simulated"]
     p_correct: Share
-    """probability of knowing the answer to a question of middling difficulty"""
+    """probability of knowing the answer to a question of average difficulty"""
     style: Style | dict[Style, Annotated[float, Field(gt=0)]] = "terse"
-    """how it writes: one style, or styles with their weights"""
+    """writing style, or styles with weights"""
     seed: int = 0
-    """another seed, other answers"""
+    """seed of the answers"""
 
 
 class ImportedModel(Block):
-    """Answers read from a file."""
+    """A model whose answers are imported from a file."""
 
     generator: Literal["imported"]
     source: Names = Field(alias="from")
-    """name of an import, or several"""
+    """name of an import, or a list of names"""
     model_name: str | None = None
-    """the model's name in the file, when it differs from the key; `*` takes the answers of all its models together"""
+    """name of the model in the file, if it differs from the key; `*` merges the answers of all models"""
 
 
 class Price(Block):
-    """What a model's tokens cost, in a currency of your choice."""
+    """Price of tokens, in any currency."""
 
     prompt: float = Field(ge=0)
-    """price of a million tokens read"""
+    """price per million prompt tokens"""
     completion: float = Field(ge=0)
-    """price of a million tokens written"""
+    """price per million completion tokens"""
 
 
 class Generated(Block):
-    """Settings of every model that is asked here."""
+    """Settings of all models that generate answers."""
 
     run_time: ClassVar[frozenset[str]] = frozenset({"price"})
 
@@ -53,11 +53,11 @@ class Generated(Block):
     model: str
     """hub id or local folder"""
     max_new_tokens: int = Field(2048, gt=0)
-    """longest completion, in tokens"""
+    """maximum length of a completion in tokens"""
     temperature: float = Field(0.0, ge=0)
-    """0 is greedy"""
+    """sampling temperature; 0: greedy decoding"""
     top_p: float = Field(1.0, gt=0, le=1)
-    """nucleus sampling, when the temperature is above 0"""
+    """nucleus sampling, for a temperature above 0"""
     seed: int = 0
     """seed of sampling"""
     attempts: int = Field(1, gt=0)
@@ -65,67 +65,67 @@ class Generated(Block):
     system: str | None = None
     """system prompt"""
     thinking: bool | None = None
-    """switch of the chat template; left out: the template's default"""
+    """turn reasoning on or off in the chat template; default: that of the template"""
     reasoning_end: str = "</think>"
-    """what closes a reasoning block"""
+    """end marker of a reasoning block"""
     price: Price | None = None
-    """what the model's tokens cost, for `bert-judge cost` and the report"""
+    """price of the tokens, for `bert-judge cost` and the report"""
 
 
 class LocalModel(Generated):
-    """Settings of every model whose weights are on this machine."""
+    """Settings of all models that run on this machine."""
 
     revision: str | None = None
-    """commit of the hub repository; pinned by `prepare` when left out"""
+    """commit of the hub repository; default: pinned by `prepare`"""
     trust_remote_code: bool = False
-    """run code from the model's repository; needs a `revision`"""
+    """allow code from the model's repository; requires `revision`"""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """number format of the weights"""
+    """data type of the weights"""
 
     @model_validator(mode="after")
-    def _remote_code_is_pinned(self) -> LocalModel:
+    def _check_revision(self) -> LocalModel:
         if self.trust_remote_code and self.revision is None:
-            raise ValueError("trust_remote_code needs a revision: name the commit whose code you trust")
+            raise ValueError("trust_remote_code requires a revision; set the commit that you trust")
         return self
 
 
 class HFModel(LocalModel):
-    """Answers generated here with transformers."""
+    """A model run with transformers."""
 
     generator: Literal["hf"]
 
 
 class VLLMModel(LocalModel):
-    """Answers generated here with vLLM, which has an environment of its own."""
+    """A model run with vLLM, in its own environment."""
 
     run_time: ClassVar[frozenset[str]] = LocalModel.run_time | {"tensor_parallel_size", "gpu_memory_utilization", "enforce_eager"}
 
     generator: Literal["vllm"]
     quantization: str | None = None
-    """method of a quantised model, when its own configuration does not tell"""
+    """quantisation method, if the model's configuration does not name it"""
     max_model_len: Annotated[int, Field(gt=0)] | None = None
-    """longest prompt and completion together, in tokens; left out: the model's window"""
+    """maximum length of prompt and completion together in tokens; default: the model's context window"""
     tensor_parallel_size: int = Field(1, gt=0)
-    """GPUs over which the model is spread"""
+    """number of GPUs for tensor parallelism"""
     gpu_memory_utilization: float = Field(0.9, gt=0, le=1)
-    """share of a GPU's memory that the engine takes"""
+    """share of GPU memory used by the engine"""
     enforce_eager: bool = False
-    """no CUDA graphs: starts sooner, generates more slowly"""
+    """disable CUDA graphs: faster start, slower generation"""
 
 
 class StudentModel(LocalModel):
-    """A language model that is fine-tuned here on the answers that a filter kept, then answers with transformers. For each
-    filter and percentage it is a model of its own, called `{key}-{filter}-{percent}`."""
+    """A language model that is fine-tuned on filtered answers and then run with transformers. Each filter and percentage gives a
+    separate model, named `{key}-{filter}-{percent}`."""
 
     generator: Literal["student"]
     filters: Names
-    """filters, or one, that choose what it learns from"""
+    """name of a filter, or a list of names, whose answers it is trained on"""
     training: Tuning = Tuning()
-    """how it is fitted"""
+    """fine-tuning settings"""
 
 
 class OpenAIModel(Generated):
-    """Answers of a server that speaks OpenAI's protocol: a vendor, or a vLLM server of your own."""
+    """A model behind a server with OpenAI's API, for example a hosted model or a vLLM server."""
 
     run_time: ClassVar[frozenset[str]] = Generated.run_time | {
         "base_url",
@@ -141,43 +141,44 @@ class OpenAIModel(Generated):
     model: str
     """the model's name on the server"""
     base_url: str = "https://api.openai.com/v1"
-    """where the server is; the same model at another address is the same model"""
+    """address of the server; not part of the model's identity"""
     api_key_env: str = "OPENAI_API_KEY"
-    """name of the environment variable that holds the key; a server without keys needs none"""
+    """environment variable with the API key; optional for servers without keys"""
     temperature: float | None = Field(0.0, ge=0)  # type: ignore[assignment]
-    """0 is greedy; `null` sends none, for models that refuse it"""
+    """sampling temperature; 0: greedy decoding; `null`: not sent, for models that reject it"""
     thinking: bool | None = None
-    """switch of the chat template, for vLLM and other servers that take `chat_template_kwargs`; left out: the server's default"""
+    """turn reasoning on or off, for vLLM and other servers that accept `chat_template_kwargs`; default: that of the server"""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """what the server calls `max_new_tokens`; OpenAI's newer models want `max_completion_tokens`"""
+    """request field for `max_new_tokens`; newer OpenAI models require `max_completion_tokens`"""
     structured_output: Literal["structured_outputs", "guided_choice", "json_schema", "none"] = "none"
-    """how an answer out of a list is enforced: vLLM's `structured_outputs`, the older `guided_choice`, OpenAI's `json_schema`"""
+    """how answers are restricted to a list of choices: `structured_outputs` (vLLM), `guided_choice` (older vLLM), `json_schema`
+    (OpenAI)"""
     logprobs: bool = False
-    """ask for log-probabilities of such answers: a judge's score is then a probability"""
+    """request log-probabilities of these answers, so that a judge's score is a probability"""
     extra: dict[str, Any] = {}
-    """more keys of the request's body, as the server's documentation names them"""
+    """additional fields of the request body"""
     concurrency: int = Field(16, gt=0)
-    """most requests at once"""
+    """maximum number of concurrent requests"""
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None
-    """most requests in a minute"""
+    """maximum number of requests per minute"""
     timeout: float = Field(600.0, gt=0)
-    """seconds to wait for an answer"""
+    """seconds to wait for a response"""
     retries: int = Field(6, ge=0)
-    """how often a request that failed for a passing reason is repeated"""
+    """maximum number of retries after a transient error"""
     budget_tokens: Annotated[int, Field(gt=0)] | None = None
-    """most tokens that one job may use, prompts and completions; what it leaves unasked has the status `error`"""
+    """maximum number of tokens (prompt and completion) per job; further rows get the status `error`"""
 
     @model_validator(mode="after")
-    def _sound_request(self) -> OpenAIModel:
+    def _check_request(self) -> OpenAIModel:
         if not re.fullmatch(r"https?://[^\s@]+", self.base_url):
             raise ValueError("base_url needs http:// or https:// and an address without user and password")
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.api_key_env):
             raise ValueError("api_key_env needs the name of an environment variable in capitals, never the key itself")
         if taken := sorted(set(self.extra) & {"model", "messages", "n", "stream", "max_tokens", "max_completion_tokens"}):
-            raise ValueError(f"extra: {taken[0]} is set by the program; remove it there")
+            raise ValueError(f"extra: {taken[0]} is set by bert-judge; remove it from extra")
         return self
 
 
-# Those that can be asked anything, also for a verdict.
+# Models that can also be judges.
 LanguageModel = Union[HFModel, VLLMModel, OpenAIModel]  # noqa: UP007
 Model = Annotated[Union[SimulatedModel, ImportedModel, StudentModel, LanguageModel], Field(discriminator="generator")]  # noqa: UP007

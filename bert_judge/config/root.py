@@ -1,4 +1,4 @@
-"""The whole configuration, and how a raw one is checked."""
+"""The top level of the configuration, and its validation."""
 
 from __future__ import annotations
 
@@ -9,52 +9,50 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 
 from bert_judge.config import validation
-from bert_judge.config.attacks import Attacks
-from bert_judge.config.audit import Audit
 from bert_judge.config.base import Block, JudgeConfig, ModelKey, Name
-from bert_judge.config.datasets import Dataset
+from bert_judge.config.datasets import Dataset, Filter
+from bert_judge.config.evaluation import Attacks, Audit
 from bert_judge.config.imports import Import
 from bert_judge.config.models import Model, Price
 from bert_judge.config.pairs import PairSet
-from bert_judge.config.students import Filter
 from bert_judge.config.tasks import Tasks
 from bert_judge.judges import registry
 from bert_judge.runtime.errors import ConfigError
 
 
 class Config(Block):
-    """A run: which models answer which tasks, who teaches, who judges."""
+    """A run: models, tasks, datasets and judges."""
 
     data: str | None = None
-    """folder of the imported files; the environment variable BERT_JUDGE_DATA when left out"""
+    """folder of the imported files; default: the environment variable BERT_JUDGE_DATA"""
     imports: dict[Name, Import] = {}
-    """files of answers that exist already"""
+    """name → existing file of answers"""
     models: dict[ModelKey, Model] = Field(min_length=1)
-    """name → how its answers come about"""
+    """name → model under test"""
     tasks: Tasks
-    """which questions are asked"""
+    """training and test tasks"""
     task_files: list[str] = []
-    """Python files with tasks of your own"""
+    """Python files with custom tasks"""
     prompt_style: Literal["free", "soft", "strict"] = "free"
-    """`free`: the question only; `soft`: conclude with "Final answer: …"; `strict`: nothing but "Final answer: …" """
+    """`free`: the question only; `soft`: ask to end with "Final answer: …"; `strict`: ask for nothing but "Final answer: …" """
     datasets: dict[Name, Dataset] = {}
-    """name → labelled answers that train a judge"""
+    """name → training data of a judge"""
     judges: dict[Name, JudgeConfig] = Field(min_length=1)
-    """name → a way to decide"""
+    """name → judge"""
     filters: dict[Name, Filter] = {}
-    """name → a choice of answers that students learn from"""
+    """name → selection of answers that students are trained on"""
     scorers: list[str] = Field(min_length=1)
-    """judges whose columns the score tables carry"""
+    """judges in the score tables"""
     gold: str | None = None
-    """the judge that counts as the truth: agreement is measured against it"""
+    """judge that the others are measured against, for example human labels"""
     assumed_price: Price = Price(prompt=2.5, completion=10.0)
-    """what the tokens of an LLM judge would cost that the run does not have: the report compares with it"""
+    """price of the tokens of a hypothetical LLM judge, for the cost comparison in the report"""
     audit: Audit | None = None
-    """a sample of the answers that people label, so that a judge's accuracies can be corrected"""
+    """sample of answers for human annotation, which corrects the accuracies"""
     attacks: Attacks | None = None
-    """made-up answers that try to fool judges"""
+    """synthetic answers that test the robustness of judges"""
     pairs: dict[Name, PairSet] = {}
-    """name → two answers to each question, for judges of kind pairwise"""
+    """name → pairs of answers, for pairwise judges"""
 
 
 @cache
@@ -70,12 +68,12 @@ def parse(raw: Mapping[str, Any]) -> Config:
     """Validate a configuration.
 
     Raises:
-        ConfigError: with one line per fault of shape or of name, all of them at once.
+        ConfigError: with one line per error.
     """
     lines: list[str] = []
     config = None
     try:
-        # Only the keys of the documentation count, not the Python names of the fields behind them.
+        # Accept only the documented keys, not the Python names of fields with an alias.
         config = config_model().model_validate(raw, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = validation.of_shape(raw, error.errors(), json_schema())
@@ -86,5 +84,5 @@ def parse(raw: Mapping[str, Any]) -> Config:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema that editors use to complete and check a configuration."""
+    """Return the JSON schema, which editors use for completion and validation."""
     return TypeAdapter(config_model()).json_schema(by_alias=True)

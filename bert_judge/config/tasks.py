@@ -1,4 +1,4 @@
-"""`tasks`: which questions are asked."""
+"""`tasks`: questions and references."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ Family = Literal["multiple_choice", "reading", "math", "short_answer"]
 
 
 class ImportedTask(Block):
-    """The questions of an imported file, or a part of them."""
+    """A task made of the questions of an imported file."""
 
     source: str = Field(alias="from")
     """name of an import"""
     where: dict[str, Value | list[Value]] = {}
-    """keep rows whose column has this value, or one of these values"""
+    """column → value or list of values; other rows are ignored"""
     question_split: tuple[Share, Share] = (0.0, 1.0)
-    """part of the questions: each question falls on a fixed point between 0 and 1 that depends on its text only"""
+    """interval of questions; a hash of its text assigns each question a number in [0, 1)"""
     family: Family = "short_answer"
-    """what kind of task it is; agreement is reported per family"""
+    """task family; agreement is reported per family"""
 
 
 class SourceColumns(Block):
-    """Which column of a data set holds what. A dot leads into a nested one: `answers.text`."""
+    """Column names of a data set; a dot selects a nested column: `answers.text`."""
 
     question: Names = ["question"]
-    """the question; several columns are joined. A list of questions is a dialogue: each is asked with what was said before"""
+    """the question; several columns are joined; a list of questions is a dialogue, and each is asked after the previous turns"""
     answer: Names = ["answer"]
-    """right answers; of several columns, any is right"""
+    """reference answers; with several columns, any of them is correct"""
     choices: Names | None = None
-    """multiple choice: a list of options, or several columns with one option each, the right one among them"""
+    """multiple choice: a list of options, or one column per option, including the correct one"""
     labels: str | None = None
-    """multiple choice: what `answer` calls the options, when that is not A, B, C, …"""
+    """multiple choice: labels of the options in `answer`, if they are not A, B, C, …"""
     context: Names | None = None
-    """reading: the text; of several columns, the members belong together, as titles and paragraphs do"""
+    """reading: the text; several columns are joined element by element, for example titles and paragraphs"""
 
 
-# What an answer looks like in a data set, by the families that may say so.
+# Answer format → task families that may use it.
 ANSWER_FORMS = {
     "plain": ("multiple_choice", "reading", "math", "short_answer"),
     "index": ("multiple_choice",),
@@ -52,33 +52,33 @@ ANSWER_FORMS = {
 
 
 class TaskSource(Block):
-    """A task made from the rows of a data set: one of the hub, or a file."""
+    """A task made from a data set, on the hub or in a file."""
 
     repository: str | None = None
-    """hub id of a data set; a folder of that name under LOCAL_DATASETS_DIR goes first"""
+    """hub id; a folder of that name in LOCAL_DATASETS_DIR takes precedence"""
     path: str | None = None
-    """or a parquet, JSONL or CSV file; relative to `data`"""
+    """parquet, JSONL or CSV file, relative to `data`; alternative to `repository`"""
     config: Names | None = None
-    """configurations (subsets) of the data set, one after the other"""
+    """configurations (subsets) of the data set, which are concatenated"""
     split: str = "test"
     """split of the data set"""
     revision: str | None = None
-    """commit of the hub repository; pinned by `prepare` when left out"""
+    """commit of the hub repository; default: pinned by `prepare`"""
     family: Family
-    """what kind of task it is: it decides the prompt and what an answer looks like"""
+    """task family, which determines the prompt and the answer format"""
     columns: SourceColumns = SourceColumns()
-    """the data set's column names"""
+    """column names of the data set"""
     answer_form: Literal["plain", "index", "flags", "after_hashes", "boxed", "with_unit", "drop"] = "plain"
-    """how the answer is written: `plain` text (of an option: its letter, label or text), an option's `index` from 0, `flags` with 1
-    for the right option, `after_hashes` (behind ####), `boxed` (the last box of a solution), `with_unit` ("9 (apples)"), `drop`
-    (the structure of DROP: number, date, spans)"""
+    """format of the answer: `plain` text (an option's letter, label or text), an option's `index` from 0, `flags` with 1 for the
+    correct option, `after_hashes` (after ####), `boxed` (the last box of a solution), `with_unit` ("9 (apples)"), `drop`
+    (number, date or spans, as in DROP)"""
     shuffle: bool = False
-    """multiple choice: put the options in an order that is drawn for each question, always the same"""
+    """multiple choice: shuffle the options of each question, deterministically"""
     where: dict[str, Value | list[Value]] = {}
-    """keep rows whose column has this value, or one of these values"""
+    """column → value or list of values; other rows are ignored"""
 
     @model_validator(mode="after")
-    def _one_place(self) -> TaskSource:
+    def _check_source(self) -> TaskSource:
         if (self.repository is None) == (self.path is None):
             raise ValueError("give either the repository of a data set or the path of a file")
         if self.path and (useless := self.model_fields_set & {"config", "split", "revision"}):
@@ -86,7 +86,7 @@ class TaskSource(Block):
         return self
 
     @model_validator(mode="after")
-    def _fits_family(self) -> TaskSource:
+    def _check_family(self) -> TaskSource:
         choice = self.family == "multiple_choice"
         if self.family not in ANSWER_FORMS[self.answer_form]:
             raise ValueError(
@@ -104,15 +104,15 @@ class TaskSource(Block):
 
 
 class Tasks(Block):
-    """Which questions are asked."""
+    """Training and test tasks."""
 
     train: list[Name] = []
-    """tasks whose answers may train a judge"""
+    """tasks whose answers may be used for training"""
     test: list[Name] = Field(min_length=1)
     """tasks on which the models are scored"""
     imported: dict[Name, ImportedTask] = {}
-    """tasks that are made from imported files"""
+    """name → task made from an imported file"""
     sources: dict[Name, TaskSource] = {}
-    """tasks that are made from data sets, beside the published ones that are known by name"""
+    """name → task made from a data set, in addition to the built-in ones"""
     limit: dict[Name, Annotated[int, Field(gt=0)]] = {}
-    """ask at most this many questions of a task; always the same ones, and a higher limit keeps them"""
+    """task → maximum number of questions; a higher limit keeps the same questions"""

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any
 
 from bert_judge.config import schema_text
-from bert_judge.config.students import CONTROLS
+from bert_judge.config.datasets import CONTROLS
 
 Raw = Mapping[str, Any]
 NAME = "letters, digits and . _ + -, the first a letter or digit"
@@ -101,7 +101,7 @@ def _hint(name: str, known: list[str]) -> str:
 
 def _meaning(schema: Mapping[str, Any], fragment: Mapping[str, Any]) -> str:
     told = fragment.get("description") or schema_text.resolve(schema, fragment).get("description") or ""
-    return f"it says: {told.splitlines()[0]}" if told else f"it must be {schema_text.words(fragment)}"
+    return f"expected: {told.splitlines()[0]}" if told else f"it must be {schema_text.words(fragment)}"
 
 
 def _at(raw: Any, path: Sequence[str | int]) -> Any:

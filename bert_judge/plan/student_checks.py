@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bert_judge.config import Config
-from bert_judge.config.students import CONTROLS
+from bert_judge.config.datasets import CONTROLS
 from bert_judge.plan.checks import verdict_faults
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from bert_judge.config import LocalModel, StudentModel
-from bert_judge.config.students import CONTROLS
+from bert_judge.config.datasets import CONTROLS
 from bert_judge.judges.registry import Spec
 from bert_judge.plan import launches, model_keys
 from bert_judge.plan.model_keys import Student

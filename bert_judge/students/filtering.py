@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.config.students import CONTROLS
+from bert_judge.config.datasets import CONTROLS
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError
 

@@ -90,4 +90,4 @@ def test_a_rule_is_a_judge_of_pairs_only(ranked: Workspace, tmp_path: Path) -> N
     run.configure(config)
     failed = run.run("ranks")
     assert failed.code != 0
-    assert "judges.longer" in failed.text and "max_length does not go with rule" in failed.text
+    assert "judges.longer" in failed.text and "max_length cannot be combined with rule" in failed.text

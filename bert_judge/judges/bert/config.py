@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Share
-from bert_judge.config.encoder import Input, Training
+from bert_judge.config.training import Input, Training
 
 
 class BertJudgeConfig(JudgeConfig):

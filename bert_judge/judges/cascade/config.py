@@ -10,18 +10,18 @@ from bert_judge.config.base import JudgeConfig, Share
 
 
 class CascadeJudgeConfig(JudgeConfig):
-    """Several judges in a row: each decides where it is sure and leaves the rest to the next. Say how right it must be, or how much
-    the last one may see."""
+    """A cascade of judges: each decides where it is confident and escalates the rest to the next. Set either `accuracy` or
+    `budget`."""
 
     kind: Literal["cascade"]
     judges: Annotated[list[str], Field(min_length=2)]
-    """names of judges, the cheapest first; the last one decides all that is left"""
+    """names of judges, cheapest first; the last one decides everything escalated to it"""
     dataset: str
-    """its validation rows tell where each judge is sure; their labels are the truth there"""
+    """dataset whose validation rows are used to fit the confidence threshold"""
     accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
-    """least share of the validation rows with the right verdict, as cheaply as possible …"""
+    """minimum accuracy on the validation rows, at the lowest cost; alternative to `budget`"""
     budget: Share | None = None
-    """… or largest share of them that the last judge sees, as right as possible"""
+    """maximum share of the validation rows escalated to the last judge, at the highest accuracy; alternative to `accuracy`"""
 
     @model_validator(mode="after")
     def _one_aim(self) -> CascadeJudgeConfig:

@@ -10,8 +10,8 @@ from bert_judge.config.base import JudgeConfig, Names
 
 
 class ImportedJudgeConfig(JudgeConfig):
-    """Verdicts read from a file, a person's for example."""
+    """Labels imported from a file, for example human labels."""
 
     kind: Literal["imported"]
     source: Names = Field(alias="from")
-    """name of an import, or several"""
+    """name of an import, or a list of names"""

@@ -12,22 +12,22 @@ from bert_judge.config.models import LanguageModel
 
 
 class LLMJudgeConfig(JudgeConfig):
-    """A prompted language model that compares the answer with the references, or grades it on several aspects without them."""
+    """A prompted language model that compares the answer with the references, or grades aspects without references."""
 
     kind: Literal["llm"]
     model: Annotated[LanguageModel, Field(discriminator="generator")]
     """the model: a block as under `models`"""
     reasoning: bool = True
-    """write down the comparison before the verdict; false: the verdict alone, which is cheaper and can be a probability"""
+    """explain the comparison before the verdict; false: the verdict only, which is cheaper and can be a probability"""
     aspects: Aspects | None = None
-    """grade these instead of comparing with references, all in one call: `roscoe` for its five, a list of names, or each with its
-    meaning and range; the score is the mean of the grades, each scaled to its range"""
+    """grade these aspects in one call instead of comparing with references: `roscoe`, a list of names, or names with description
+    and range; the score is the mean of the grades, each scaled to [0, 1]"""
     threshold: Share = 0.5
-    """lowest probability of "correct", where the back end gives probabilities, or lowest mean grade, that counts as correct"""
+    """lowest score that counts as correct: a probability if the backend returns log-probabilities, or the mean grade"""
     seed: int = 0
-    """another seed, another fence around the answers"""
+    """seed of the random delimiters around the answers"""
     max_candidate_chars: int = Field(20_000, ge=200)
-    """longest answer that is shown whole, in characters; of a longer one the middle is left out"""
+    """maximum length of an answer in characters; the middle of longer answers is cut"""
 
     @model_validator(mode="after")
     def _asks_once(self) -> LLMJudgeConfig:

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from bert_judge.config.base import Block, JudgeConfig, Share, Texts, as_list
-from bert_judge.config.encoder import Training
 from bert_judge.config.models import LanguageModel, LocalModel
-from bert_judge.config.tuning import Tuning
+from bert_judge.config.training import Training, Tuning
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
@@ -27,59 +26,59 @@ ORIGINS = {
 
 
 class PairAugment(Block):
-    """Made-up rows to train on. Each number is the share of the training rows that it befalls."""
+    """Data augmentation of pairs. Each number is a share of the training rows."""
 
     swap: Share = 0.0
-    """the two answers change places, and with them the label and what the question calls them ("Assistant 1")"""
+    """swap the two answers, the label and their names in the question ("Assistant 1")"""
     both_orders: Share = 0.0
-    """a row gets a copy in which the two answers have changed places, so that training sees both orders of the pair"""
+    """add a copy with swapped answers"""
     support_reference: Share = 0.0
-    """a row with references gets a copy whose first one stands in the question's own text"""
+    """add a copy whose first reference is part of the question"""
     drop_reference: Share = 0.0
-    """a row with references loses them"""
+    """remove the references"""
 
 
 class PairwiseJudgeConfig(JudgeConfig):
-    """Which of two answers is better, each shown in both places: by a trained encoder, a language model, prompted as it is or tuned
-    before, or a rule."""
+    """A judge that compares two answers in both orders: a trained encoder, a prompted or fine-tuned language model, or a
+    heuristic."""
 
     run_time: ClassVar[frozenset[str]] = frozenset()
 
     kind: Literal["pairwise"]
     model: Annotated[LanguageModel, Field(discriminator="generator")] | None = None
-    """prompt this model: a block as under `models`; with `pairs`, tune it first on their labels, and ask it then …"""
+    """language model to prompt, a block as under `models`; with `pairs`, it is first fine-tuned on their labels"""
     pairs: PairSets | None = None
-    """… or train an encoder on the labels of these sets of pairs …"""
+    """sets of labelled pairs to train on"""
     checkpoint: str | None = None
-    """… or take one that was trained: hub id or local folder …"""
+    """trained pairwise judge: hub id or local folder"""
     rule: Literal["longer", "overlap", "random"] | None = None
-    """… or go by a rule, as a floor for the others: `longer` prefers the longer answer, `overlap` the one with more words
-    in common with a reference or, without one, with the question; `random` draws"""
+    """heuristic baseline: `longer` prefers the longer answer, `overlap` the one that shares more words with a reference or,
+    without one, with the question; `random` picks at random"""
     revision: str | None = None
-    """commit of the hub repository of backbone or checkpoint"""
+    """commit of the hub repository of the backbone or checkpoint"""
     backbone: str = "minilm"
-    """`minilm` (offline), a hub id or a local folder of an encoder"""
+    """pretrained encoder: `minilm` (offline), a hub id or a local folder"""
     compare: Literal["symmetric", "pointwise", "single_order"] = "symmetric"
     """how the encoder scores a pair. `symmetric`: the difference of its outputs for the two orders; `pointwise`: the difference of
     its outputs for the two answers, read separately; `single_order`: one order at a time, without built-in symmetry"""
     max_length: int = Field(512, ge=16)
-    """longest input in tokens; the backbone's window when that is shorter"""
+    """maximum input length in tokens, capped by the backbone's context window"""
     training: Training = Training()
-    """how the encoder is fitted"""
+    """training settings of the encoder"""
     tuning: Tuning = Tuning()
-    """how a language model is fitted, where `pairs` and `model` are both given"""
+    """fine-tuning settings of the language model, with both `pairs` and `model`"""
     augment: PairAugment = PairAugment()
-    """what is done to the rows that it is trained on"""
+    """data augmentation"""
     validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    """share of the questions kept for metrics, and for an encoder to learn when two answers tie"""
+    """share of the questions held out for metrics and for fitting the encoder's tie model"""
     reasoning: bool = True
-    """a language model writes down the comparison, before the verdict or after the scores; false: nothing but these"""
+    """language model: explain the comparison, before the verdict or after the scores"""
     scores: bool = False
-    """a language model writes a score for each answer, before anything else, in place of a verdict; a tuned one must"""
+    """language model: write a score for each answer instead of a verdict; required for fine-tuning"""
     seed: int = 0
-    """a language model: another seed, another fence around the answers; `random`: other draws"""
+    """seed of the random delimiters around the answers (language model) or of the random picks (`random`)"""
     max_answer_chars: int = Field(20_000, ge=200)
-    """a language model: longest answer that is shown whole, in characters; of a longer one the middle is left out"""
+    """language model: maximum length of an answer in characters; the middle of longer answers is cut"""
 
     @property
     def tuned(self) -> bool:
@@ -96,7 +95,9 @@ class PairwiseJudgeConfig(JudgeConfig):
             raise ValueError("a judge gives one verdict per order; remove model.attempts")
         elsewhere = {name for settings in ORIGINS.values() for name in settings} | origins
         if wrong := (self.model_fields_set & elsewhere) - ORIGINS[given] - set(given):
-            raise ValueError(f"{' and '.join(sorted(wrong))} does not go with {' and '.join(given)}; remove what is set here")
+            raise ValueError(
+                f"{' and '.join(sorted(wrong))} cannot be combined with {' and '.join(given)}; remove what is set here"
+            )
         return self
 
     @model_validator(mode="after")

@@ -10,18 +10,18 @@ from bert_judge.config.base import JudgeConfig, Share
 
 
 class PriorShiftJudgeConfig(JudgeConfig):
-    """Another judge whose scores are fitted to each model and task: how many answers are right there is told from the scores
-    themselves, and moves them. For tasks that the judge never saw."""
+    """Another judge with prior-shift correction: the base rate of each model and task is estimated from the scores, which are
+    shifted to it. For tasks that the judge was not trained on."""
 
     kind: Literal["prior_shift"]
     judge: str
     """name of the judge, of kind bert, llm or probe"""
     dataset: str | None = None
-    """its validation rows tell which share of right answers the judge's scores take for granted …"""
+    """dataset whose validation rows give the prior; alternative to `prior`"""
     prior: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """… or say it here"""
+    """base rate that the judge was calibrated at; alternative to `dataset`"""
     prior_strength: float = Field(20.0, gt=0)
-    """so many answers with that share are counted beside those of the table: a table of few answers moves little"""
+    """pseudo-count of answers at the prior, which limits the shift of small tables"""
     threshold: Share = 0.5
     """lowest score that counts as correct"""
 

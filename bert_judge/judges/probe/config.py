@@ -5,11 +5,11 @@ from __future__ import annotations
 import string
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from bert_judge.config.aspects import ProbeAspect, roscoe
-from bert_judge.config.base import Block, JudgeConfig, Name, Share, as_list
-from bert_judge.config.tuning import Lora
+from bert_judge.config.base import JudgeConfig, Name, Share, as_list
+from bert_judge.config.training import Lora, MicroBatches
 
 Pooling = Literal["mean", "last", "min", "max", "concat"]
 Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]
@@ -28,47 +28,35 @@ PROMPT = "Question: {question}\nAnswer: {candidate}\nHow good is this answer?"
 FIELDS = ("question", "candidate", "aspect")
 
 
-class BaselineTraining(Block):
-    """How `fine_tuned` and `lora` are fitted: the backbone with a head per aspect, all aspects in one training."""
-
-    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size"})
+class BaselineTraining(MicroBatches):
+    """How the baselines `fine_tuned` and `lora` are trained: the backbone with one head per aspect, all aspects at once."""
 
     epochs: float = Field(6.0, gt=0)
-    """passes over the training rows; the best moment counts, not the last"""
+    """passes over the training rows; the best evaluated checkpoint is kept"""
     rows: Annotated[int, Field(gt=0)] | None = None
-    """most training rows, drawn by question; left out: all"""
+    """maximum number of training rows, sampled by question"""
     validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    """share of the training questions that nothing is learnt from and on which the best moment is chosen"""
+    """share of the training questions held out for choosing the best checkpoint"""
     num_evals: int = Field(6, gt=0)
-    """how many moments there are to choose from"""
+    """number of evaluations during training"""
     learning_rate: float = Field(8e-5, gt=0)
-    """peak of the learning rate of `fine_tuned`; a language model wants less, 1e-5 for example"""
+    """peak learning rate of `fine_tuned`; a language model needs a lower one, for example 1e-5"""
     lora_learning_rate: float = Field(1e-3, gt=0)
-    """peak of the learning rate of `lora`"""
+    """peak learning rate of `lora`"""
     head_lr_multiplier: float = Field(5.0, gt=0)
-    """the new heads of `fine_tuned` learn this many times as fast as the backbone"""
+    """learning rate of the new heads of `fine_tuned`, as a multiple of the backbone's"""
     lora: Lora = Lora()
-    """size of the low-rank matrices"""
+    """settings of the adapters"""
     warmup_ratio: Share = 0.06
-    """share of the steps in which the learning rate rises; linear decay to 0 after it"""
-    batch_size: int = Field(16, gt=0)
-    """rows per step"""
-    micro_batch_size: Annotated[int, Field(gt=0)] | None = None
-    """rows of a step that are in memory together, a divisor of `batch_size`; left out: all"""
+    """share of the steps with linear warm-up, followed by linear decay to 0"""
     weight_decay: float = Field(0.01, ge=0)
-    """AdamW's weight decay"""
+    """weight decay of AdamW"""
     seed: int = 0
-    """seed of the new heads and matrices, of the draw and of the row order"""
-
-    @model_validator(mode="after")
-    def _whole_parts(self) -> BaselineTraining:
-        if self.micro_batch_size is not None and self.batch_size % self.micro_batch_size:
-            raise ValueError(f"batch_size {self.batch_size} must be a multiple of micro_batch_size")
-        return self
+    """seed of the new weights, of sampling and of the row order"""
 
 
 class ProbeJudgeConfig(JudgeConfig):
-    """Classifiers on a frozen model's hidden states: it needs no reference, and reads each answer once for all its aspects."""
+    """Classifiers on the hidden states of a frozen model, without references; each answer is read once for all aspects."""
 
     # What a table of hidden states depends on; probes that agree in it share the table.
     reads: ClassVar[frozenset[str]] = frozenset(
@@ -77,15 +65,15 @@ class ProbeJudgeConfig(JudgeConfig):
 
     kind: Literal["probe"]
     dataset: str
-    """train on this dataset, whose teacher gives the aspects; its validation rows are the test part, which training never sees"""
+    """dataset to train on, whose teacher labels the aspects; its validation rows are the test split"""
     aspects: Annotated[dict[Name, ProbeAspect], Field(min_length=1)] | None = None
-    """name → what is judged apart; left out: ROSCOE's five. `correctness` is the verdict where the teacher names no such aspect"""
+    """name → aspect; default: the five of ROSCOE. `correctness` is the verdict if the teacher has no such aspect"""
     backbone: str = "minilm"
-    """`minilm` (offline), a hub id or a local folder of an encoder or a language model"""
+    """pretrained encoder or language model: `minilm` (offline), a hub id or a local folder"""
     revision: str | None = None
     """commit of the hub repository of the backbone"""
     prompt: str = PROMPT
-    """what the backbone reads; with {aspect} in it each aspect has a pass of its own over the answers"""
+    """input of the backbone; with {aspect}, the answers are read once per aspect"""
     pooling: Annotated[PoolingList, BeforeValidator(as_list, json_schema_input_type=Pooling | PoolingList)] = [
         "mean",
         "last",
@@ -93,13 +81,13 @@ class ProbeJudgeConfig(JudgeConfig):
         "max",
         "concat",
     ]
-    """how the tokens of a layer become one vector; `concat`: mean, last, min and max side by side"""
+    """how the tokens of a layer are pooled; `concat`: mean, last, min and max, concatenated"""
     max_length: int = Field(512, ge=16)
-    """longest prompt in tokens; the backbone's window when that is shorter"""
+    """maximum prompt length in tokens, capped by the backbone's context window"""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """number format in which the backbone computes"""
+    """data type of the backbone"""
     storage_dtype: Literal["float32", "float16"] = "float32"
-    """number format of the stored hidden states; float16 halves the tables"""
+    """data type of the stored hidden states; float16 halves the tables"""
     classifiers: Annotated[ClassifierList, BeforeValidator(as_list, json_schema_input_type=Classifier | ClassifierList)] = [
         "logistic",
         "linear_svm",
@@ -107,22 +95,22 @@ class ProbeJudgeConfig(JudgeConfig):
         "forest",
         "mlp",
     ]
-    """classifiers that the grid search tries"""
+    """classifiers in the grid search"""
     pca_components: int = Field(50, ge=1)
-    """principal components that a classifier sees"""
+    """number of principal components"""
     max_concat_layers: int = Field(5, ge=1, le=5)
-    """most (layer, pooling) pairs side by side; one more is kept only if it is better"""
+    """maximum number of concatenated (layer, pooling) pairs, added by forward selection"""
     folds: int = Field(5, ge=2)
-    """folds of the cross-validation, by question"""
+    """folds of the cross-validation, grouped by question"""
     seed: int = 0
     """seed of the folds and classifiers"""
     threshold: Share = 0.5
-    """lowest score that counts as correct; the score is the mean of the aspects, each from 0 to 1"""
+    """lowest score that counts as correct; the score is the mean of the aspects, each scaled to [0, 1]"""
     baselines: BaselineList = ["majority", "length"]
-    """beside whom the probe's figures stand: the commonest class, the answer's length, the backbone fine-tuned with all its weights
-    or with low-rank matrices, the backbone asked directly (language models only)"""
+    """baselines: the majority class, the answer's length, the backbone fine-tuned fully or with LoRA, the backbone prompted
+    directly (language models only)"""
     baseline_training: BaselineTraining = BaselineTraining()
-    """how `fine_tuned` and `lora` are fitted"""
+    """training settings of `fine_tuned` and `lora`"""
 
     @property
     def told(self) -> dict[str, ProbeAspect]:

@@ -14,6 +14,6 @@ class SimulatedJudgeConfig(JudgeConfig):
 
     kind: Literal["simulated"]
     label_noise: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
-    """share of verdicts that are turned round"""
+    """share of flipped verdicts"""
     seed: int = 0
-    """another seed, other flips"""
+    """seed of the flips"""

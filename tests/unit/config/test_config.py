@@ -153,8 +153,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "models.bing.generator: is missing; add one of hf, imported, openai, simulated, student, vllm",
     ),
     "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; known are: "),
-    "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; it says: the rule"),
-    "block left out": ({"scorers": DELETE}, "scorers: is missing; it says: judges whose columns"),
+    "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; expected: metric"),
+    "block left out": ({"scorers": DELETE}, "scorers: is missing; expected: judges in the score tables"),
     "empty list of judges": ({"scorers": []}, "scorers: needs list of text, at least one; got []"),
     "empty list of tasks": ({"tasks/test": []}, "tasks.test: needs list of name, at least one; got []"),
     "empty list of imports": (
@@ -163,7 +163,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "code that nobody pinned": (
         {"models/big": {**HF, "trust_remote_code": True}},
-        "models.big: trust_remote_code needs a revision: name the commit whose code you trust",
+        "models.big: trust_remote_code requires a revision; set the commit that you trust",
     ),
     "key in the place of its variable": (
         {"models/big": {**SERVED, "api_key_env": "sk-0123"}},
@@ -175,7 +175,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "extra key that is taken": (
         {"models/big": {**SERVED, "extra": {"n": 2}}},
-        "models.big: extra: n is set by the program; remove it there",
+        "models.big: extra: n is set by bert-judge; remove it from extra",
     ),
     "step that parts do not make up": (
         {"judges/bert/training": {"batch_size": 16, "micro_batch_size": 5}},

@@ -45,7 +45,7 @@ def with_judge(**changes: Any) -> dict[str, Any]:
         ({"model": {**HF, "temperature": -1}}, "judges.teacher.model.temperature: needs number at least 0; got -1"),
         ({"model": {**HF, "attempts": 2}}, "judges.teacher: a judge gives one verdict per answer; remove model.attempts"),
         ({"model": {**HF, "model": "./none"}}, "judges.teacher.model.model: './none': no such folder; mend the path"),
-        ({"model": {**HF, "trust_remote_code": True}}, "judges.teacher.model: trust_remote_code needs a revision"),
+        ({"model": {**HF, "trust_remote_code": True}}, "judges.teacher.model: trust_remote_code requires a revision"),
         ({"model": {**SERVED, "api_key_env": "sk-0123"}}, "judges.teacher.model: api_key_env needs the name of"),
         (
             {"model": {**HF, "price": {"prompt": -1, "completion": 2}}},
@@ -53,7 +53,7 @@ def with_judge(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"model": {**HF, "price": {"prompt": 1}}},
-            "judges.teacher.model.price.completion: is missing; it says: price of a million tokens written",
+            "judges.teacher.model.price.completion: is missing; expected: price per million completion tokens",
         ),
         ({"model": {**HF, "price": 3}}, "judges.teacher.model.price: needs block of keys or nothing; got 3"),
         ({"max_candidate_chars": 10}, "judges.teacher.max_candidate_chars: needs whole number at least 200; got 10"),

@@ -48,7 +48,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "two places": ({"repository": "a/b"}, "tasks.sources.quiz: give either the repository of a data set or the path of a file"),
     "split of a file": ({"split": "train"}, "tasks.sources.quiz: a file has no split; remove what is set here"),
     "no such file": ({"path": "quizz.jsonl"}, "tasks.sources.quiz.path: {data}/quizz.jsonl: no such file"),
-    "no family": ({"family": None}, "tasks.sources.quiz.family: is missing; it says: what kind of task it is"),
+    "no family": ({"family": None}, "tasks.sources.quiz.family: is missing; expected: task family"),
     "unknown family": ({"family": "poetry"}, "tasks.sources.quiz.family: needs multiple_choice, reading, math or short_answer"),
     "unknown key": ({"colums": {}}, "tasks.sources.quiz.colums: unknown key; did you mean 'columns'?"),
     "unknown column": ({"columns": {"answers": "a"}}, "tasks.sources.quiz.columns.answers: unknown key; did you mean 'answer'?"),
