@@ -200,7 +200,7 @@ def test_folder_is_an_ordinary_model_with_a_card(learnt: Path) -> None:
 def test_moved_or_broken_folder(learnt: Path, tmp_path: Path) -> None:
     moved = shutil.copytree(learnt, tmp_path / "moved")
     assert load_pair_judge(moved / "judge.json", "m").compare([PAIR])[0].raw == "9 1"
-    with pytest.raises(InputError, match=r"judge\.json: a language model that compares two answers, and no encoder"):
+    with pytest.raises(InputError, match=r"judge\.json: a pairwise language model, not an encoder"):
         load_encoder(moved)
     (moved / "judge.json").write_text('{"pairwise": {"writes": "scores"}, "settings": {}}')
     with pytest.raises(InputError, match=r"judge\.json: invalid: 'seed'; train the judge again"):
