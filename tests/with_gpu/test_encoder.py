@@ -119,7 +119,7 @@ def test_it_learns_and_goes_on_after_a_kill(
     again, examples = problem(backbone)
     with caplog.at_level(logging.INFO, "bert_judge"):
         figures = trainer.fit(again, examples, SETTINGS, tmp_path / "work")
-    assert "going on from step 12" in caplog.text
+    assert "resuming from step 12" in caplog.text
     assert figures["steps"] == 120
     assert cross_entropy(again, examples) < 0.1 < before
 

@@ -103,7 +103,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     assert not (pairs.folder / "killed").exists()
     with caplog.at_level(logging.INFO, "bert_judge"):
         launch_stage(tune_pair_judge, asked, one)
-    assert f"going on from step {SAVED}" in caplog.text
+    assert f"resuming from step {SAVED}" in caplog.text
     assert json.loads((pairs.folder / "killed/metrics.json").read_text())["training"]["steps"] == STEPS
     whole, resumed, before = (load_file(folder / "model.safetensors") for folder in (learnt, pairs.folder / "killed", pairs.base))
     # A GPU may add in another order; without the optimiser's state the two would lie as far apart as a good part of the way.

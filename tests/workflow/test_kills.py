@@ -66,7 +66,7 @@ def test_training(run: Workspace, finished: Workspace) -> None:
     run.kill_when(lambda: run.has_checkpoint("judges/encoder"))
     assert not run.found("results/judges/encoder/judge.json")
     resumed(run)
-    assert "going on from step" in run.log("judges/encoder")
+    assert "resuming from step" in run.log("judges/encoder")
     weights = [load_file(place.folder / "results/judges/encoder/model.safetensors") for place in (run, finished)]
     assert weights[0].keys() == weights[1].keys()
     for name, values in weights[0].items():

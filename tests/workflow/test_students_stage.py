@@ -125,7 +125,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(school: Worksp
     school.kill_when(lambda: school.has_checkpoint("students/pupil-best-20"))
     assert not school.found(f"{student}/manifest.json")
     resumed(school)
-    assert "going on from step" in school.log("students/pupil-best-20")
+    assert "resuming from step" in school.log("students/pupil-best-20")
     weights = [load_file(place.folder / student / "model.safetensors") for place in (school, schooled)]
     assert weights[0].keys() == weights[1].keys()
     for name, values in weights[0].items():

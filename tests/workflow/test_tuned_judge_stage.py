@@ -117,7 +117,7 @@ def test_killed_while_it_learns_and_then_finished(tuned: Workspace, tmp_path: Pa
     run.kill_when(lambda: run.has_checkpoint("judges/writer"), target)
     assert not run.found(target)
     resumed(run, target)
-    assert "going on from step" in run.log("judges/writer")
+    assert "resuming from step" in run.log("judges/writer")
     weights = [load_file(place.folder / FOLDER / "model.safetensors") for place in (run, tuned)]
     for name, values in weights[0].items():
         assert values == pytest.approx(weights[1][name], abs=1e-5), name

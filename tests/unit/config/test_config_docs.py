@@ -55,8 +55,8 @@ def test_the_commented_file_says_the_same_values(values: dict[str, Any]) -> None
 def test_a_key_is_explained_once_and_above_itself() -> None:
     lines = config_docs.commented({"judges": DEFAULTS["judges"]}).splitlines()
     at = next(i for i, line in enumerate(lines) if line.strip().startswith("metric:"))
-    assert lines[at - 1].strip() == "# the rule"
-    assert len([line for line in lines if line.strip() == "# the rule"]) == 1
+    assert lines[at - 1].strip() == "# the metric"
+    assert len([line for line in lines if line.strip() == "# the metric"]) == 1
 
 
 def blocks() -> dict[str, Any]:
