@@ -23,7 +23,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from bert_judge.assets.prepare import local_folder
 from bert_judge.judges.probe.config import BASIC_POOLINGS, ProbeJudgeConfig
-from bert_judge.judges.probe.extraction import BATCH_TOKENS, Reader
+from bert_judge.judges.probe.hidden_states import BATCH_TOKENS, HiddenStateExtractor
 
 SPEC: dict[str, Any] = {
     "prompt": ProbeJudgeConfig.model_fields["prompt"].default,
@@ -82,8 +82,8 @@ def ways(options: argparse.Namespace) -> tuple[dict[str, Callable[[], np.ndarray
     starts = range(0, len(texts), options.batch)
     budget = max(int(plain.encoded(texts[start : start + options.batch])["input_ids"].numel()) for start in starts)
     own = min(budget, BATCH_TOKENS["cpu"])
-    reader = Reader(folder, SPEC, batch_tokens=own)
-    made = {"plain": lambda: plain.read(texts), "here": lambda: reader.read(rows.questions, rows.candidates).states}
+    extractor = HiddenStateExtractor(folder, SPEC, batch_tokens=own)
+    made = {"plain": lambda: plain.read(texts), "here": lambda: extractor.extract(rows.questions, rows.candidates).states}
     return made, budget, own
 
 

@@ -18,11 +18,11 @@ import pandas as pd
 from timing import table
 
 from bert_judge import tables
-from bert_judge.judges.probe import heads
-from bert_judge.judges.probe.metrics import measured
-from bert_judge.judges.probe.training.fitting import Aspect, fit
-from bert_judge.judges.probe.training.labels import questions, values_of
-from bert_judge.judges.probe.training.train import TrainingStates
+from bert_judge.judges.probe.classifiers import to_classes
+from bert_judge.judges.probe.training.fit import AspectRows, fit_aspect
+from bert_judge.judges.probe.training.labels import aspect_values, question_keys
+from bert_judge.judges.probe.training.train import DatasetStates
+from bert_judge.runtime.metrics import macro_f1
 
 
 def main() -> None:
@@ -33,33 +33,33 @@ def main() -> None:
     card = json.loads((options.probe / "probe.json").read_text("utf-8"))
     spec = card["spec"]
     rows = tables.read(f"results/datasets/{spec['dataset']}/train.parquet", tables.DATASET)
-    groups = questions(rows)
+    questions = question_keys(rows)
     lines = []
     for name, aspect in spec["aspects"].items():
         paths = [f"results/features/{aspect['features']}/{model}/{task}.parquet" for model, task in spec["tables"]]
-        states = TrainingStates(paths, rows, spec["tables"], spec["pooling"])
-        real, drawn = _figures(name, aspect, states, rows, groups, spec, options.times)
-        value = (1 + sum(other >= real for other in drawn)) / (1 + len(drawn))
-        lines.append((name, f"{100 * real:.1f}", " ".join(f"{100 * other:.1f}" for other in drawn), f"{value:.3f}"))
+        states = DatasetStates(paths, rows, spec["tables"], spec["pooling"])
+        observed, permuted = _macro_f1(name, aspect, states, rows, questions, spec, options.times)
+        p_value = (1 + sum(score >= observed for score in permuted)) / (1 + len(permuted))
+        lines.append((name, f"{100 * observed:.1f}", " ".join(f"{100 * score:.1f}" for score in permuted), f"{p_value:.3f}"))
     print(table(("aspect", "macro F1", "with shuffled labels", "p"), lines))
 
 
-def _figures(
-    name: str, aspect: dict, states: TrainingStates, rows: pd.DataFrame, groups: np.ndarray, spec: dict, times: int
+def _macro_f1(
+    name: str, aspect: dict, states: DatasetStates, rows: pd.DataFrame, questions: np.ndarray, spec: dict, times: int
 ) -> tuple[float, list[float]]:
-    """Macro-F1 across folds with the labels as they are, and with shuffled ones."""
-    values = values_of(name, rows)
-    known = np.flatnonzero(~np.isnan(values))
+    """Compute the out-of-fold macro-F1 with the labels, and with shuffled ones."""
+    values = aspect_values(name, rows)
+    labelled = np.flatnonzero(~np.isnan(values))
     classes = np.zeros(len(rows), int)
-    classes[known] = heads.classes_of(name, values[known], aspect)
-    found = []
+    classes[labelled] = to_classes(name, values[labelled], aspect)
+    scores = []
     for draw in range(times + 1):
         shuffled = classes.copy()
         if draw:
-            shuffled[known] = np.random.default_rng(draw).permutation(classes[known])
-        _, told = fit(states, Aspect(name, aspect, known, shuffled, groups), spec)
-        found.append(measured(shuffled[known], told, groups[known])["macro_f1"][0])
-    return found[0], found[1:]
+            shuffled[labelled] = np.random.default_rng(draw).permutation(classes[labelled])
+        _, predictions = fit_aspect(states, AspectRows(name, aspect, labelled, shuffled, questions), spec)
+        scores.append(macro_f1(shuffled[labelled], predictions))
+    return scores[0], scores[1:]
 
 
 if __name__ == "__main__":

@@ -22,46 +22,47 @@ import pandas as pd
 from timing import Time, table
 
 from bert_judge.assets.prepare import local_folder
-from bert_judge.judges.probe.extraction import Pooled, Reader
-from bert_judge.judges.probe.metrics import difference, measured
-from bert_judge.judges.probe.training.fitting import Aspect, fit
-from bert_judge.judges.probe.training.labels import Known, both_parts, known
-from bert_judge.judges.probe.training.selection import Place
+from bert_judge.judges.probe.hidden_states import HiddenStateExtractor, PooledStates
+from bert_judge.judges.probe.judge import LayerPooling
+from bert_judge.judges.probe.training.evaluate import class_metrics, metric_differences
+from bert_judge.judges.probe.training.fit import AspectRows, fit_aspect
+from bert_judge.judges.probe.training.labels import AspectLabels, aspect_labels, read_rows
 from bert_judge.plan.probes import filled
 
 SHARED, OWN = "one for all", "one each"
 
 
 class States:
-    """Hidden states in memory, as `selection.States`."""
+    """Hidden states in memory; see `fit.StatesByLayer`."""
 
-    def __init__(self, pooled: Pooled, poolings: Sequence[str]) -> None:
+    def __init__(self, pooled: PooledStates, poolings: Sequence[str]) -> None:
         self.states = pooled.states
-        self.places: list[Place] = [(layer, name) for layer in range(pooled.states.shape[1]) for name in poolings]
+        self.layers: list[LayerPooling] = [(layer, name) for layer in range(pooled.states.shape[1]) for name in poolings]
         self.columns = {name: number for number, name in enumerate(poolings)}
 
-    def at(self, place: Place) -> np.ndarray:
-        return self.states[:, place[0], self.columns[place[1]]]
+    def read(self, layer: LayerPooling) -> np.ndarray:
+        return self.states[:, layer[0], self.columns[layer[1]]]
 
 
-def read(spec: Mapping[str, Any], prompt: str, poolings: Sequence[str], rows: pd.DataFrame) -> tuple[States, Time]:
-    """The states of all rows under a prompt, and what reading them took."""
+def extract(spec: Mapping[str, Any], prompt: str, poolings: Sequence[str], rows: pd.DataFrame) -> tuple[States, Time]:
+    """Extract the states of all rows with a prompt, and measure the time."""
     features = next(iter(spec["features"].values()))
-    made = {**features, "prompt": prompt, "poolings": list(poolings)}
-    reader = Reader(local_folder(features["backbone"]) or Path(features["backbone"]), made)
+    changed = {**features, "prompt": prompt, "poolings": list(poolings)}
+    extractor = HiddenStateExtractor(local_folder(features["backbone"]) or Path(features["backbone"]), changed)
     wall, cpu = time.perf_counter(), time.process_time()
-    pooled = reader.read(rows["question"].tolist(), rows["candidate"].tolist())
+    pooled = extractor.extract(rows["question"].tolist(), rows["candidate"].tolist())
     return States(pooled, poolings), Time(time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def told(name: str, spec: Mapping[str, Any], states: States, found: Known) -> tuple[np.ndarray, np.ndarray]:
-    """The classes that a probe on these states tells of the training rows, across folds, and of the test part."""
-    fitted, out_of_fold = fit(states, Aspect(name, spec["aspects"][name], found.learn, found.classes, found.groups), spec)
-    return out_of_fold, fitted.model.predict(np.concatenate([states.at(place)[found.test] for place in fitted.places], axis=1))
+def predict(name: str, spec: Mapping[str, Any], states: States, labels: AspectLabels) -> tuple[np.ndarray, np.ndarray]:
+    """Predict the training rows out of fold, and the test rows, by a probe on these states."""
+    aspect = AspectRows(name, spec["aspects"][name], labels.train, labels.classes, labels.questions)
+    fitted, out_of_fold = fit_aspect(states, aspect, spec)
+    return out_of_fold, fitted.model.predict(np.concatenate([states.read(layer)[labels.test] for layer in fitted.layers], axis=1))
 
 
-def shown(figure: list[float], sign: str = "") -> str:
-    value, low, high = (100 * number for number in figure)
+def format_interval(interval: list[float], sign: str = "") -> str:
+    value, low, high = (100 * number for number in interval)
     return f"{value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
 
 
@@ -75,20 +76,20 @@ def main() -> None:
     spec = json.loads((options.probe / "probe.json").read_text("utf-8"))["spec"]
     spec |= {"classifiers": options.classifiers, "max_concat_layers": 1}
     folder = Path("results/datasets", spec["dataset"])
-    rows, cut = both_parts(folder / "train.parquet", folder / "validation.parquet")
-    one, cost = read(spec, next(iter(spec["features"].values()))["prompt"], options.pooling, rows)
+    rows, num_train = read_rows(folder / "train.parquet", folder / "validation.parquet")
+    shared, cost = extract(spec, next(iter(spec["features"].values()))["prompt"], options.pooling, rows)
     costs = {SHARED: [cost], OWN: []}
     lines = []
     for name, head in spec["aspects"].items():
-        own, cost = read(spec, filled(options.prompt, name, None), options.pooling, rows)
+        own, cost = extract(spec, filled(options.prompt, name, None), options.pooling, rows)
         costs[OWN].append(cost)
-        found = known(name, head, rows, cut)
-        ways = [told(name, spec, states, found) for states in (one, own)]
-        for part, of, number in (("folds", found.learn, 0), ("test", found.test, 1)):
-            truth, groups = found.classes[of], found.groups[of]
-            figures = [shown(measured(truth, way[number], groups)["macro_f1"]) for way in ways]
-            better = difference(truth, ways[0][number], ways[1][number], groups)["macro_f1"]
-            lines.append((name, part, len(of), *figures, shown(better, "+")))
+        labels = aspect_labels(name, head, rows, num_train)
+        predictions = [predict(name, spec, states, labels) for states in (shared, own)]
+        for part, indices, number in (("folds", labels.train, 0), ("test", labels.test, 1)):
+            truth, questions = labels.classes[indices], labels.questions[indices]
+            scores = [format_interval(class_metrics(truth, classes[number], questions)["macro_f1"]) for classes in predictions]
+            difference = metric_differences(truth, predictions[0][number], predictions[1][number], questions)["macro_f1"]
+            lines.append((name, part, len(indices), *scores, format_interval(difference, "+")))
     print(table(("aspect", "part", "n", f"macro F1, prompt {SHARED}", f"prompt {OWN}", "difference"), lines))
     spent = [
         (way, len(found), f"{sum(cost.wall for cost in found):.1f}", f"{sum(cost.cpu for cost in found):.1f}")

@@ -1,13 +1,13 @@
-"""Compute the metrics of a probe and of its baselines."""
+"""Compare a probe with its baselines."""
 
 import json
 from pathlib import Path
 
-from bert_judge.judges.probe.training.measure import measure_probe
+from bert_judge.judges.probe.training.evaluate import evaluate_probe
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
-    measure_probe(
+    evaluate_probe(
         json.loads(snakemake.params.spec),
         snakemake.input.selection,
         snakemake.input.predictions,

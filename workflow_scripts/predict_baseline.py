@@ -1,4 +1,4 @@
-"""Predict the test split of a probe with a baseline."""
+"""Predict the test split of a probe by a baseline that loads the backbone."""
 
 import json
 
@@ -9,11 +9,11 @@ from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
-    from bert_judge.judges.probe.training.predict import tell_test_part
+    from bert_judge.judges.probe.training.baselines import predict_test_split
 
     spec = json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("baseline_training", {})
-    tell_test_part(
+    predict_test_split(
         spec,
         snakemake.input.train,
         snakemake.input.validation,

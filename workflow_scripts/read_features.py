@@ -1,4 +1,4 @@
-"""Extract the hidden states of a frozen model for a table of answers."""
+"""Extract hidden states of a frozen model for a candidate table."""
 
 import json
 
@@ -9,10 +9,10 @@ from bert_judge.runtime.resume import work_folder
 with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
     from bert_judge.assets.prepare import load_manifest
-    from bert_judge.judges.probe.extraction import Reader
-    from bert_judge.judges.probe.features import feature_table
+    from bert_judge.judges.probe.features import extract_features
+    from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
 
     spec, output = json.loads(snakemake.params.spec), snakemake.output[0]
     manifest = load_manifest(snakemake.input.manifest)
-    reader = Reader(manifest.path, spec)
-    feature_table(spec, snakemake.input.candidates, output, reader, manifest.revision, work_folder(output))
+    extractor = HiddenStateExtractor(manifest.path, spec)
+    extract_features(spec, snakemake.input.candidates, output, extractor, manifest.revision, work_folder(output))

@@ -85,7 +85,7 @@ def _aspect_view(name: str, content: Mapping[str, Any]) -> AspectView:
     return AspectView(
         name,
         f"{content['head']['head']}, {low} to {high}",
-        ", ".join(f"layer {layer} {pooling}" for layer, pooling in content["places"]),
+        ", ".join(f"layer {layer} {pooling}" for layer, pooling in content["layers"]),
         content["classifier"],
         "test split" if content["test"] else "cross-validation grouped by question",
         [

@@ -1,4 +1,4 @@
-"""A probe on disk: a classifier per aspect in skops' format, which runs no code on loading, and `probe.json`, written last."""
+"""A probe on disk: a classifier per aspect in the skops format, which runs no code on loading, and `probe.json`, written last."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from skops.io.exceptions import UntrustedTypesFoundException
 from bert_judge import tables
 from bert_judge.runtime.errors import InputError
 
-CARD = "probe.json"
-# All that our classifiers are made of, beside what skops trusts anyway.
-TRUSTED = [
-    "bert_judge.judges.probe.calibration.AllClasses",
-    "bert_judge.judges.probe.calibration.Calibrated",
-    "bert_judge.judges.probe.heads.BalancedMLP",
-    "bert_judge.judges.probe.heads.OrdinalClassifier",
+PROBE_FILE = "probe.json"
+# Types in a classifier file that skops does not trust by default.
+TRUSTED_TYPES = [
+    "bert_judge.judges.probe.classifiers.AllClassesClassifier",
+    "bert_judge.judges.probe.classifiers.BalancedMLP",
+    "bert_judge.judges.probe.classifiers.CalibratedClassifier",
+    "bert_judge.judges.probe.classifiers.OrdinalClassifier",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
@@ -31,33 +31,33 @@ TRUSTED = [
 
 
 @dataclass(frozen=True)
-class Told:
-    """How an aspect is told.
+class AspectHead:
+    """The fitted classifier of an aspect.
 
     Attributes:
-        spec: head, range and positive_from, see `heads`.
+        spec: head, range and positive_from, see `classifiers`.
         features: name of the set of hidden states.
-        places: (layer, pooling) of the states, side by side.
-        model: gives probabilities of `model.classes_`.
+        layers: (layer, pooling) pairs whose states are concatenated.
+        model: has `predict_proba` and `classes_`.
     """
 
     spec: Mapping[str, Any]
     features: str
-    places: list[tuple[int, str]]
+    layers: list[tuple[int, str]]
     model: Any
 
 
 @dataclass(frozen=True)
-class Folder:
-    """What a folder of a probe holds: its aspects, and the sets of hidden states with the revisions of their backbones."""
+class ProbeFolder:
+    """Content of a probe's folder: heads by aspect, specs of the hidden states, and revisions of the backbones."""
 
-    aspects: Mapping[str, Told]
+    aspects: Mapping[str, AspectHead]
     features: Mapping[str, Mapping[str, Any]]
     revisions: Mapping[str, str]
     fingerprint: str
 
 
-def save(folder: Path, aspects: Mapping[str, Told], spec: Mapping[str, Any], revisions: Mapping[str, str]) -> None:
+def save(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[str, Any], revisions: Mapping[str, str]) -> None:
     """Write a probe.
 
     Args:
@@ -65,46 +65,46 @@ def save(folder: Path, aspects: Mapping[str, Told], spec: Mapping[str, Any], rev
         revisions: backbone → revision.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    # From here until the new one is written, last of all, the folder is no probe.
-    (folder / CARD).unlink(missing_ok=True)
-    for name, told in aspects.items():
+    # Without this file the folder is no probe, until it is written again at the end.
+    (folder / PROBE_FILE).unlink(missing_ok=True)
+    for name, head in aspects.items():
         with tables.atomic(folder / f"{name}.skops") as temporary:
-            skops.io.dump(told.model, temporary)
+            skops.io.dump(head.model, temporary)
     content = {
         "spec": spec,
         "revisions": dict(revisions),
         "aspects": {
-            name: {"spec": told.spec, "features": told.features, "places": told.places, "classifier": f"{name}.skops"}
-            for name, told in aspects.items()
+            name: {"spec": head.spec, "features": head.features, "layers": head.layers, "classifier": f"{name}.skops"}
+            for name, head in aspects.items()
         },
     }
-    with tables.atomic(folder / CARD) as temporary:
+    with tables.atomic(folder / PROBE_FILE) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
 
 
-def load(folder: str | Path) -> Folder:
+def load(folder: str | Path) -> ProbeFolder:
     """Read a probe.
 
     Raises:
-        InputError: no probe, a broken one, or one with a classifier that holds foreign code.
+        InputError: the folder holds no probe, a broken one, or a classifier of an untrusted type.
     """
-    folder, remedy = Path(folder), "train the probe anew"
+    folder, remedy = Path(folder), "train the probe again"
     try:
-        text = (folder / CARD).read_bytes()
+        text = (folder / PROBE_FILE).read_bytes()
         content = json.loads(text)
         aspects = {
-            name: Told(
-                told["spec"],
-                told["features"],
-                [(int(layer), str(pooling)) for layer, pooling in told["places"]],
-                skops.io.load(folder / Path(told["classifier"]).name, trusted=TRUSTED),
+            name: AspectHead(
+                head["spec"],
+                head["features"],
+                [(int(layer), str(pooling)) for layer, pooling in head["layers"]],
+                skops.io.load(folder / Path(head["classifier"]).name, trusted=TRUSTED_TYPES),
             )
-            for name, told in content["aspects"].items()
+            for name, head in content["aspects"].items()
         }
-        return Folder(aspects, content["spec"]["features"], content["revisions"], hashlib.sha256(text).hexdigest()[:16])
+        return ProbeFolder(aspects, content["spec"]["features"], content["revisions"], hashlib.sha256(text).hexdigest()[:16])
     except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: no such file, so {folder} is no probe; {remedy}") from error
+        raise InputError(f"{error.filename}: no such file, so {folder} is not a probe; {remedy}") from error
     except UntrustedTypesFoundException as error:
-        raise InputError(f"{folder}: a classifier holds what none of ours does ({str(error)[:200]}); {remedy}") from error
+        raise InputError(f"{folder}: a classifier contains an untrusted type ({str(error)[:200]}); {remedy}") from error
     except (OSError, BadZipFile, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{folder / CARD}: broken: {' '.join(str(error).split())[:200]}; {remedy}") from error
+        raise InputError(f"{folder / PROBE_FILE}: broken: {' '.join(str(error).split())[:200]}; {remedy}") from error

@@ -1,4 +1,4 @@
-"""Classifiers on hidden states as a judge: several aspects of an answer, without a reference."""
+"""A judge that classifies the hidden states of a frozen model: several aspects of an answer, without a reference."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bert_judge.judges.probe import folder as folders
-from bert_judge.judges.probe import heads
-from bert_judge.judges.probe.features import FeatureTable, side_by_side
+from bert_judge.judges.probe import classifiers
+from bert_judge.judges.probe import folder as probe_folder
+from bert_judge.judges.probe.features import FeatureTable, combine_poolings
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.runtime.errors import InputError
 
-Place = tuple[int, str]
-EMPTY = "empty answer"
+LayerPooling = tuple[int, str]
+EMPTY_REASON = "empty answer"
 
 
 @dataclass(frozen=True)
-class Looked:
+class HiddenStates:
     """Hidden states of n answers.
 
     Attributes:
-        at: place → float32, shape (n, width).
-        truncated, tokens: per answer, shape (n,).
+        by_layer: (layer, pooling) → float32, shape (n, width).
+        truncated, tokens: shape (n,).
     """
 
-    at: Mapping[Place, np.ndarray]
+    by_layer: Mapping[LayerPooling, np.ndarray]
     truncated: np.ndarray
     tokens: np.ndarray
 
 
-class Eyes(Protocol):
-    """Where a probe gets hidden states from."""
+class HiddenStateSource(Protocol):
+    """Provides the hidden states of answers."""
 
-    def look(self, features: str, places: Sequence[Place], rows: Sequence[Row]) -> Looked:
-        """The states of answers at some places, of a set of hidden states."""
+    def fetch(self, features: str, layers: Sequence[LayerPooling], rows: Sequence[Row]) -> HiddenStates:
+        """Return some layers of a set of hidden states."""
         ...
 
 
-class Stored:
+class CachedStates:
     """Hidden states in the tables of a run.
 
     Args:
@@ -51,101 +51,103 @@ class Stored:
 
     def __init__(self, paths: Mapping[str, str | Path]) -> None:
         self._tables = {name: FeatureTable(path) for name, path in paths.items()}
-        self._where = {name: {key: row for row, key in enumerate(table.keys)} for name, table in self._tables.items()}
-        self._column = cache(lambda name, place: self._tables[name].states(*place))
+        self._row_numbers = {name: {key: row for row, key in enumerate(table.keys)} for name, table in self._tables.items()}
+        self._states = cache(lambda name, layer: self._tables[name].states(*layer))
 
-    def look(self, features: str, places: Sequence[Place], rows: Sequence[Row]) -> Looked:
-        """See `Eyes`.
+    def fetch(self, features: str, layers: Sequence[LayerPooling], rows: Sequence[Row]) -> HiddenStates:
+        """See `HiddenStateSource`.
 
         Raises:
             InputError: the table lacks an answer.
         """
-        table, where = self._tables[features], self._where[features]
+        table, row_numbers = self._tables[features], self._row_numbers[features]
         try:
-            chosen = [where[row.sample_id, row.attempt] for row in rows]
+            numbers = [row_numbers[row.sample_id, row.attempt] for row in rows]
         except KeyError as error:
             raise InputError(f"{table.path}: no hidden states of {error.args[0]}; delete the file and run again") from error
-        at = {place: self._column(features, place)[chosen] for place in places}
-        return Looked(at, table.truncated[chosen], table.tokens[chosen])
+        by_layer = {layer: self._states(features, layer)[numbers] for layer in layers}
+        return HiddenStates(by_layer, table.truncated[numbers], table.tokens[numbers])
 
 
-class Live:
-    """Hidden states that a backbone gives now; one pass per answer and set, whatever is asked of it.
+class ComputedStates:
+    """Hidden states computed by the backbone, one pass per answer and set.
 
     Args:
         features: name of a set → its spec.
     """
 
     def __init__(self, features: Mapping[str, Mapping[str, Any]]) -> None:
-        self._features = features
-        self._reader = cache(self._opened)
+        self._specs = features
+        self._extractor = cache(self._load_extractor)
 
-    def look(self, features: str, places: Sequence[Place], rows: Sequence[Row]) -> Looked:
-        """See `Eyes`."""
-        pooled = self._reader(features).read([row.question for row in rows], [row.candidate for row in rows])
-        stored = self._features[features]["poolings"]
+    def fetch(self, features: str, layers: Sequence[LayerPooling], rows: Sequence[Row]) -> HiddenStates:
+        """See `HiddenStateSource`."""
+        pooled = self._extractor(features).extract([row.question for row in rows], [row.candidate for row in rows])
+        poolings = self._specs[features]["poolings"]
 
         def state(layer: int, pooling: str) -> np.ndarray:
-            return pooled.states[:, layer, stored.index(pooling)]
+            return pooled.states[:, layer, poolings.index(pooling)]
 
-        at = {place: side_by_side(partial(state, place[0]), place[1]) for place in places}
-        return Looked(at, pooled.truncated, pooled.tokens)
+        by_layer = {(layer, pooling): combine_poolings(partial(state, layer), pooling) for layer, pooling in layers}
+        return HiddenStates(by_layer, pooled.truncated, pooled.tokens)
 
-    def _opened(self, features: str) -> Any:
-        # Only here: a probe on stored states needs no torch.
+    def _load_extractor(self, features: str) -> Any:
+        # Imported late: a probe on cached states needs no torch.
         from bert_judge.assets.prepare import local_folder
-        from bert_judge.judges.probe.extraction import Reader
+        from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
 
-        spec = self._features[features]
+        spec = self._specs[features]
         folder = local_folder(spec["backbone"])
         if folder is None:
             from bert_judge.assets import hub
 
             folder, _ = hub.snapshot(spec["backbone"], spec["revision"], remote_code=False)
-        return Reader(folder, spec)
+        return HiddenStateExtractor(folder, spec)
 
 
 class Probe:
     """A trained probe.
 
     Args:
-        folder: as `training.probe` writes it.
+        folder: written by `training.train`.
         threshold: lowest score that counts as correct.
-        eyes: where hidden states come from; from the backbone itself when left out.
+        source: provider of hidden states; by default the backbone computes them.
 
     Raises:
         InputError: the folder holds no probe.
     """
 
-    def __init__(self, folder: str | Path, threshold: float = 0.5, eyes: Eyes | None = None) -> None:
-        self.folder = folders.load(folder)
+    def __init__(self, folder: str | Path, threshold: float = 0.5, source: HiddenStateSource | None = None) -> None:
+        self.folder = probe_folder.load(folder)
         self.threshold = threshold
         self.revisions = dict(self.folder.revisions)
-        self._eyes = eyes or Live(self.folder.features)
+        self._source = source or ComputedStates(self.folder.features)
 
     @property
     def aspects(self) -> list[str]:
         return list(self.folder.aspects)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """See `judges.protocol.Judge`. An empty answer has the lowest value of every aspect, without a look."""
-        full = [row for row in rows if row.candidate.strip()]
-        labels = iter(self._labels(full) if full else [])
-        return [next(labels) if row.candidate.strip() else self._label(self._lowest(), reason=EMPTY) for row in rows]
+        """See `judges.protocol.Judge`. An empty answer gets the lowest value of every aspect without running the model."""
+        not_empty = [row for row in rows if row.candidate.strip()]
+        labels = iter(self._classify(not_empty) if not_empty else [])
+        return [
+            next(labels) if row.candidate.strip() else self._to_label(self._lowest_values(), reason=EMPTY_REASON) for row in rows
+        ]
 
-    def _labels(self, rows: Sequence[Row]) -> list[Label]:
+    def _classify(self, rows: Sequence[Row]) -> list[Label]:
         values: dict[str, np.ndarray] = {}
         truncated, tokens = np.zeros(len(rows), bool), np.zeros(len(rows), int)
-        for features in dict.fromkeys(told.features for told in self.folder.aspects.values()):
-            aspects = {name: told for name, told in self.folder.aspects.items() if told.features == features}
-            places = list(dict.fromkeys(place for told in aspects.values() for place in told.places))
-            seen = self._eyes.look(features, places, rows)
-            truncated, tokens = truncated | seen.truncated, tokens + seen.tokens
-            for name, told in aspects.items():
-                states = np.concatenate([seen.at[place] for place in told.places], axis=1)
-                values[name] = heads.expected(told.model.predict_proba(states), told.model.classes_)
+        for features in dict.fromkeys(head.features for head in self.folder.aspects.values()):
+            heads = {name: head for name, head in self.folder.aspects.items() if head.features == features}
+            layers = list(dict.fromkeys(layer for head in heads.values() for layer in head.layers))
+            hidden = self._source.fetch(features, layers, rows)
+            truncated, tokens = truncated | hidden.truncated, tokens + hidden.tokens
+            for name, head in heads.items():
+                states = np.concatenate([hidden.by_layer[layer] for layer in head.layers], axis=1)
+                values[name] = classifiers.expected_value(head.model.predict_proba(states), head.model.classes_)
         return [
-            self._label(
+            self._to_label(
                 {name: float(values[name][row]) for name in self.folder.aspects},
                 truncated=bool(truncated[row]),
                 prompt_tokens=int(tokens[row]),
@@ -153,12 +155,12 @@ class Probe:
             for row in range(len(rows))
         ]
 
-    def _lowest(self) -> dict[str, float]:
+    def _lowest_values(self) -> dict[str, float]:
         return {
-            name: 0.0 if told.spec["head"] == "binary" else float(told.spec["range"][0])
-            for name, told in self.folder.aspects.items()
+            name: 0.0 if head.spec["head"] == "binary" else float(head.spec["range"][0])
+            for name, head in self.folder.aspects.items()
         }
 
-    def _label(self, aspects: dict[str, float], **details: Any) -> Label:
-        shares = [heads.share(value, self.folder.aspects[name].spec) for name, value in aspects.items()]
-        return decided(sum(shares) / len(shares), self.threshold, aspects=aspects, **details)
+    def _to_label(self, aspects: dict[str, float], **details: Any) -> Label:
+        scores = [classifiers.normalize(value, self.folder.aspects[name].spec) for name, value in aspects.items()]
+        return decided(sum(scores) / len(scores), self.threshold, aspects=aspects, **details)

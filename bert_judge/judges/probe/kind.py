@@ -76,10 +76,10 @@ class ProbeKind(JudgeKind):
         return {"kind": self.name, "dataset": "unknown"}
 
     def load(self, context: LoadContext) -> Any:
-        from bert_judge.judges.probe.judge import Probe, Stored
+        from bert_judge.judges.probe.judge import CachedStates, Probe
 
         features = context.inputs.get("features")
-        states = Stored({Path(path).parents[1].name: path for path in features}) if features else None
+        states = CachedStates({Path(path).parents[1].name: path for path in features}) if features else None
         return Probe(Path(context.inputs["probe"]).parent, context.settings["threshold"], states)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_judge.judges.probe.metrics import difference, measured
+from bert_judge.judges.probe.training.evaluate import class_metrics, metric_differences
 from bert_judge.report import probe_views
 from bert_judge.report.build import page_environment
 from bert_judge.runtime.errors import InputError
@@ -19,12 +19,12 @@ def aspect_metrics(tested: bool = True) -> dict[str, Any]:
     truth, groups = np.array([0, 1, 1, 0]), np.array(["a", "a", "b", "b"])
     predictions = {name: np.array([0, 1, 1, last]) for name, last in (("probe", 0), ("majority", 1), ("lora", 1))}
     predictions["lora"] = 1 - truth
-    metrics = {name: measured(truth, classes, groups) for name, classes in predictions.items()}
+    metrics = {name: class_metrics(truth, classes, groups) for name, classes in predictions.items()}
     differences = {
-        name: difference(truth, predictions["probe"], classes, groups) for name, classes in predictions.items() if name != "probe"
+        name: metric_differences(truth, predictions["probe"], classes, groups) for name, classes in predictions.items() if name != "probe"
     }
     head = {"head": "binary", "range": [0, 1], "positive_from": None}
-    common = {"head": head, "places": [[3, "mean"]], "classifier": "forest", "cross_validation": metrics}
+    common = {"head": head, "layers": [[3, "mean"]], "classifier": "forest", "cross_validation": metrics}
     return {**common, "test": metrics if tested else {}, "differences": differences if tested else {}}
 
 

@@ -1,1 +1,1 @@
-"""Training of probes: layers chosen, classifiers compared and calibrated, all inside folds by question."""
+"""Training and evaluation of probes, cross-validated by question."""

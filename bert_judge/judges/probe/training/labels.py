@@ -1,4 +1,4 @@
-"""The classes that a teacher gives to the rows of a dataset, and the table of what is told of them."""
+"""Aspect labels of the rows of a dataset, and tables of predicted classes."""
 
 from __future__ import annotations
 
@@ -11,83 +11,95 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.judges.probe import heads
+from bert_judge.judges.probe.classifiers import to_classes
 from bert_judge.runtime.errors import InputError
 
-# The aspect that any teacher gives: his verdict.
+# The aspect that every teacher labels: its verdict.
 CORRECTNESS = "correctness"
-# Parts of what is told: training rows, by the fold that did not learn from them, and the rows that no training sees.
+# Splits of a predictions table: out-of-fold predictions of training rows, and predictions of the test rows.
 CROSS_VALIDATION, TEST = "cross_validation", "test"
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of an aspect.
+class AspectLabels:
+    """Labels of an aspect.
 
     Attributes:
-        learn, test: numbers of the training and test rows that have a label.
-        classes: class of every row; of those without a label it means nothing.
-        groups: question of every row.
+        train, test: indices of the labelled training and test rows.
+        classes: class of every row, arbitrary for rows without a label.
+        questions: key of the question of every row.
     """
 
-    learn: np.ndarray
+    train: np.ndarray
     test: np.ndarray
     classes: np.ndarray
-    groups: np.ndarray
+    questions: np.ndarray
 
 
-def both_parts(train: str | Path, validation: str | Path) -> tuple[pd.DataFrame, int]:
-    """The rows of a dataset, its training rows first, and how many these are."""
+def read_rows(train: str | Path, validation: str | Path) -> tuple[pd.DataFrame, int]:
+    """Return all rows of a dataset, the training rows first, and the number of training rows."""
     parts = [tables.read(path, tables.DATASET) for path in (train, validation)]
     return pd.concat(parts, ignore_index=True), len(parts[0])
 
 
-def known(name: str, head: Mapping[str, Any], rows: pd.DataFrame, cut: int) -> Known:
-    """What the teacher says of an aspect.
+def aspect_labels(aspect: str, head: Mapping[str, Any], rows: pd.DataFrame, num_train: int) -> AspectLabels:
+    """Collect the labels of an aspect.
 
     Args:
-        head: see `heads`.
-        rows: training rows and, from `cut` on, test rows.
+        head: see `classifiers`.
+        rows: `num_train` training rows, followed by test rows.
 
     Raises:
-        InputError: he gives no such aspect, or a value out of range.
+        InputError: the teacher does not label this aspect, or a label is out of range.
     """
-    values = values_of(name, rows)
+    values = aspect_values(aspect, rows)
     labelled = np.flatnonzero(~np.isnan(values))
     classes = np.zeros(len(rows), int)
-    classes[labelled] = heads.classes_of(name, values[labelled], head)
-    return Known(labelled[labelled < cut], labelled[labelled >= cut], classes, questions(rows))
+    classes[labelled] = to_classes(aspect, values[labelled], head)
+    return AspectLabels(labelled[labelled < num_train], labelled[labelled >= num_train], classes, question_keys(rows))
 
 
-def questions(rows: pd.DataFrame) -> np.ndarray:
-    """The key of the question of every row; answers to one question are never parted."""
+def question_keys(rows: pd.DataFrame) -> np.ndarray:
+    """Return the key of the question of every row, by which rows are split and resampled."""
     return rows["question"].map(lambda question: tables.question_key(tables.question_stem(question))).to_numpy()
 
 
-def values_of(name: str, rows: pd.DataFrame) -> np.ndarray:
-    """The teacher's values of an aspect, shape (rows,), not a number where he gave none.
+def aspect_values(aspect: str, rows: pd.DataFrame) -> np.ndarray:
+    """Return the teacher's value of an aspect for every row, shape (rows,); NaN without a label.
 
     Raises:
-        InputError: he gave none at all.
+        InputError: no row has a label.
     """
-    values = rows["aspects"].map(lambda found: (found or {}).get(name, np.nan)).astype(float)
-    if name == CORRECTNESS and values.isna().all():
+    values = rows["aspects"].map(lambda labels: (labels or {}).get(aspect, np.nan)).astype(float)
+    if aspect == CORRECTNESS and values.isna().all():
         values = rows["label"].astype(float)
     if values.isna().all():
-        aspects = sorted({aspect for found in rows["aspects"] for aspect in found or ()})
-        raise InputError(f"aspects.{name}: the teacher gives no such aspect; there are: {', '.join(aspects) or 'none'}")
+        aspects = sorted({name for labels in rows["aspects"] for name in labels or ()})
+        raise InputError(f"aspects.{aspect}: the teacher does not label it; labelled aspects: {', '.join(aspects) or 'none'}")
     return values.to_numpy()
 
 
-def told_table(
-    predictor: str, split: str, aspect: str, rows: pd.DataFrame, of: np.ndarray, found: Known, told: np.ndarray
+def predictions_table(
+    predictor: str,
+    split: str,
+    aspect: str,
+    rows: pd.DataFrame,
+    indices: np.ndarray,
+    labels: AspectLabels,
+    predictions: np.ndarray,
 ) -> pd.DataFrame:
-    """Return the predictions for some rows as a part of a table `tables.PREDICTIONS`.
+    """Build a table of the schema `tables.PREDICTIONS`.
 
     Args:
-        of: numbers of the rows.
-        told: the class of each of these.
+        indices: of the predicted rows.
+        predictions: class of each of these.
     """
-    chosen = rows.iloc[of][["task", "model", "sample_id", "attempt"]].reset_index(drop=True)
-    more = {"question": found.groups[of], "truth": found.classes[of], "prediction": told}
-    return chosen.assign(predictor=predictor, split=split, aspect=aspect, **more)
+    answers = rows.iloc[indices][["task", "model", "sample_id", "attempt"]].reset_index(drop=True)
+    return answers.assign(
+        predictor=predictor,
+        split=split,
+        aspect=aspect,
+        question=labels.questions[indices],
+        truth=labels.classes[indices],
+        prediction=predictions,
+    )

@@ -1,4 +1,4 @@
-"""Hidden states as features: the same whatever the batch, the padding and the order, read once, and kept through a kill."""
+"""Hidden states: independent of batch, padding and order, computed once, and resumable."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from tiny_models import causal_lm, encoder
 
 from bert_judge import tables
 from bert_judge.assets.prepare import local_folder
-from bert_judge.judges.probe.extraction import Reader
-from bert_judge.judges.probe.features import FeatureTable, feature_table
-from bert_judge.judges.probe.pooling import pool
+from bert_judge.judges.probe.features import FeatureTable, extract_features
+from bert_judge.judges.probe.hidden_states import HiddenStateExtractor, pool
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
@@ -57,39 +56,39 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_states_do_not_depend_on_batches_or_order(folder: Path) -> None:
-    together = Reader(folder, SPEC).read(QUESTIONS, ANSWERS)
-    alone = Reader(folder, SPEC, batch_tokens=1).read(QUESTIONS[::-1], ANSWERS[::-1])
+    together = HiddenStateExtractor(folder, SPEC).extract(QUESTIONS, ANSWERS)
+    alone = HiddenStateExtractor(folder, SPEC, batch_tokens=1).extract(QUESTIONS[::-1], ANSWERS[::-1])
     np.testing.assert_allclose(together.states, alone.states[::-1], atol=1e-5)
     assert together.truncated.tolist() == alone.truncated.tolist()[::-1]
     assert together.truncated[2] and not together.truncated[0]
     assert together.tokens.max() == 64
 
 
-def test_states_are_those_of_a_plain_pass_without_padding(folder: Path) -> None:
-    reader = Reader(folder, SPEC)
-    found = reader.read(QUESTIONS, ANSWERS).states
-    for row, prompt in enumerate(reader._encoder.encode(QUESTIONS, ANSWERS)):
+def test_states_equal_a_forward_pass_without_padding(folder: Path) -> None:
+    extractor = HiddenStateExtractor(folder, SPEC)
+    found = extractor.extract(QUESTIONS, ANSWERS).states
+    for row, prompt in enumerate(extractor._encoder.encode(QUESTIONS, ANSWERS)):
         with torch.inference_mode():
-            hidden = reader._layers.model(input_ids=torch.tensor([prompt.ids]), output_hidden_states=True).hidden_states
+            hidden = extractor._layers.model(input_ids=torch.tensor([prompt.ids]), output_hidden_states=True).hidden_states
         plain = [torch.stack([h[0].mean(0), h[0, -1], h[0].amin(0), h[0].amax(0)]).numpy() for h in hidden]
         np.testing.assert_allclose(found[row], np.stack(plain), atol=1e-5)
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3"])
-def test_the_padding_side_does_not_matter(tmp_path: Path, architecture: str) -> None:
-    reader = Reader(causal_lm(tmp_path, architecture), SPEC)
-    prompts = reader._encoder.encode(QUESTIONS, ANSWERS)
+def test_padding_side_does_not_matter(tmp_path: Path, architecture: str) -> None:
+    extractor = HiddenStateExtractor(causal_lm(tmp_path, architecture), SPEC)
+    prompts = extractor._encoder.encode(QUESTIONS, ANSWERS)
     longest = max(len(prompt.ids) for prompt in prompts)
     ids, mask = torch.zeros(len(prompts), longest, dtype=torch.long), torch.zeros(len(prompts), longest, dtype=torch.long)
     for row, prompt in enumerate(prompts):
         ids[row, longest - len(prompt.ids) :] = torch.tensor(prompt.ids)
         mask[row, longest - len(prompt.ids) :] = 1
     positions = (mask.cumsum(1) - 1).clamp(min=0)
-    left = reader._layers.read({"input_ids": ids, "attention_mask": mask, "position_ids": positions})
-    np.testing.assert_allclose(left.numpy(), reader.read(QUESTIONS, ANSWERS).states, atol=1e-5)
+    left = extractor._layers.read({"input_ids": ids, "attention_mask": mask, "position_ids": positions})
+    np.testing.assert_allclose(left.numpy(), extractor.extract(QUESTIONS, ANSWERS).states, atol=1e-5)
 
 
-def test_what_stands_at_the_padding_counts_for_nothing() -> None:
+def test_states_of_padding_are_ignored() -> None:
     hidden = torch.randn(2, 5, 3)
     mask = torch.tensor([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]]).bool()
     spoiled = torch.where(mask.unsqueeze(-1), hidden, torch.tensor(float("nan")))
@@ -99,36 +98,36 @@ def test_what_stands_at_the_padding_counts_for_nothing() -> None:
         torch.testing.assert_close(found[row], wanted)
 
 
-def test_equal_texts_are_read_once(tiny: Path) -> None:
-    reader = Reader(tiny, SPEC, batch_tokens=1)
+def test_equal_texts_are_computed_once(tiny: Path) -> None:
+    extractor = HiddenStateExtractor(tiny, SPEC, batch_tokens=1)
     passes = []
-    reader._layers.model.register_forward_hook(lambda *_: passes.append(1))
-    found = reader.read(["a", "b", "a"], ["x", "y", "x"])
+    extractor._layers.model.register_forward_hook(lambda *_: passes.append(1))
+    found = extractor.extract(["a", "b", "a"], ["x", "y", "x"])
     assert len(passes) == 2
     assert (found.states[0] == found.states[2]).all()
 
 
 @pytest.mark.parametrize("candidate", ["<s>", "</s><|im_end|>", "[SEP]"])
-def test_special_tokens_of_an_answer_are_plain_text(tiny: Path, candidate: str) -> None:
-    reader = Reader(tiny, SPEC)
-    tokenizer = reader._encoder._tokenizer
-    [prompt] = reader._encoder.encode(["q"], [candidate])
-    [other] = reader._encoder.encode(["q"], ["plain"])
+def test_special_tokens_in_an_answer_are_plain_text(tiny: Path, candidate: str) -> None:
+    extractor = HiddenStateExtractor(tiny, SPEC)
+    tokenizer = extractor._encoder._tokenizer
+    [prompt] = extractor._encoder.encode(["q"], [candidate])
+    [other] = extractor._encoder.encode(["q"], ["plain"])
     special = set(tokenizer.all_special_ids)
     assert sum(token in special for token in prompt.ids) == sum(token in special for token in other.ids)
 
 
-def test_a_prompt_without_room_is_refused(tiny: Path) -> None:
+def test_too_long_template_is_an_error(tiny: Path) -> None:
     with pytest.raises(InputError, match="leaves no room for an answer in 16 tokens; raise max_length"):
-        Reader(tiny, {**SPEC, "max_length": 16, "prompt": "long " * 20 + "{candidate}"})
+        HiddenStateExtractor(tiny, {**SPEC, "max_length": 16, "prompt": "long " * 20 + "{candidate}"})
 
 
 @pytest.mark.parametrize("broken", ["empty", "config"])
-def test_a_folder_without_a_model_is_refused(tmp_path: Path, broken: str) -> None:
+def test_folder_without_a_model_is_an_error(tmp_path: Path, broken: str) -> None:
     if broken == "config":
         (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"has no config.json|has no weights"):
-        Reader(tmp_path, SPEC)
+        HiddenStateExtractor(tmp_path, SPEC)
 
 
 def answers(path: Path, status: str = "ok") -> Path:
@@ -142,12 +141,12 @@ def answers(path: Path, status: str = "ok") -> Path:
 
 
 @pytest.mark.parametrize("storage_dtype", ["float32", "float16"])
-def test_a_table_holds_the_states(tmp_path: Path, tiny: Path, storage_dtype: str) -> None:
+def test_table_contains_the_states(tmp_path: Path, tiny: Path, storage_dtype: str) -> None:
     spec = {**SPEC, "storage_dtype": storage_dtype}
-    reader = Reader(tiny, spec)
+    extractor = HiddenStateExtractor(tiny, spec)
     path = answers(tmp_path / "c.parquet", status="error")
-    feature_table(spec, path, tmp_path / "f.parquet", reader, "rev", tmp_path / "work", batch_bytes=2 * reader.row_bytes)
-    table, wanted = FeatureTable(tmp_path / "f.parquet"), reader.read(QUESTIONS, ANSWERS).states.astype("float32")
+    extract_features(spec, path, tmp_path / "f.parquet", extractor, "rev", tmp_path / "work", batch_bytes=2 * extractor.row_bytes)
+    table, wanted = FeatureTable(tmp_path / "f.parquet"), extractor.extract(QUESTIONS, ANSWERS).states.astype("float32")
     assert (table.layers, table.poolings, len(table.keys)) == (3, POOLINGS, len(ANSWERS))
     kept = [0, 2, 3, 4, 5]
     for layer in range(3):
@@ -160,48 +159,50 @@ def test_a_table_holds_the_states(tmp_path: Path, tiny: Path, storage_dtype: str
     assert not (tmp_path / "work").exists()
 
 
-def test_an_empty_table_of_answers_is_an_empty_table_of_states(tmp_path: Path, tiny: Path) -> None:
+def test_empty_candidate_table(tmp_path: Path, tiny: Path) -> None:
     tables.write(tables.empty(tables.CANDIDATES), tmp_path / "c.parquet", tables.CANDIDATES, {})
-    feature_table(SPEC, tmp_path / "c.parquet", tmp_path / "f.parquet", Reader(tiny, SPEC), "rev", tmp_path / "work")
+    extract_features(
+        SPEC, tmp_path / "c.parquet", tmp_path / "f.parquet", HiddenStateExtractor(tiny, SPEC), "rev", tmp_path / "work"
+    )
     assert FeatureTable(tmp_path / "f.parquet").states(2, "last").shape == (0, 64)
 
 
-def test_a_killed_job_goes_on_where_it_was(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, read = Reader(tiny, SPEC), []
-    path, plain = answers(tmp_path / "c.parquet"), Reader.read
+def test_killed_job_resumes(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    extractor, computed = HiddenStateExtractor(tiny, SPEC), []
+    path, extract = answers(tmp_path / "c.parquet"), HiddenStateExtractor.extract
 
-    def killed(self: Reader, questions: list[str], candidates: list[str]) -> Any:
-        if len(read) == 4:
+    def kill_at_fifth(self: HiddenStateExtractor, questions: list[str], candidates: list[str]) -> Any:
+        if len(computed) == 4:
             raise KeyboardInterrupt
-        read.extend(candidates)
-        return plain(self, questions, candidates)
+        computed.extend(candidates)
+        return extract(self, questions, candidates)
 
-    monkeypatch.setattr(Reader, "read", killed)
-    job = (SPEC, path, tmp_path / "f.parquet", reader, "rev", tmp_path / "work", 2 * reader.row_bytes)
+    monkeypatch.setattr(HiddenStateExtractor, "extract", kill_at_fifth)
+    job = (SPEC, path, tmp_path / "f.parquet", extractor, "rev", tmp_path / "work", 2 * extractor.row_bytes)
     with pytest.raises(KeyboardInterrupt):
-        feature_table(*job)
+        extract_features(*job)
     assert not (tmp_path / "f.parquet").exists()
-    monkeypatch.setattr(Reader, "read", lambda self, q, c: read.extend(c) or plain(self, q, c))
-    feature_table(*job)
-    assert sorted(read) == sorted(ANSWERS)
+    monkeypatch.setattr(HiddenStateExtractor, "extract", lambda self, q, c: computed.extend(c) or extract(self, q, c))
+    extract_features(*job)
+    assert sorted(computed) == sorted(ANSWERS)
     assert len(FeatureTable(tmp_path / "f.parquet").keys) == len(ANSWERS)
 
 
 @pytest.mark.parametrize("change", [{"prompt": "{candidate}"}, {"max_length": 32}])
-def test_states_of_another_prompt_are_not_taken_from_a_killed_job(tmp_path: Path, tiny: Path, change: dict[str, Any]) -> None:
+def test_shards_of_another_prompt_are_not_reused(tmp_path: Path, tiny: Path, change: dict[str, Any]) -> None:
     path, work = answers(tmp_path / "c.parquet"), tmp_path / "work"
-    reader = Reader(tiny, SPEC)
-    states = reader.read(["q"], ["a"]).states[0]
+    extractor = HiddenStateExtractor(tiny, SPEC)
+    states = extractor.extract(["q"], ["a"]).states[0]
     resume.save_shard(work / "00000", {"f" * 32: {"states": states.tobytes(), "truncated": False, "tokens": 1}})
     spec = {**SPEC, **change}
-    feature_table(spec, path, tmp_path / "f.parquet", Reader(tiny, spec), "rev", work)
-    other = Reader(tiny, spec).read(QUESTIONS, ANSWERS).states
+    extract_features(spec, path, tmp_path / "f.parquet", HiddenStateExtractor(tiny, spec), "rev", work)
+    other = HiddenStateExtractor(tiny, spec).extract(QUESTIONS, ANSWERS).states
     np.testing.assert_allclose(FeatureTable(tmp_path / "f.parquet").states(1, "mean"), other[:, 1, 0], atol=1e-5)
 
 
-def test_a_file_that_is_no_table_of_states_is_refused(tmp_path: Path) -> None:
+def test_other_file_is_an_error(tmp_path: Path) -> None:
     tables.write(tables.empty(tables.CANDIDATES), tmp_path / "c.parquet", tables.CANDIDATES, {})
-    with pytest.raises(InputError, match="no table of hidden states"):
+    with pytest.raises(InputError, match="not a table of hidden states"):
         FeatureTable(tmp_path / "c.parquet")
     (tmp_path / "d.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="not a readable parquet file"):

@@ -1,4 +1,4 @@
-"""Probabilities of a probe's classifier: told from the data whatever the classes are called, and sane where one of them is rare."""
+"""Calibrated probabilities: independent of class names, informative, and robust to rare classes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
-from bert_judge.judges.probe.calibration import AllClasses, Calibrated
-from bert_judge.judges.probe.folder import TRUSTED
-from bert_judge.judges.probe.heads import OrdinalClassifier
+from bert_judge.judges.probe.classifiers import AllClassesClassifier, CalibratedClassifier, OrdinalClassifier
+from bert_judge.judges.probe.folder import TRUSTED_TYPES
 
 ROWS = 240
 LOGISTIC = LogisticRegression(class_weight="balanced")
 BASES = pytest.mark.parametrize("base", [LOGISTIC, SVC(class_weight="balanced"), OrdinalClassifier(LOGISTIC)])
 
 
-def made(lowest: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows whose first number says much about their class, and the classes from `lowest` on; the first is the commonest."""
+def simulate(lowest: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Simulate rows whose first feature is informative, and classes from `lowest` on; the first is the most common."""
     random = np.random.default_rng(0)
     classes = np.maximum(np.arange(ROWS) % (count + 1) - 1, 0)
     rows = random.normal(size=(ROWS, 4))
@@ -29,18 +28,18 @@ def made(lowest: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     return rows, classes + lowest
 
 
-def fitted(base: Any, rows: np.ndarray, classes: np.ndarray) -> Calibrated:
-    # Long blocks, whatever the classes: a rare one is missing in some.
+def calibrate(base: Any, rows: np.ndarray, classes: np.ndarray) -> CalibratedClassifier:
+    # Contiguous blocks, so that some lack a rare class.
     parts = np.array_split(np.arange(len(rows)), 3)
     splits = [(np.concatenate([part for part in parts if part is not test]), test) for test in parts]
-    return Calibrated(base).fit(rows, classes, splits)
+    return CalibratedClassifier(base).fit(rows, classes, splits)
 
 
 @BASES
 @pytest.mark.parametrize("count", [2, 4])
-def test_the_names_of_the_classes_change_nothing(base: Any, count: int) -> None:
-    rows, classes = made(0, count)
-    from_zero, from_three = fitted(base, rows, classes), fitted(base, rows, classes + 3)
+def test_class_names_do_not_matter(base: Any, count: int) -> None:
+    rows, classes = simulate(0, count)
+    from_zero, from_three = calibrate(base, rows, classes), calibrate(base, rows, classes + 3)
     np.testing.assert_allclose(from_zero.predict_proba(rows), from_three.predict_proba(rows))
     assert from_three.classes_.tolist() == list(range(3, 3 + count))
     assert (from_zero.predict(rows) + 3 == from_three.predict(rows)).all()
@@ -48,34 +47,34 @@ def test_the_names_of_the_classes_change_nothing(base: Any, count: int) -> None:
 
 @BASES
 @pytest.mark.parametrize("count", [2, 4])
-def test_probabilities_know_more_than_how_common_a_class_is(base: Any, count: int) -> None:
-    rows, classes = made(1, count)
-    seen = np.arange(ROWS) < ROWS // 2
-    probabilities = fitted(base, rows[seen], classes[seen]).predict_proba(rows[~seen])
-    shares = np.bincount(classes)[1:] / ROWS
-    assert log_loss(classes[~seen], probabilities) < 0.8 * -(shares * np.log(shares)).sum()
-    np.testing.assert_allclose(probabilities.mean(axis=0), shares, atol=0.1)
+def test_probabilities_beat_the_base_rates(base: Any, count: int) -> None:
+    rows, classes = simulate(1, count)
+    train = np.arange(ROWS) < ROWS // 2
+    probabilities = calibrate(base, rows[train], classes[train]).predict_proba(rows[~train])
+    base_rates = np.bincount(classes)[1:] / ROWS
+    assert log_loss(classes[~train], probabilities) < 0.8 * -(base_rates * np.log(base_rates)).sum()
+    np.testing.assert_allclose(probabilities.mean(axis=0), base_rates, atol=0.1)
 
 
 @BASES
-def test_a_class_of_one_row_spoils_nothing(base: Any) -> None:
-    rows, classes = made(1, 3)
-    without = log_loss(classes, fitted(base, rows, classes).predict_proba(rows))
+def test_class_with_a_single_row(base: Any) -> None:
+    rows, classes = simulate(1, 3)
+    without = log_loss(classes, calibrate(base, rows, classes).predict_proba(rows))
     classes[17] = 9
-    model = fitted(base, rows, classes)
+    model = calibrate(base, rows, classes)
     assert model.classes_.tolist() == [1, 2, 3, 9]
     assert log_loss(classes, model.predict_proba(rows)) < 1.2 * without + 0.1
 
 
-def test_a_class_that_is_not_known_is_no_likelier_than_those_that_are() -> None:
-    rows, classes = made(0, 3)
-    there = classes != 1
-    logits = AllClasses(LOGISTIC, 3).fit(rows[there], classes[there]).decision_function(rows)
+def test_missing_class_gets_the_lowest_logit() -> None:
+    rows, classes = simulate(0, 3)
+    present = classes != 1
+    logits = AllClassesClassifier(LOGISTIC, 3).fit(rows[present], classes[present]).decision_function(rows)
     np.testing.assert_array_equal(logits[:, 1], logits[:, [0, 2]].min(axis=1))
 
 
-def test_it_is_stored_without_foreign_code() -> None:
-    rows, classes = made(1, 4)
-    model = fitted(OrdinalClassifier(LOGISTIC), rows, classes)
-    again = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED)
-    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+def test_skops_round_trip() -> None:
+    rows, classes = simulate(1, 4)
+    model = calibrate(OrdinalClassifier(LOGISTIC), rows, classes)
+    loaded = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))

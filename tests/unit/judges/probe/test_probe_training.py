@@ -1,4 +1,4 @@
-"""Training of a probe: what is there is found, what is not there is not, and no choice sees the rows it is measured on."""
+"""Fitting of a probe: informative layers are found, and selection does not use the rows it is evaluated on."""
 
 from __future__ import annotations
 
@@ -10,37 +10,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from bert_judge.judges.probe import heads
-from bert_judge.judges.probe.metrics import measured
-from bert_judge.judges.probe.training import fitting
-from bert_judge.judges.probe.training.classifiers import folds
-from bert_judge.judges.probe.training.selection import Kept, grown, part, ranked
+from bert_judge.judges.probe.classifiers import to_classes
+from bert_judge.judges.probe.training import fit
+from bert_judge.judges.probe.training.evaluate import class_metrics
+from bert_judge.judges.probe.training.fit import (
+    AspectRows,
+    CachedLayers,
+    fit_aspect,
+    forward_selection,
+    make_folds,
+    make_part,
+    rank_layers,
+)
 from bert_judge.runtime.errors import InputError
 
 ROWS, WIDTH = 160, 12
 SETTINGS: dict[str, Any] = {"seed": 0, "folds": 3, "pca_components": 8, "max_concat_layers": 2, "classifiers": ["logistic"]}
 BINARY = {"head": "binary", "range": [0, 1], "positive_from": None}
 ORDINAL = {"head": "ordinal", "range": [1, 4], "positive_from": None}
-GROUPS = np.array([f"q{row // 2}" for row in range(ROWS)])
+QUESTIONS = np.array([f"q{row // 2}" for row in range(ROWS)])
 
 
-class Made:
-    """States in which one place knows the classes and the others are noise."""
+class SyntheticStates:
+    """States in which one layer is informative and the others are noise."""
 
-    places: ClassVar = [(0, "mean"), (1, "mean"), (1, "last")]
-    knowing = (1, "last")
+    layers: ClassVar = [(0, "mean"), (1, "mean"), (1, "last")]
+    informative = (1, "last")
 
     def __init__(self, classes: np.ndarray, strength: float = 1.5) -> None:
         random = np.random.default_rng(1)
-        self.states = {place: random.normal(size=(ROWS, WIDTH)).astype("float32") for place in self.places}
-        self.states[self.knowing][:, :4] += strength * classes[:, None]
+        self.states = {layer: random.normal(size=(ROWS, WIDTH)).astype("float32") for layer in self.layers}
+        self.states[self.informative][:, :4] += strength * classes[:, None]
 
-    def at(self, place: tuple[int, str]) -> np.ndarray:
-        return self.states[place]
+    def read(self, layer: tuple[int, str]) -> np.ndarray:
+        return self.states[layer]
 
 
-def aspect(classes: np.ndarray, spec: dict[str, Any]) -> fitting.Aspect:
-    return fitting.Aspect("a", spec, np.arange(ROWS), classes, GROUPS)
+def aspect(classes: np.ndarray, spec: dict[str, Any] = BINARY, num_rows: int = ROWS) -> AspectRows:
+    return AspectRows("a", spec, np.arange(num_rows), classes, QUESTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -49,67 +56,72 @@ def binary() -> np.ndarray:
 
 
 @pytest.mark.parametrize(("spec", "low", "high"), [(BINARY, 0, 1), (ORDINAL, 1, 4), ({**ORDINAL, "head": "classes"}, 1, 4)])
-def test_what_one_place_knows_is_found_there(spec: dict[str, Any], low: int, high: int) -> None:
+def test_informative_layer_is_selected(spec: dict[str, Any], low: int, high: int) -> None:
     classes = np.random.default_rng(0).integers(low, high + 1, ROWS)
-    fitted, told = fitting.fit(Made(classes), aspect(classes, spec), SETTINGS)
-    assert fitted.places[0] == Made.knowing
-    assert f1_score(classes, told, average="macro") > 0.8
-    probabilities = fitted.model.predict_proba(np.concatenate([Made(classes).at(p) for p in fitted.places], axis=1))
+    fitted, predictions = fit_aspect(SyntheticStates(classes), aspect(classes, spec), SETTINGS)
+    assert fitted.layers[0] == SyntheticStates.informative
+    assert f1_score(classes, predictions, average="macro") > 0.8
+    probabilities = fitted.model.predict_proba(CachedLayers(SyntheticStates(classes)).concatenate(fitted.layers))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
-def test_a_rare_class_is_told_where_little_can_be_told() -> None:
-    """By the likeliest class alone a weak probe would tell the commonest one of every row."""
+def test_weak_probe_predicts_the_rare_class() -> None:
+    """By calibrated probabilities alone, a weak probe would always predict the most common class."""
     classes = (np.random.default_rng(5).random(ROWS) < 0.75).astype(int)
-    fitted, told = fitting.fit(Made(classes, strength=0.3), aspect(classes, BINARY), SETTINGS)
-    found = np.concatenate([Made(classes, strength=0.3).at(p) for p in fitted.places], axis=1)
-    assert set(told) == set(fitted.model.predict(found)) == {0, 1}
-    assert 0.2 < np.mean(told == 0) < 0.7
-    # The probabilities know the shares of the classes.
-    assert fitted.model.predict_proba(found)[:, 1].mean() == pytest.approx(classes.mean(), abs=0.05)
+    fitted, predictions = fit_aspect(SyntheticStates(classes, strength=0.3), aspect(classes, BINARY), SETTINGS)
+    features = CachedLayers(SyntheticStates(classes, strength=0.3)).concatenate(fitted.layers)
+    assert set(predictions) == set(fitted.model.predict(features)) == {0, 1}
+    assert 0.2 < np.mean(predictions == 0) < 0.7
+    # The probabilities follow the base rate.
+    assert fitted.model.predict_proba(features)[:, 1].mean() == pytest.approx(classes.mean(), abs=0.05)
 
 
-def test_shuffled_labels_are_told_at_chance(binary: np.ndarray) -> None:
-    """Were layers, components or settings chosen with a look at the held-out rows, this would be above chance."""
+def test_shuffled_labels_are_predicted_at_chance(binary: np.ndarray) -> None:
+    """If layers, components or settings were selected on the held-out rows, this would be above chance."""
     shuffled = np.random.default_rng(3).permutation(binary)
-    _, told = fitting.fit(Made(binary), aspect(shuffled, BINARY), SETTINGS)
-    figures = measured(shuffled, told, GROUPS)
-    assert figures["macro_f1"][1] < 0.5 < figures["macro_f1"][2] + 0.05
-    assert figures["macro_f1"][0] < 0.62
+    _, predictions = fit_aspect(SyntheticStates(binary), aspect(shuffled, BINARY), SETTINGS)
+    metrics = class_metrics(shuffled, predictions, QUESTIONS)
+    assert metrics["macro_f1"][1] < 0.5 < metrics["macro_f1"][2] + 0.05
+    assert metrics["macro_f1"][0] < 0.62
 
 
-def test_no_choice_sees_the_rows_it_is_measured_on(binary: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[set[int]] = []
-    monkeypatch.setattr(fitting, "part", lambda rows, *rest: seen.append(set(rows.tolist())) or part(rows, *rest))
-    fitting.fit(Made(binary), aspect(binary, BINARY), SETTINGS)
-    outer = folds(binary, GROUPS, 3, 0)
-    assert seen == [{*train.tolist()} for train, _ in outer] + [set(range(ROWS))]
-    for (train, test), rows in zip(outer, seen, strict=False):
+def test_selection_does_not_use_held_out_rows(binary: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[set[int]] = []
+
+    def record(rows: AspectRows, indices: np.ndarray, seed: int) -> fit.TrainingPart:
+        used.append(set(indices.tolist()))
+        return make_part(rows, indices, seed)
+
+    monkeypatch.setattr(fit, "make_part", record)
+    fit_aspect(SyntheticStates(binary), aspect(binary), SETTINGS)
+    outer = make_folds(binary, QUESTIONS, 3, 0)
+    assert used == [{*train.tolist()} for train, _ in outer] + [set(range(ROWS))]
+    for (train, test), rows in zip(outer, used, strict=False):
         assert rows.isdisjoint(test.tolist())
-        assert set(GROUPS[train]).isdisjoint(GROUPS[test])
+        assert set(QUESTIONS[train]).isdisjoint(QUESTIONS[test])
 
 
-def test_the_ranking_of_a_part_ignores_all_other_rows(binary: np.ndarray) -> None:
-    made, spoiled = Made(binary), Made(binary)
-    rows = np.arange(ROWS // 2)
-    for states in spoiled.states.values():
+def test_ranking_ignores_rows_outside_the_part(binary: np.ndarray) -> None:
+    original, changed = SyntheticStates(binary), SyntheticStates(binary)
+    part = make_part(aspect(binary), np.arange(ROWS // 2), 0)
+    for states in changed.states.values():
         states[ROWS // 2 :] = 1e6
-    rankings = [ranked(Kept(states), [part(rows, binary, GROUPS, 0)], SETTINGS) for states in (made, spoiled)]
+    rankings = [rank_layers(CachedLayers(states), [part], SETTINGS) for states in (original, changed)]
     assert rankings[0] == rankings[1]
 
 
-def test_one_more_place_is_kept_only_if_it_is_better(binary: np.ndarray) -> None:
-    made = Made(binary, strength=4)
-    each = part(np.arange(ROWS), binary, GROUPS, 0)
-    [ranking] = ranked(Kept(made), [each], SETTINGS)
-    assert grown(Kept(made), each, ranking, {**SETTINGS, "max_concat_layers": 5}) == [Made.knowing]
+def test_layer_is_added_only_if_it_improves(binary: np.ndarray) -> None:
+    states = CachedLayers(SyntheticStates(binary, strength=4))
+    part = make_part(aspect(binary), np.arange(ROWS), 0)
+    [ranking] = rank_layers(states, [part], SETTINGS)
+    assert forward_selection(states, part, ranking, {**SETTINGS, "max_concat_layers": 5}) == [SyntheticStates.informative]
 
 
 @pytest.mark.parametrize("classes", [np.ones(ROWS, int), np.arange(ROWS) % 2])
-def test_too_little_to_learn_from(classes: np.ndarray) -> None:
-    one = fitting.Aspect("a", BINARY, np.arange(ROWS), classes, np.array(["q"] * ROWS))
-    with pytest.raises(InputError, match=r"aspects\.a: 160 labelled rows with the classes .* are too few to learn from"):
-        fitting.fit(Made(classes), one, SETTINGS)
+def test_too_few_rows_are_an_error(classes: np.ndarray) -> None:
+    one = AspectRows("a", BINARY, np.arange(ROWS), classes, np.array(["q"] * ROWS))
+    with pytest.raises(InputError, match=r"aspects\.a: 160 labelled rows with the classes .* are too few to train on"):
+        fit_aspect(SyntheticStates(classes), one, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -121,22 +133,22 @@ def test_too_little_to_learn_from(classes: np.ndarray) -> None:
     ],
 )
 def test_labels_become_classes(values: list[float], spec: dict[str, Any], classes: list[int]) -> None:
-    assert heads.classes_of("a", np.array(values), spec).tolist() == classes
+    assert to_classes("a", np.array(values), spec).tolist() == classes
 
 
 @pytest.mark.parametrize("value", [0.5, 4.5])
-def test_a_label_out_of_range_is_refused(value: float) -> None:
+def test_label_out_of_range_is_an_error(value: float) -> None:
     with pytest.raises(InputError, match=r"aspects\.tone\.range: a label is .*, outside 1 to 4"):
-        heads.classes_of("tone", np.array([2, value]), ORDINAL)
+        to_classes("tone", np.array([2, value]), ORDINAL)
 
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=40))
-def test_figures_are_those_of_scikit_learn_and_lie_in_their_intervals(rows: list[tuple[int, int, int]]) -> None:
-    truth, told, groups = (np.array(column) for column in zip(*rows, strict=True))
-    found = measured(truth, told, groups)
+def test_metrics_equal_scikit_learn_and_lie_in_their_intervals(rows: list[tuple[int, int, int]]) -> None:
+    truth, predictions, questions = (np.array(column) for column in zip(*rows, strict=True))
+    metrics = class_metrics(truth, predictions, questions)
     for name in ("macro", "weighted"):
-        value, low, high = found[f"{name}_f1"]
-        assert value == pytest.approx(f1_score(truth, told, average=name, zero_division=0))
+        value, low, high = metrics[f"{name}_f1"]
+        assert value == pytest.approx(f1_score(truth, predictions, average=name, zero_division=0))
         assert low <= value <= high
-    assert found["accuracy"][0] == pytest.approx((truth == told).mean())
+    assert metrics["accuracy"][0] == pytest.approx((truth == predictions).mean())

@@ -1,0 +1,261 @@
+"""Extract pooled hidden states of all layers of a frozen model: encode prompts, run the model, pool the tokens.
+
+A hook on each layer pools its states as soon as they exist, so that the memory is that of a plain forward pass. Padding is ignored.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from bert_judge.assets import pretrained
+from bert_judge.judges.bert.checkpoint import max_input_length
+from bert_judge.judges.bert.encoding import CHARACTERS_PER_TOKEN, EncodedRow, truncate_parts
+from bert_judge.judges.bert.inference import batch_by_tokens, collate
+from bert_judge.runtime import hardware
+from bert_judge.runtime.errors import InputError
+
+# Tokens per batch, padding included: enough to keep a GPU busy; few enough for the caches of a CPU.
+BATCH_TOKENS = {"cuda": 32_768, "cpu": 1024, "mps": 4096}
+
+
+@dataclass(frozen=True)
+class PooledStates:
+    """Hidden states of n answers.
+
+    Attributes:
+        states: in the storage format, shape (n, layers, poolings, width).
+        truncated: whether the prompt was truncated, shape (n,).
+        tokens: number of tokens of the prompt, shape (n,).
+    """
+
+    states: np.ndarray
+    truncated: np.ndarray
+    tokens: np.ndarray
+
+
+class HiddenStateExtractor:
+    """A frozen model with a prompt template.
+
+    Args:
+        folder: the model in the format of transformers.
+        spec: features spec of `plan.probes`: prompt, poolings, max_length, precision, storage_dtype.
+        batch_tokens: tokens per batch, padding included; by default suited to the device.
+
+    Raises:
+        InputError: the folder holds no model whose layers can be read.
+    """
+
+    def __init__(self, folder: str | Path, spec: Mapping[str, Any], batch_tokens: int | None = None) -> None:
+        folder = Path(folder)
+        tokenizer = pretrained.load_tokenizer(folder)
+        model: Any = pretrained.load_backbone(folder, getattr(torch, spec["precision"]))
+        self.device = hardware.best_device()
+        self._layers = PooledLayers(model.to(self.device), spec["poolings"])
+        self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(model)))
+        self._pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (tokenizer.eos_token_id or 0)
+        self._dtype = np.dtype(spec["storage_dtype"])
+        self._batch_tokens = batch_tokens or BATCH_TOKENS[self.device.type]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Layers, poolings and width of the states of an answer."""
+        return self._layers.layers, len(self._layers.poolings), self._layers.width
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the states of an answer."""
+        return int(np.prod(self.shape)) * self._dtype.itemsize
+
+    def extract(self, questions: Sequence[str], candidates: Sequence[str]) -> PooledStates:
+        """Compute the states of each answer, which do not depend on the other answers, on batches or on padding."""
+        prompts = self._encoder.encode(questions, candidates)
+        unique = list(dict.fromkeys(prompts))
+        states = np.zeros((len(unique), *self.shape), self._dtype)
+        for batch in batch_by_tokens([len(prompt.ids) for prompt in unique], self._batch_tokens):
+            # Padding is on the right, where position ids need no correction.
+            tensors = collate([unique[index] for index in batch], self._pad, self._layers.model.config)
+            pooled = self._layers.read({name: tensor.to(self.device) for name, tensor in tensors.items()}).cpu().numpy()
+            # An outlier beyond the range of float16 becomes its largest number instead of infinity.
+            states[batch] = np.clip(pooled, np.finfo(self._dtype).min, np.finfo(self._dtype).max)
+        index_of = {prompt: index for index, prompt in enumerate(unique)}
+        truncated = np.array([prompt.truncated for prompt in prompts], bool)
+        tokens = np.array([len(prompt.ids) for prompt in prompts], np.int32)
+        return PooledStates(states[[index_of[prompt] for prompt in prompts]], truncated, tokens)
+
+
+class PooledLayers:
+    """A frozen model that returns the pooled states of all its layers.
+
+    Args:
+        model: an encoder or the body of a language model, without a head.
+        poolings: of `config.BASIC_POOLINGS`.
+
+    Attributes:
+        layers: number of layers with states, including the embeddings (layer 0).
+        width: size of a state.
+
+    Raises:
+        InputError: the model has no list of layers as in transformers.
+    """
+
+    def __init__(self, model: PreTrainedModel, poolings: Sequence[str]) -> None:
+        self.model, self.poolings = model.eval(), tuple(poolings)
+        self._blocks = _find_blocks(model)
+        self.layers, self.width = len(self._blocks) + 1, int(model.config.hidden_size)
+
+    @torch.inference_mode()
+    def read(self, batch: dict[str, Tensor]) -> Tensor:
+        """Run one forward pass.
+
+        Args:
+            batch: inputs of the model, with `attention_mask` of shape (texts, tokens).
+
+        Returns:
+            float32 on the model's device, shape (texts, layers, poolings, width). The last layer includes the final norm, as with
+            `output_hidden_states`.
+        """
+        mask = batch["attention_mask"].bool()
+        pooled: list[Tensor] = []
+
+        def pool_layer(states: Tensor) -> None:
+            pooled.append(pool(states, mask, self.poolings))
+
+        with _hooked(self._blocks, pool_layer):
+            output = self.model(**batch)
+        if len(pooled) != self.layers - 1:
+            raise InputError(f"a {self.model.config.model_type} runs its layers {len(pooled)} times; use another backbone")
+        pool_layer(output.last_hidden_state)
+        return torch.stack(pooled, 1)
+
+
+@contextmanager
+def _hooked(blocks: nn.ModuleList, callback: Callable[[Tensor], None]) -> Iterator[None]:
+    """Call `callback` on the input of each block: the embeddings, then the states of every layer but the last."""
+
+    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        callback(args[0] if args else kwargs["hidden_states"])
+
+    handles = [block.register_forward_pre_hook(hook, with_kwargs=True) for block in blocks]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _find_blocks(model: PreTrainedModel) -> nn.ModuleList:
+    count = getattr(model.config, "num_hidden_layers", None)
+    lists = [module for module in model.modules() if isinstance(module, nn.ModuleList) and len(module) == count]
+    if not lists:
+        raise InputError(f"a {model.config.model_type} has no list of layers; use another backbone")
+    # The first one is the outermost.
+    return lists[0]
+
+
+def pool(hidden: Tensor, mask: Tensor, poolings: Sequence[str]) -> Tensor:
+    """Pool the states of the tokens of each text.
+
+    Args:
+        hidden: shape (texts, tokens, width).
+        mask: True for tokens, False for padding; shape (texts, tokens), at least one token per text.
+        poolings: of `config.BASIC_POOLINGS`.
+
+    Returns:
+        float32, shape (texts, poolings, width).
+    """
+    hidden = hidden.float()
+    positions = torch.arange(mask.shape[1], device=mask.device)
+    pooled = []
+    if not bool(mask.all()):
+        # Padding repeats the first token of the text, which changes neither extreme.
+        first = hidden.gather(1, _gather_index(mask.int().argmax(1), hidden))
+        hidden = torch.where(mask.unsqueeze(-1), hidden, first)
+    for pooling in poolings:
+        match pooling:
+            case "mean":
+                weights = mask.float() / mask.sum(1, keepdim=True)
+                pooled.append(torch.bmm(weights.unsqueeze(1), hidden).squeeze(1))
+            case "last":
+                last = (mask * positions).argmax(1)
+                pooled.append(hidden.gather(1, _gather_index(last, hidden)).squeeze(1))
+            case "min":
+                pooled.append(hidden.amin(1))
+            case "max":
+                pooled.append(hidden.amax(1))
+            case _:
+                raise ValueError(pooling)
+    return torch.stack(pooled, 1)
+
+
+def _gather_index(positions: Tensor, hidden: Tensor) -> Tensor:
+    return positions.view(-1, 1, 1).expand(-1, 1, hidden.shape[-1])
+
+
+class PromptEncoder:
+    """Encodes a prompt template with question and candidate as token ids.
+
+    Special tokens in question and candidate are read as plain text; in the template, which the user writes, they count as such.
+
+    Args:
+        tokenizer: of the frozen model; its padding side does not matter.
+        template: see `config.ProbeJudge.prompt`, with the aspect filled in.
+        max_length: maximum length of a prompt in tokens.
+
+    Raises:
+        InputError: the template alone is too long.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, template: str, max_length: int) -> None:
+        self._tokenizer = tokenizer
+        self._max_characters = max_length * CHARACTERS_PER_TOKEN
+        parsed = list(string.Formatter().parse(template))
+        self._literals = [self._encode_literal(text) for text, *_ in parsed]
+        self._fields = [name for _, name, *_ in parsed]
+        self._prefix, self._suffix = _special_tokens(tokenizer)
+        self._max_field_tokens = max_length - sum(map(len, self._literals)) - len(self._prefix) - len(self._suffix)
+        if self._max_field_tokens < len(parsed):
+            raise InputError(f"the prompt {template!r:.80} leaves no room for an answer in {max_length} tokens; raise max_length")
+
+    def encode(self, questions: Sequence[str], candidates: Sequence[str]) -> list[EncodedRow]:
+        """Encode one prompt per answer; long ones lose the middle of the candidate first, then the start of the question."""
+        used_questions = questions if "question" in self._fields else [""] * len(questions)
+        return [self._assemble(*pair) for pair in zip(self._tokens(used_questions), self._tokens(candidates), strict=True)]
+
+    def _assemble(self, question: list[int], candidate: list[int]) -> EncodedRow:
+        question, candidate, _, truncated = truncate_parts(question, candidate, [], self._max_field_tokens)
+        values = {"question": question, "candidate": candidate}
+        body = chain.from_iterable(
+            [*literal, *(values[field] if field else ())] for literal, field in zip(self._literals, self._fields, strict=True)
+        )
+        ids = (*self._prefix, *body, *self._suffix)
+        return EncodedRow(ids, (0,) * len(ids), truncated)
+
+    def _encode_literal(self, text: str) -> list[int]:
+        return self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] if text else []
+
+    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        distinct = dict.fromkeys(text[-self._max_characters :] for text in texts)
+        if not distinct:
+            return []
+        options: dict[str, Any] = {"add_special_tokens": False, "split_special_tokens": True, "truncation": False, "verbose": False}
+        ids = dict(zip(distinct, self._tokenizer(list(distinct), **options)["input_ids"], strict=True))
+        return [ids[text[-self._max_characters :]] for text in texts]
+
+
+def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
+    """Return the special tokens before and after a text."""
+    word = tokenizer("a", add_special_tokens=False)["input_ids"]
+    ids = tokenizer("a")["input_ids"]
+    start = next(n for n in range(len(ids)) if ids[n : n + len(word)] == word)
+    return ids[:start], ids[start + len(word) :]

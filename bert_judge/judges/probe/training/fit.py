@@ -1,0 +1,275 @@
+"""Fit the classifier of an aspect: select layers, search settings, calibrate, and cross-validate all of it by question."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from bert_judge.judges.probe.classifiers import BalancedMLP, CalibratedClassifier, OrdinalClassifier, Splits
+from bert_judge.judges.probe.judge import LayerPooling
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.metrics import macro_f1
+
+# Layers with their macro-F1, the best first.
+Ranking = list[tuple[LayerPooling, float]]
+# Number of best layers that concatenations are tried with.
+MAX_CANDIDATE_LAYERS = 8
+# Folds in which layers and settings are compared.
+INNER_FOLDS = 3
+# Classifier → settings to try; few, because each is fitted in every fold of every fold.
+GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "logistic": {"C": [0.01, 0.1, 1.0]},
+    "linear_svm": {"C": [0.001, 0.01, 0.1]},
+    "rbf_svm": {"C": [1.0, 10.0]},
+    "forest": {"min_samples_leaf": [2, 8]},
+    "mlp": {"alpha": [0.1, 10.0]},
+}
+
+
+class StatesByLayer(Protocol):
+    """Hidden states of the rows of a dataset."""
+
+    @property
+    def layers(self) -> list[LayerPooling]: ...
+
+    def read(self, layer: LayerPooling) -> np.ndarray:
+        """Shape (rows, width)."""
+        ...
+
+
+@dataclass(frozen=True)
+class AspectRows:
+    """The labelled training rows of an aspect.
+
+    Attributes:
+        name, spec: see `classifiers`.
+        indices: of the labelled rows.
+        classes, questions: of every row of the states; classes of rows without a label are arbitrary.
+    """
+
+    name: str
+    spec: Mapping[str, Any]
+    indices: np.ndarray
+    classes: np.ndarray
+    questions: np.ndarray
+
+
+@dataclass(frozen=True)
+class FittedAspect:
+    """A fitted classifier.
+
+    Attributes:
+        model: predicts the class, and calibrated probabilities of `model.classes_`.
+        layers: (layer, pooling) pairs whose states are concatenated.
+        classifier: name of the classifier.
+        settings: settings chosen by the grid search.
+        selection_f1: macro-F1 in the folds of the selection, and therefore optimistic.
+        ranking: all layers with their macro-F1, the best first.
+    """
+
+    model: CalibratedClassifier
+    layers: list[LayerPooling]
+    classifier: str
+    settings: dict[str, Any]
+    selection_f1: float
+    ranking: Ranking
+
+
+class CachedLayers:
+    """Keeps the states of the most recently used layers in memory, for concatenations."""
+
+    def __init__(self, states: StatesByLayer) -> None:
+        self.layers = states.layers
+        self.read = lru_cache(maxsize=MAX_CANDIDATE_LAYERS)(states.read)
+
+    def concatenate(self, layers: Sequence[LayerPooling]) -> np.ndarray:
+        """Shape (rows, sum of the widths)."""
+        return np.concatenate([self.read(layer) for layer in layers], axis=1)
+
+
+@dataclass(frozen=True)
+class TrainingPart:
+    """Rows that a classifier is selected on and fitted to: those of an outer fold, or all.
+
+    Attributes:
+        indices: of the rows among the rows of the states, shape (n,).
+        classes: shape (n,).
+        splits: inner folds.
+    """
+
+    indices: np.ndarray
+    classes: np.ndarray
+    splits: Splits
+
+
+def make_part(aspect: AspectRows, indices: np.ndarray, seed: int) -> TrainingPart:
+    """Select rows of an aspect, and split them into inner folds."""
+    classes = aspect.classes[indices]
+    return TrainingPart(indices, classes, make_folds(classes, aspect.questions[indices], INNER_FOLDS, seed))
+
+
+def fit_aspect(states: StatesByLayer, aspect: AspectRows, settings: Mapping[str, Any]) -> tuple[FittedAspect, np.ndarray]:
+    """Fit the classifier of an aspect, and predict its rows out of fold.
+
+    Every fold of the outer cross-validation selects layers, classifier and calibration from its own training rows, so that the
+    out-of-fold predictions are an unbiased estimate for the whole procedure.
+
+    Returns:
+        The classifier fitted to all rows, and the out-of-fold class of each of `aspect.indices`.
+
+    Raises:
+        InputError: the labels have one class only, or too few questions for folds.
+    """
+    cached, seed = CachedLayers(states), settings["seed"]
+    classes = aspect.classes[aspect.indices]
+    outer = make_folds(classes, aspect.questions[aspect.indices], settings["folds"], seed)
+    if not outer:
+        raise InputError(
+            f"aspects.{aspect.name}: {len(aspect.indices)} labelled rows with the classes {np.unique(classes).tolist()} "
+            "are too few to train on; add questions, or remove the aspect"
+        )
+    parts = [make_part(aspect, aspect.indices[train], seed) for train, _ in outer]
+    parts.append(make_part(aspect, aspect.indices, seed))
+    rankings = rank_layers(cached, parts, settings)
+    predictions = np.zeros(len(aspect.indices), int)
+    for (_, test), part, ranking in zip(outer, parts, rankings, strict=False):
+        fitted = _fit_part(cached, part, ranking, aspect, settings)
+        predictions[test] = fitted.model.predict(cached.concatenate(fitted.layers)[aspect.indices[test]])
+    return _fit_part(cached, parts[-1], rankings[-1], aspect, settings), predictions
+
+
+def _fit_part(
+    states: CachedLayers, part: TrainingPart, ranking: Ranking, aspect: AspectRows, settings: Mapping[str, Any]
+) -> FittedAspect:
+    if not part.splits:
+        raise InputError(f"aspects.{aspect.name}: too few questions for nested folds; lower `folds` or add questions")
+    layers = forward_selection(states, part, ranking, settings)
+    features = states.concatenate(layers)[part.indices]
+    pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], part, settings)
+    grid = parameter_grid(settings["classifiers"], aspect.spec["head"], settings["seed"])
+    with warnings.catch_warnings():
+        # Settings that do not converge lose the search, and a fold may lack a rare class.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="Number of classes in training fold", category=RuntimeWarning)
+        search = GridSearchCV(pipeline, grid, scoring="f1_macro", cv=part.splits, refit=False).fit(features, part.classes)
+        pipeline.set_params(**search.best_params_)
+        model = CalibratedClassifier(pipeline).fit(features, part.classes, part.splits)
+    best_settings = {key.rpartition("__")[2]: value for key, value in search.best_params_.items() if key != "classify"}
+    best = pipeline.named_steps["classify"]
+    name = _classifier_name(best.base if isinstance(best, OrdinalClassifier) else best)
+    return FittedAspect(model, layers, name, best_settings, float(search.best_score_), ranking)
+
+
+def rank_layers(states: CachedLayers, parts: Sequence[TrainingPart], settings: Mapping[str, Any]) -> list[Ranking]:
+    """Rank all layers for each part by macro-F1 in its folds; each layer is read once for all parts."""
+    scores = np.zeros((len(parts), len(states.layers)))
+    for column, layer in enumerate(states.layers):
+        features = states.read(layer)
+        scores[:, column] = [cross_validated_f1(features[part.indices], part, settings) for part in parts]
+    orders = np.argsort(-scores, axis=1, kind="stable")
+    return [[(states.layers[column], float(line[column])) for column in order] for line, order in zip(scores, orders, strict=True)]
+
+
+def forward_selection(
+    states: CachedLayers, part: TrainingPart, ranking: Ranking, settings: Mapping[str, Any]
+) -> list[LayerPooling]:
+    """Start with the best layer and add others as long as the macro-F1 in the folds improves."""
+    selected, best = [ranking[0][0]], ranking[0][1]
+    while len(selected) < settings["max_concat_layers"]:
+        remaining = [layer for layer, _ in ranking[:MAX_CANDIDATE_LAYERS] if layer not in selected]
+        if not remaining:
+            break
+        scores = [cross_validated_f1(states.concatenate([*selected, layer])[part.indices], part, settings) for layer in remaining]
+        if max(scores) <= best:
+            break
+        best = max(scores)
+        selected.append(remaining[int(np.argmax(scores))])
+    return selected
+
+
+def cross_validated_f1(features: np.ndarray, part: TrainingPart, settings: Mapping[str, Any]) -> float:
+    """Compute the mean macro-F1 of a logistic probe over the folds of a part; 0 without folds."""
+    scores = []
+    for train, test in part.splits:
+        pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], part, settings)
+        predictions = pipeline.fit(features[train], part.classes[train]).predict(features[test])
+        scores.append(macro_f1(part.classes[test], predictions))
+    return float(np.mean(scores)) if scores else 0.0
+
+
+def make_classifier(name: str, seed: int) -> Any:
+    """Return a classifier with balanced class weights."""
+    match name:
+        case "logistic":
+            return LogisticRegression(C=0.1, class_weight="balanced", max_iter=2000)
+        case "linear_svm":
+            return LinearSVC(class_weight="balanced", random_state=seed, max_iter=5000)
+        case "rbf_svm":
+            return SVC(class_weight="balanced", random_state=seed)
+        case "forest":
+            return RandomForestClassifier(n_estimators=100, class_weight="balanced_subsample", random_state=seed)
+        case "mlp":
+            return BalancedMLP(hidden_layer_sizes=(32,), max_iter=200, random_state=seed)
+        case _:
+            raise ValueError(name)
+
+
+def _classifier_name(model: Any) -> str:
+    return next(name for name in GRIDS if type(make_classifier(name, 0)) is type(model))
+
+
+def make_pipeline(classifier: Any, width: int, part: TrainingPart, settings: Mapping[str, Any]) -> Pipeline:
+    """Impute, scale, reduce to as many principal components as every inner fold can have, and classify."""
+    smallest = min((len(train) for train, _ in part.splits), default=len(part.indices))
+    components = max(1, min(settings["pca_components"], width, smallest - 1))
+    return Pipeline(
+        [
+            ("impute", SimpleImputer(keep_empty_features=True)),
+            ("scale", StandardScaler()),
+            ("reduce", PCA(components, random_state=settings["seed"])),
+            ("classify", classifier),
+        ]
+    )
+
+
+def parameter_grid(names: Sequence[str], head: str, seed: int) -> list[dict[str, list[Any]]]:
+    """Return the parameter grids of the named classifiers for a pipeline."""
+    ordinal = head == "ordinal"
+    prefix = "classify__base__" if ordinal else "classify__"
+    return [
+        {
+            "classify": [OrdinalClassifier(make_classifier(name, seed)) if ordinal else make_classifier(name, seed)],
+            **{f"{prefix}{key}": list(values) for key, values in GRIDS[name].items()},
+        }
+        for name in names
+    ]
+
+
+def make_folds(classes: np.ndarray, questions: np.ndarray, num_folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Split rows by question, stratified by class, without folds whose training rows have a single class.
+
+    Args:
+        classes, questions: of each row, shape (n,).
+        num_folds: reduced if there are fewer questions, or fewer rows of the most common class.
+    """
+    most_common = int(np.unique(classes, return_counts=True)[1].max())
+    count = min(num_folds, len(np.unique(questions)), most_common)
+    if count < 2:
+        return []
+    splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+    splits = splitter.split(np.zeros((len(classes), 1)), classes, questions)
+    return [(train, test) for train, test in splits if len(test) and len(np.unique(classes[train])) > 1]
