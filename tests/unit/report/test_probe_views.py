@@ -21,7 +21,9 @@ def aspect_metrics(tested: bool = True) -> dict[str, Any]:
     predictions["lora"] = 1 - truth
     metrics = {name: class_metrics(truth, classes, groups) for name, classes in predictions.items()}
     differences = {
-        name: metric_differences(truth, predictions["probe"], classes, groups) for name, classes in predictions.items() if name != "probe"
+        name: metric_differences(truth, predictions["probe"], classes, groups)
+        for name, classes in predictions.items()
+        if name != "probe"
     }
     head = {"head": "binary", "range": [0, 1], "positive_from": None}
     common = {"head": head, "layers": [[3, "mean"]], "classifier": "forest", "cross_validation": metrics}
