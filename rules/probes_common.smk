@@ -21,7 +21,7 @@ def probe_backbone(wildcards):
 
 def prediction_tables(wildcards):
     """What a probe tells of rows that it has not learnt from, and what its baselines tell of them."""
-    asked = PLAN.probe(wildcards.judge).asked
+    asked = PLAN.probe(wildcards.judge).backbone_baselines
     return [
         f"results/judges/{wildcards.judge}/predictions.parquet",
         *tables_of("baselines/{judge}/{name}", [(wildcards.judge, n) for n in asked]),
@@ -30,7 +30,7 @@ def prediction_tables(wildcards):
 
 def notes_of_baselines(wildcards):
     """How those baselines came about that load the backbone."""
-    return [f"results/baselines/{wildcards.judge}/{name}.json" for name in PLAN.probe(wildcards.judge).asked]
+    return [f"results/baselines/{wildcards.judge}/{name}.json" for name in PLAN.probe(wildcards.judge).backbone_baselines]
 
 
 def probe_metrics():

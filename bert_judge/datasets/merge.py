@@ -60,31 +60,31 @@ def build_dataset(
     if sampled.empty:
         raise InputError(f"datasets.{spec['dataset']}: no labelled answer is left to train on; summary: {counts}")
     held_out = _is_validation(sampled, spec)
-    parts = {"train": sampled[~held_out], "validation": sampled[held_out]}
-    for name, part in parts.items():
-        if part.empty:
+    splits = {"train": sampled[~held_out], "validation": sampled[held_out]}
+    for name, split in splits.items():
+        if split.empty:
             raise InputError(
-                f"datasets.{spec['dataset']}.validation_fraction: the {name} part has no rows; change the share or add questions"
+                f"datasets.{spec['dataset']}.validation_fraction: the {name} split has no rows; change the share or add questions"
             )
-        counts[name] = _describe(part)
-    synthetic = augment(parts["train"], spec["augment"], spec["seed"])
+        counts[name] = _describe(split)
+    synthetic = augment(splits["train"], spec["augment"], spec["seed"])
     counts["synthetic"] = synthetic["model"].value_counts().to_dict()
-    parts["train"] = pd.concat([parts["train"], synthetic], ignore_index=True)
-    for name, part in parts.items():
-        parts[name] = part.assign(weight=balanced_weights(part["label"]) if spec["balance"] else 1.0)
-    parts["weak"], counts["weak_teacher"] = parts["validation"].iloc[:0], 0
+    splits["train"] = pd.concat([splits["train"], synthetic], ignore_index=True)
+    for name, split in splits.items():
+        splits[name] = split.assign(weight=balanced_weights(split["label"]) if spec["balance"] else 1.0)
+    splits["weak"], counts["weak_teacher"] = splits["validation"].iloc[:0], 0
     if spec.get("weak_teacher"):
         weak = _label_weakly(invalid, spec, dict(zip(pairs, candidates, strict=True)), weak_labels)
         held_out = _is_validation(weak, spec)
         counts["weak_teacher"] = int((~held_out).sum())
-        parts["train"], parts["weak"] = pd.concat([parts["train"], weak[~held_out]], ignore_index=True), weak[held_out]
+        splits["train"], splits["weak"] = pd.concat([splits["train"], weak[~held_out]], ignore_index=True), weak[held_out]
     for name, path in (("train", train), ("validation", validation), ("weak", validation_weak)):
-        tables.write(parts[name], path, tables.DATASET, spec)
+        tables.write(splits[name], path, tables.DATASET, spec)
     with tables.atomic(summary) as temporary:
         temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     log.info(
         "%d training rows, of which %d synthetic and %d weakly labelled; %d validation rows",
-        *(len(parts["train"]), len(synthetic), counts["weak_teacher"], len(parts["validation"])),
+        *(len(splits["train"]), len(synthetic), counts["weak_teacher"], len(splits["validation"])),
     )
 
 

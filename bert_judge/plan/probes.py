@@ -33,12 +33,12 @@ class ProbeSpecs(ResolvedConfig):
         """Aspect → name and spec of the hidden states that it is told from."""
         probe = self.probe(judge)
         found = {}
-        for aspect, entry in probe.told.items():
+        for aspect, entry in probe.aspect_configs.items():
             spec = {
                 "backbone": probe.backbone,
                 "revision": probe.revision,
                 "prompt": filled(probe.prompt, aspect, entry.description),
-                "poolings": probe.stored,
+                "poolings": probe.stored_poolings,
                 "max_length": probe.max_length,
                 "precision": probe.precision,
                 "storage_dtype": probe.storage_dtype,
@@ -68,7 +68,7 @@ class ProbeSpecs(ResolvedConfig):
         read = self.read_by(judge)
         aspects = {
             name: {**entry.model_dump(mode="json", exclude={"description"}), "features": read[name][0]}
-            for name, entry in probe.told.items()
+            for name, entry in probe.aspect_configs.items()
         }
         return {
             "judge": judge,
@@ -87,7 +87,7 @@ class ProbeSpecs(ResolvedConfig):
             "judge": judge,
             "baseline": baseline,
             **probe.model_dump(mode="json", include={"dataset", "backbone", "revision", "max_length"}),
-            "aspects": {name: entry.model_dump(mode="json") for name, entry in probe.told.items()},
+            "aspects": {name: entry.model_dump(mode="json") for name, entry in probe.aspect_configs.items()},
         }
         if baseline not in LEARNING:
             return spec

@@ -83,7 +83,7 @@ def test_a_new_baseline_trains_itself_alone(probed: Workspace, tmp_path: Path) -
     planned = run.planned()
     assert {"Predictions of fine_tuned, a baseline of probe", "Metrics of probe and its baselines"} <= planned
     assert not [job for job in planned if "Train" in job or "Verdicts" in job or "lora" in job or "Hidden states" in job]
-    assert "| correctness | test part, never trained on | lora |" in (run.folder / "results/judges/probe/README.md").read_text(
+    assert "| correctness | test split, never trained on | lora |" in (run.folder / "results/judges/probe/README.md").read_text(
         "utf-8"
     )
     assert "prompted is absent" in (run.folder / "results/judges/probe/README.md").read_text("utf-8")

@@ -94,8 +94,8 @@ class AnswerPool:
         """Draw the references of another question that resemble a text: both or neither with digits, and of similar length."""
         if not self.reference_sets:
             return ()
-        drawn = [rng.choose(self.reference_sets, f"other {i}") for i in range(NUM_DRAWS)]
-        return min(drawn, key=lambda texts: _distance(texts[0], text))
+        samples = [rng.choose(self.reference_sets, f"other {i}") for i in range(NUM_DRAWS)]
+        return min(samples, key=lambda texts: _distance(texts[0], text))
 
 
 def _distance(first: str, second: str) -> tuple[bool, int]:

@@ -103,22 +103,22 @@ def fit_cascade(
             judges[name] = JudgeOutputs(table["verdict"].to_numpy(dtype=object), table["score"].to_numpy(dtype=float))
     points = operating_points(judges, correct)
     try:
-        chosen = choose_point(points, spec["accuracy"], spec["budget"])
+        operating_point = choose_point(points, spec["accuracy"], spec["budget"])
     except InputError as error:
         raise InputError(f"judges.{spec['judge']}.{error}") from None
     single_judges = {name: float(outputs.agrees(correct).mean()) for name, outputs in judges.items()}
-    plot_trade_off(points, chosen, single_judges, plot)
+    plot_trade_off(points, operating_point, single_judges, plot)
     description = {
-        **to_json(chosen.thresholds, spec["judges"][-1]),
+        **to_json(operating_point.thresholds, spec["judges"][-1]),
         "fitted_on": {"dataset": spec["dataset"], "rows": len(rows), "questions": int(rows["question"].nunique())},
-        "operating_point": chosen.to_json(),
+        "operating_point": operating_point.to_json(),
         "single_judges": single_judges,
         "trade_off": [point.to_json() for point in points],
     }
     with tables.atomic(output) as temporary:
         temporary.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    shares = ", ".join(f"{name} labels {share:.1%}" for name, share in chosen.row_shares.items())
-    log.info("%s: agreement %.1f%% on %d validation rows; %s", spec["judge"], 100 * chosen.agreement, len(rows), shares)
+    shares = ", ".join(f"{name} labels {share:.1%}" for name, share in operating_point.row_shares.items())
+    log.info("%s: agreement %.1f%% on %d validation rows; %s", spec["judge"], 100 * operating_point.agreement, len(rows), shares)
 
 
 def operating_points(judges: Mapping[str, JudgeOutputs], correct: Bools) -> list[OperatingPoint]:
@@ -164,13 +164,13 @@ def choose_point(points: Sequence[OperatingPoint], accuracy: float | None, budge
 
 
 def plot_trade_off(
-    points: Sequence[OperatingPoint], chosen: OperatingPoint, single_judges: Mapping[str, float], path: str | Path
+    points: Sequence[OperatingPoint], operating_point: OperatingPoint, single_judges: Mapping[str, float], path: str | Path
 ) -> None:
     """Plot agreement over escalation rate, with random escalation for comparison.
 
     Args:
         points: of `operating_points`.
-        chosen: one of them.
+        operating_point: one of them.
         single_judges: judge → its agreement on all rows.
         path: PNG to write.
     """
@@ -183,7 +183,7 @@ def plot_trade_off(
         [0, 1], [single_judges[best_early], single_judges[last]], color=GREY, linewidth=1, linestyle="--", label="random escalation"
     )
     axes.plot([x for x, _ in curve], [y for _, y in curve], color=BLUE, marker=".", markersize=4, label="cascade")
-    axes.plot(chosen.escalation_rate, chosen.agreement, "o", color=BLUE, markersize=9, label="operating point")
+    axes.plot(operating_point.escalation_rate, operating_point.agreement, "o", color=BLUE, markersize=9, label="operating point")
     for x, name, side in ((0, best_early, "left"), (1, last, "right")):
         axes.plot(x, single_judges[name], "s", color="black", markersize=5)
         axes.annotate(name, (x, single_judges[name]), (0, -14), textcoords="offset points", ha=side, fontsize=9)

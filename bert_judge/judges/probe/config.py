@@ -113,18 +113,18 @@ class ProbeJudgeConfig(JudgeConfig):
     """training settings of `fine_tuned` and `lora`"""
 
     @property
-    def told(self) -> dict[str, ProbeAspect]:
-        """The aspects by name."""
+    def aspect_configs(self) -> dict[str, ProbeAspect]:
+        """Return the aspects by name; ROSCOE's if none are configured."""
         return roscoe() if self.aspects is None else self.aspects
 
     @property
-    def stored(self) -> list[str]:
-        """The poolings that must be stored for these."""
+    def stored_poolings(self) -> list[str]:
+        """Return the poolings to store."""
         return [name for name in BASIC_POOLINGS if name in self.pooling or "concat" in self.pooling]
 
     @property
-    def asked(self) -> list[Baseline]:
-        """The baselines that load the backbone."""
+    def backbone_baselines(self) -> list[Baseline]:
+        """Return the baselines that load the backbone."""
         return [name for name in self.baselines if name not in WITHOUT_MODEL]
 
     @field_validator("baselines")

@@ -162,7 +162,7 @@ def test_balanced_weights_give_both_classes_the_same_total() -> None:
     [
         ([("q?", "r", "c", None)], {}, "no labelled answer"),
         ([], {}, "no labelled answer"),
-        ([("q?", "r", "c", 1.0)], {}, "part has no rows"),
+        ([("q?", "r", "c", 1.0)], {}, "split has no rows"),
     ],
 )
 def test_too_few_rows_are_an_error(tmp_path: Path, rows: list[Any], settings: dict[str, Any], message: str) -> None:

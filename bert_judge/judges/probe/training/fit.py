@@ -102,7 +102,7 @@ class CachedLayers:
 
 
 @dataclass(frozen=True)
-class TrainingPart:
+class TrainingSubset:
     """Rows that a classifier is selected on and fitted to: those of an outer fold, or all.
 
     Attributes:
@@ -116,10 +116,10 @@ class TrainingPart:
     splits: Splits
 
 
-def make_part(aspect: AspectRows, indices: np.ndarray, seed: int) -> TrainingPart:
+def make_subset(aspect: AspectRows, indices: np.ndarray, seed: int) -> TrainingSubset:
     """Select rows of an aspect, and split them into inner folds."""
     classes = aspect.classes[indices]
-    return TrainingPart(indices, classes, make_folds(classes, aspect.questions[indices], INNER_FOLDS, seed))
+    return TrainingSubset(indices, classes, make_folds(classes, aspect.questions[indices], INNER_FOLDS, seed))
 
 
 def fit_aspect(states: StatesByLayer, aspect: AspectRows, settings: Mapping[str, Any]) -> tuple[FittedAspect, np.ndarray]:
@@ -142,50 +142,50 @@ def fit_aspect(states: StatesByLayer, aspect: AspectRows, settings: Mapping[str,
             f"aspects.{aspect.name}: {len(aspect.indices)} labelled rows with the classes {np.unique(classes).tolist()} "
             "are too few to train on; add questions, or remove the aspect"
         )
-    parts = [make_part(aspect, aspect.indices[train], seed) for train, _ in outer]
-    parts.append(make_part(aspect, aspect.indices, seed))
-    rankings = rank_layers(cached, parts, settings)
+    subsets = [make_subset(aspect, aspect.indices[train], seed) for train, _ in outer]
+    subsets.append(make_subset(aspect, aspect.indices, seed))
+    rankings = rank_layers(cached, subsets, settings)
     predictions = np.zeros(len(aspect.indices), int)
-    for (_, test), part, ranking in zip(outer, parts, rankings, strict=False):
-        fitted = _fit_part(cached, part, ranking, aspect, settings)
+    for (_, test), subset, ranking in zip(outer, subsets, rankings, strict=False):
+        fitted = _fit_subset(cached, subset, ranking, aspect, settings)
         predictions[test] = fitted.model.predict(cached.concatenate(fitted.layers)[aspect.indices[test]])
-    return _fit_part(cached, parts[-1], rankings[-1], aspect, settings), predictions
+    return _fit_subset(cached, subsets[-1], rankings[-1], aspect, settings), predictions
 
 
-def _fit_part(
-    states: CachedLayers, part: TrainingPart, ranking: Ranking, aspect: AspectRows, settings: Mapping[str, Any]
+def _fit_subset(
+    states: CachedLayers, subset: TrainingSubset, ranking: Ranking, aspect: AspectRows, settings: Mapping[str, Any]
 ) -> FittedAspect:
-    if not part.splits:
+    if not subset.splits:
         raise InputError(f"aspects.{aspect.name}: too few questions for nested folds; lower `folds` or add questions")
-    layers = forward_selection(states, part, ranking, settings)
-    features = states.concatenate(layers)[part.indices]
-    pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], part, settings)
+    layers = forward_selection(states, subset, ranking, settings)
+    features = states.concatenate(layers)[subset.indices]
+    pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], subset, settings)
     grid = parameter_grid(settings["classifiers"], aspect.spec["head"], settings["seed"])
     with warnings.catch_warnings():
         # Settings that do not converge lose the search, and a fold may lack a rare class.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="Number of classes in training fold", category=RuntimeWarning)
-        search = GridSearchCV(pipeline, grid, scoring="f1_macro", cv=part.splits, refit=False).fit(features, part.classes)
+        search = GridSearchCV(pipeline, grid, scoring="f1_macro", cv=subset.splits, refit=False).fit(features, subset.classes)
         pipeline.set_params(**search.best_params_)
-        model = CalibratedClassifier(pipeline).fit(features, part.classes, part.splits)
+        model = CalibratedClassifier(pipeline).fit(features, subset.classes, subset.splits)
     best_settings = {key.rpartition("__")[2]: value for key, value in search.best_params_.items() if key != "classify"}
     best = pipeline.named_steps["classify"]
     name = _classifier_name(best.base if isinstance(best, OrdinalClassifier) else best)
     return FittedAspect(model, layers, name, best_settings, float(search.best_score_), ranking)
 
 
-def rank_layers(states: CachedLayers, parts: Sequence[TrainingPart], settings: Mapping[str, Any]) -> list[Ranking]:
-    """Rank all layers for each part by macro-F1 in its folds; each layer is read once for all parts."""
-    scores = np.zeros((len(parts), len(states.layers)))
+def rank_layers(states: CachedLayers, subsets: Sequence[TrainingSubset], settings: Mapping[str, Any]) -> list[Ranking]:
+    """Rank all layers for each subset by macro-F1 in its folds; each layer is read once for all subsets."""
+    scores = np.zeros((len(subsets), len(states.layers)))
     for column, layer in enumerate(states.layers):
         features = states.read(layer)
-        scores[:, column] = [cross_validated_f1(features[part.indices], part, settings) for part in parts]
+        scores[:, column] = [cross_validated_f1(features[subset.indices], subset, settings) for subset in subsets]
     orders = np.argsort(-scores, axis=1, kind="stable")
     return [[(states.layers[column], float(line[column])) for column in order] for line, order in zip(scores, orders, strict=True)]
 
 
 def forward_selection(
-    states: CachedLayers, part: TrainingPart, ranking: Ranking, settings: Mapping[str, Any]
+    states: CachedLayers, subset: TrainingSubset, ranking: Ranking, settings: Mapping[str, Any]
 ) -> list[LayerPooling]:
     """Start with the best layer and add others as long as the macro-F1 in the folds improves."""
     selected, best = [ranking[0][0]], ranking[0][1]
@@ -193,7 +193,9 @@ def forward_selection(
         remaining = [layer for layer, _ in ranking[:MAX_CANDIDATE_LAYERS] if layer not in selected]
         if not remaining:
             break
-        scores = [cross_validated_f1(states.concatenate([*selected, layer])[part.indices], part, settings) for layer in remaining]
+        scores = [
+            cross_validated_f1(states.concatenate([*selected, layer])[subset.indices], subset, settings) for layer in remaining
+        ]
         if max(scores) <= best:
             break
         best = max(scores)
@@ -201,13 +203,13 @@ def forward_selection(
     return selected
 
 
-def cross_validated_f1(features: np.ndarray, part: TrainingPart, settings: Mapping[str, Any]) -> float:
-    """Compute the mean macro-F1 of a logistic probe over the folds of a part; 0 without folds."""
+def cross_validated_f1(features: np.ndarray, subset: TrainingSubset, settings: Mapping[str, Any]) -> float:
+    """Compute the mean macro-F1 of a logistic probe over the folds of a subset; 0 without folds."""
     scores = []
-    for train, test in part.splits:
-        pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], part, settings)
-        predictions = pipeline.fit(features[train], part.classes[train]).predict(features[test])
-        scores.append(macro_f1(part.classes[test], predictions))
+    for train, test in subset.splits:
+        pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], subset, settings)
+        predictions = pipeline.fit(features[train], subset.classes[train]).predict(features[test])
+        scores.append(macro_f1(subset.classes[test], predictions))
     return float(np.mean(scores)) if scores else 0.0
 
 
@@ -232,9 +234,9 @@ def _classifier_name(model: Any) -> str:
     return next(name for name in GRIDS if type(make_classifier(name, 0)) is type(model))
 
 
-def make_pipeline(classifier: Any, width: int, part: TrainingPart, settings: Mapping[str, Any]) -> Pipeline:
+def make_pipeline(classifier: Any, width: int, subset: TrainingSubset, settings: Mapping[str, Any]) -> Pipeline:
     """Impute, scale, reduce to as many principal components as every inner fold can have, and classify."""
-    smallest = min((len(train) for train, _ in part.splits), default=len(part.indices))
+    smallest = min((len(train) for train, _ in subset.splits), default=len(subset.indices))
     components = max(1, min(settings["pca_components"], width, smallest - 1))
     return Pipeline(
         [

@@ -1,4 +1,4 @@
-"""Labels with aspects: written and read whole, through shards and tables, and tables from before there were any."""
+"""Labels with aspects survive shards and tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def label_frame(aspects: list[Any]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(aspects=pd.Series(aspects, dtype=object))
 
 
-def test_a_shard_holds_a_label_whole(tmp_path: Path) -> None:
+def test_label_survives_a_shard(tmp_path: Path) -> None:
     keys = [str(n) for n in range(len(LABELS))]
     resume.save_shard(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
     found = resume.run_resumable(keys, keys, pytest.fail, tmp_path, 10)
@@ -36,12 +36,12 @@ def test_a_shard_holds_a_label_whole(tmp_path: Path) -> None:
     assert restored(found[3]).raw == "\ufffd" * 3
 
 
-def test_a_shard_of_an_older_program_has_no_aspects() -> None:
+def test_shard_without_aspects() -> None:
     old = {name: value for name, value in decided(1.0).kept().items() if name != "aspects"}
     assert restored(old) == decided(1.0)
 
 
-def test_aspects_are_written_and_read(tmp_path: Path) -> None:
+def test_aspects_survive_a_table(tmp_path: Path) -> None:
     path, aspects = tmp_path / "l.parquet", [{"coherence": 3.0, "Stil": 1.5}, {}, None]
     tables.write(label_frame(aspects), path, tables.LABELS, {})
     assert tables.read(path, tables.LABELS)["aspects"].tolist() == aspects
@@ -51,7 +51,7 @@ def test_aspects_are_written_and_read(tmp_path: Path) -> None:
     assert tables.read(tmp_path / "again.parquet", tables.LABELS)["aspects"].tolist() == aspects
 
 
-def test_a_table_from_before_aspects_is_read(tmp_path: Path) -> None:
+def test_table_without_aspects_column(tmp_path: Path) -> None:
     path = tmp_path / "l.parquet"
     tables.write(label_frame([None, None]), path, tables.LABELS, {})
     pq.write_table(pq.read_table(path).drop_columns(["aspects"]), path)
@@ -59,7 +59,7 @@ def test_a_table_from_before_aspects_is_read(tmp_path: Path) -> None:
     assert [batch["aspects"].tolist() for batch in tables.read_batches(path, tables.LABELS, 1)] == [[None], [None]]
 
 
-def test_a_frame_without_the_column_is_written(tmp_path: Path) -> None:
+def test_frame_without_aspects_column(tmp_path: Path) -> None:
     both = [label_frame([{"a": 1.0}]), label_frame([None]).drop(columns="aspects").assign(sample_id="other")]
     tables.write_parts(both, tmp_path / "l.parquet", tables.LABELS, {}, {})
     assert tables.read(tmp_path / "l.parquet", tables.LABELS)["aspects"].tolist() == [{"a": 1.0}, None]
@@ -68,12 +68,12 @@ def test_a_frame_without_the_column_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("aspects", ["coherence", 3.0, {"coherence": "high"}, {7: 1.0}])
-def test_what_is_no_set_of_named_numbers_is_refused(tmp_path: Path, aspects: object) -> None:
+def test_invalid_aspects_are_an_error(tmp_path: Path, aspects: object) -> None:
     with pytest.raises(InputError, match="cannot be written as a labels table"):
         tables.write(label_frame([aspects]), tmp_path / "l.parquet", tables.LABELS, {})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nan_is_no_aspects(tmp_path: Path) -> None:
+def test_nan_means_no_aspects(tmp_path: Path) -> None:
     tables.write(label_frame([np.nan]), tmp_path / "l.parquet", tables.LABELS, {})
     assert tables.read(tmp_path / "l.parquet", tables.LABELS)["aspects"].tolist() == [None]

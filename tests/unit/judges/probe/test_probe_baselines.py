@@ -221,7 +221,7 @@ def test_baselines_do_not_change_other_specs() -> None:
     faster = planned(baselines=["lora"], baseline_training={"epochs": 2, "learning_rate": 1e-5})
     assert more.baseline_spec("p", "lora") == faster.baseline_spec("p", "lora")
     assert more.baseline_spec("p", "fine_tuned") != faster.baseline_spec("p", "fine_tuned")
-    assert plain.probe("p").asked == [] and more.probe("p").asked == ["fine_tuned", "lora"]
+    assert plain.probe("p").backbone_baselines == [] and more.probe("p").backbone_baselines == ["fine_tuned", "lora"]
 
 
 def test_prompt_of_a_baseline_for_all_aspects_has_no_aspect() -> None:

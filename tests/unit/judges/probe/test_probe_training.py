@@ -19,7 +19,7 @@ from bert_judge.judges.probe.training.fit import (
     fit_aspect,
     forward_selection,
     make_folds,
-    make_part,
+    make_subset,
     rank_layers,
 )
 from bert_judge.runtime.errors import InputError
@@ -88,11 +88,11 @@ def test_shuffled_labels_are_predicted_at_chance(binary: np.ndarray) -> None:
 def test_selection_does_not_use_held_out_rows(binary: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[set[int]] = []
 
-    def record(rows: AspectRows, indices: np.ndarray, seed: int) -> fit.TrainingPart:
+    def record(rows: AspectRows, indices: np.ndarray, seed: int) -> fit.TrainingSubset:
         used.append(set(indices.tolist()))
-        return make_part(rows, indices, seed)
+        return make_subset(rows, indices, seed)
 
-    monkeypatch.setattr(fit, "make_part", record)
+    monkeypatch.setattr(fit, "make_subset", record)
     fit_aspect(SyntheticStates(binary), aspect(binary), SETTINGS)
     outer = make_folds(binary, QUESTIONS, 3, 0)
     assert used == [{*train.tolist()} for train, _ in outer] + [set(range(ROWS))]
@@ -103,18 +103,18 @@ def test_selection_does_not_use_held_out_rows(binary: np.ndarray, monkeypatch: p
 
 def test_ranking_ignores_rows_outside_the_part(binary: np.ndarray) -> None:
     original, changed = SyntheticStates(binary), SyntheticStates(binary)
-    part = make_part(aspect(binary), np.arange(ROWS // 2), 0)
+    subset = make_subset(aspect(binary), np.arange(ROWS // 2), 0)
     for states in changed.states.values():
         states[ROWS // 2 :] = 1e6
-    rankings = [rank_layers(CachedLayers(states), [part], SETTINGS) for states in (original, changed)]
+    rankings = [rank_layers(CachedLayers(states), [subset], SETTINGS) for states in (original, changed)]
     assert rankings[0] == rankings[1]
 
 
 def test_layer_is_added_only_if_it_improves(binary: np.ndarray) -> None:
     states = CachedLayers(SyntheticStates(binary, strength=4))
-    part = make_part(aspect(binary), np.arange(ROWS), 0)
-    [ranking] = rank_layers(states, [part], SETTINGS)
-    assert forward_selection(states, part, ranking, {**SETTINGS, "max_concat_layers": 5}) == [SyntheticStates.informative]
+    subset = make_subset(aspect(binary), np.arange(ROWS), 0)
+    [ranking] = rank_layers(states, [subset], SETTINGS)
+    assert forward_selection(states, subset, ranking, {**SETTINGS, "max_concat_layers": 5}) == [SyntheticStates.informative]
 
 
 @pytest.mark.parametrize("classes", [np.ones(ROWS, int), np.arange(ROWS) % 2])
