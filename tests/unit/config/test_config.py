@@ -153,7 +153,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "models.bing.generator: is missing; add one of hf, imported, openai, simulated, student, vllm",
     ),
     "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; known are: "),
-    "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; expected: metric"),
+    "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; expected: the metric"),
     "block left out": ({"scorers": DELETE}, "scorers: is missing; expected: judges in the score tables"),
     "empty list of judges": ({"scorers": []}, "scorers: needs list of text, at least one; got []"),
     "empty list of tasks": ({"tasks/test": []}, "tasks.test: needs list of name, at least one; got []"),
