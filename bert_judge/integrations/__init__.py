@@ -1,1 +1,1 @@
-"""Judges inside other programs' loops: a metric of lm-evaluation-harness, a scorer of inspect_ai, a reward for TRL."""
+"""Judges in other programs: metrics of lm-evaluation-harness and lighteval, a scorer of inspect_ai, a reward for TRL."""

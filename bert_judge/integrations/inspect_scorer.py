@@ -6,6 +6,7 @@ inspect eval task.py --scorer bert_judge/integrations/inspect_scorer.py@bert_jud
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
@@ -15,23 +16,24 @@ from bert_judge.integrations import judging
 
 @scorer(metrics=[accuracy(), stderr()])
 def bert_judge(judge: str | None = None, threshold: float | None = None) -> Scorer:
-    """Judges the output against the targets, any one of which is right. What the judge cannot decide is left unscored.
+    """Return a scorer that compares the output with the targets, any of which is correct; invalid samples stay unscored.
 
     Args:
-        judge: a name as `bert-judge score --judge` takes it.
+        judge: name as for `bert-judge score --judge`.
         threshold: lowest score that counts as correct.
     """
-    chosen = judging.named(judge, threshold)
-    # A judge is one model: samples that are done at once wait for each other.
-    one_at_a_time = asyncio.Lock()
+    label_texts = partial(judging.label_texts, judging.load_judge(judge, threshold))
+    # A judge is one model: concurrent samples wait for each other.
+    lock = asyncio.Lock()
 
     async def score(state: TaskState, target: Target) -> Score | None:
-        said = state.output.completion
-        async with one_at_a_time:
-            [label] = await asyncio.to_thread(judging.labels, chosen, [state.input_text], [list(target)], [said])
+        candidate = state.output.completion
+        row = {"questions": [state.input_text], "references": [list(target)], "candidates": [candidate]}
+        async with lock:
+            [label] = await asyncio.to_thread(partial(label_texts, **row))
         if label.score is None:
             return None
         value = CORRECT if label.verdict == "correct" else INCORRECT
-        return Score(value=value, answer=said, explanation=label.reason, metadata={"score": label.score})
+        return Score(value=value, answer=candidate, explanation=label.reason, metadata={"score": label.score})
 
     return score

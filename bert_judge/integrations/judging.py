@@ -1,7 +1,8 @@
-"""What the loops share: a judge by its name, loaded once, and labels for plain texts."""
+"""Shared by the integrations: a judge by name, loaded once, and labels for plain texts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -12,34 +13,44 @@ from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows, to_row
 from bert_judge.runtime.logs import disable_progress_bars
 
-_READ = make_column_reader({name: name for name in ("question", "references", "candidate")})
+_reader = make_column_reader({name: name for name in ("question", "references", "candidate")})
 
 
 @lru_cache(maxsize=8)
-def named(name: str | None = None, threshold: float | None = None) -> NamedJudge:
-    """A judge by the name that `bert-judge score --judge` takes; of none, the one that the command would take.
+def load_judge(name: str | None = None, threshold: float | None = None) -> NamedJudge:
+    """Return a judge by its name for `bert-judge score --judge`; the command's default judge if omitted.
 
     Raises:
-        InputError: there is no such judge.
+        InputError: no such judge.
     """
     disable_progress_bars()
-    [chosen] = judge_loading.load_judges([name or judge_loading.default_judge()[0]], threshold)
-    return chosen
+    [judge] = judge_loading.load_judges([name or judge_loading.default_judge()[0]], threshold)
+    return judge
 
 
-def labels(
-    judge: NamedJudge, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+def label_texts(
+    judge: NamedJudge, *, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
 ) -> list[Label]:
-    """One label per row; reasoning before the answer is left out, and a row that cannot be judged is invalid.
+    """Return one label per row. Reasoning before the answer is removed; a row that cannot be judged is invalid.
 
     Args:
         questions, candidates: one text per row.
-        references: per row one right answer, or several any of which is right.
+        references: per row one reference, or several any of which is correct.
     """
-    rows = zip(questions, references, candidates, strict=True)
     records = [
-        {"question": question, "references": right if isinstance(right, str) else list(right), "candidate": candidate}
-        for question, right, candidate in rows
+        {"question": question, "references": texts if isinstance(texts, str) else list(texts), "candidate": candidate}
+        for question, texts, candidate in zip(questions, references, candidates, strict=True)
     ]
-    # None stands for a row that its reader skips, and this one skips none.
-    return [label for label in judge_rows(judge, [to_row(_READ, record) for record in records]) if label is not None]
+    # None marks a skipped record, and this reader skips none.
+    return [label for label in judge_rows(judge, [to_row(_reader, record) for record in records]) if label is not None]
+
+
+def accuracy(verdicts: Sequence[float]) -> float:
+    """Return the mean of 1 (correct) and 0 (incorrect) without NaN (invalid); NaN if all are invalid."""
+    valid = [verdict for verdict in verdicts if not math.isnan(verdict)]
+    return sum(valid) / len(valid) if valid else math.nan
+
+
+def to_number(label: Label) -> float:
+    """Return 1 for correct, 0 for incorrect, NaN for invalid."""
+    return math.nan if label.verdict == "invalid" else float(label.verdict == "correct")

@@ -1,4 +1,4 @@
-"""A judge as a metric of lm-evaluation-harness: every document keeps its answer, and all are judged together at the end.
+"""A judge as a metric of lm-evaluation-harness: every document records its answer, and all are judged together at the end.
 
 A task's file names two functions of a module beside it (see `examples/lm_eval`):
 
@@ -18,32 +18,34 @@ from bert_judge.integrations import judging
 METRIC = "bert_judge"
 
 
-class Kept(NamedTuple):
-    """What a document leaves for the judge."""
+class JudgedDoc(NamedTuple):
+    """The part of a document that the judge needs."""
 
     question: str
     references: list[str]
     candidate: str
 
 
-def kept(question: str, references: str | Sequence[str], results: Sequence[Any]) -> dict[str, Kept]:
-    """What `process_results` returns.
+def record_answer(question: str, references: str | Sequence[str], results: Sequence[Any]) -> dict[str, JudgedDoc]:
+    """Return the value of `process_results`.
 
     Args:
-        results: as the harness passes them; of several generations the first counts.
+        results: as the harness passes them; of several generations the first is judged.
     """
-    said = results[0]
-    right = [references] if isinstance(references, str) else list(references)
-    return {METRIC: Kept(question, right, str(said[0] if isinstance(said, list | tuple) else said))}
+    result = results[0]
+    candidate = str(result[0] if isinstance(result, list | tuple) else result)
+    return {METRIC: JudgedDoc(question, [references] if isinstance(references, str) else list(references), candidate)}
 
 
-def accuracy(items: Sequence[Kept], judge: str | None = None) -> float:
-    """Share of correct among the judge's valid verdicts; not a number without any.
+def accuracy(items: Sequence[JudgedDoc], judge: str | None = None) -> float:
+    """Return the fraction of correct among the valid verdicts; NaN if all are invalid.
 
     Args:
         items: of all documents.
-        judge: a name as `bert-judge score --judge` takes it.
+        judge: name as for `bert-judge score --judge`.
     """
-    found = judging.labels(judging.named(judge), *map(list, zip(*items, strict=True))) if items else []
-    valid = [label.verdict == "correct" for label in found if label.verdict != "invalid"]
-    return sum(valid) / len(valid) if valid else math.nan
+    if not items:
+        return math.nan
+    questions, references, candidates = map(list, zip(*items, strict=True))
+    labels = judging.label_texts(judging.load_judge(judge), questions=questions, references=references, candidates=candidates)
+    return judging.accuracy([judging.to_number(label) for label in labels])

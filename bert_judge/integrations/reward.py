@@ -1,4 +1,4 @@
-"""A judge as a reward function for reinforcement learning, in the form that TRL's trainers take."""
+"""A judge as a reward function for TRL's trainers."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ Message = Mapping[str, Any]
 
 
 class JudgeReward:
-    """How right each completion is: the judge's score in [0, 1], or None where it could not decide, which TRL leaves out.
+    """Reward function that returns the judge's score in [0, 1], or None for an invalid verdict, which TRL ignores.
 
         trainer = GRPOTrainer(model, reward_funcs=JudgeReward("results/judges/judge"), train_dataset=data, ...)
 
     Args:
-        judge: a name as `bert-judge score --judge` takes it.
-        references: the data set's column of right answers, a text or a list of texts.
-        question: the data set's column of the question; left out, the last thing that the user says in the prompt.
+        judge: name as for `bert-judge score --judge`.
+        references: the dataset's column of references, a text or a list of texts.
+        question: the dataset's column of the question; the last user message of the prompt if omitted.
     """
 
     def __init__(self, judge: str | None = None, references: str = "references", question: str | None = None) -> None:
         self.judge, self.references, self.question = judge, references, question
-        # TRL names the reward in its logs by this.
+        # TRL uses this name in its logs.
         self.__name__ = "bert_judge"
 
     def __call__(
         self, prompts: Sequence[str | Sequence[Message]], completions: Sequence[str | Sequence[Message]], **columns: Any
     ) -> list[float | None]:
-        """Rewards of the completions, in their order; see TRL's documentation of custom reward functions."""
-        questions = columns[self.question] if self.question else [_said(prompt, "user") for prompt in prompts]
-        answers = [_said(completion, "assistant") for completion in completions]
-        found = judging.labels(judging.named(self.judge), questions, columns[self.references], answers)
-        return [label.score for label in found]
+        """Return the rewards of the completions, in order; see TRL's documentation of custom reward functions."""
+        questions = columns[self.question] if self.question else [_last_text(prompt, "user") for prompt in prompts]
+        candidates = [_last_text(completion, "assistant") for completion in completions]
+        references, judge = columns[self.references], judging.load_judge(self.judge)
+        labels = judging.label_texts(judge, questions=questions, references=references, candidates=candidates)
+        return [label.score for label in labels]
 
 
-def _said(text: str | Sequence[Message], role: str) -> str:
-    """A plain text as it is; of a conversation the last thing that somebody in this role says."""
+def _last_text(text: str | Sequence[Message], role: str) -> str:
+    """Return a plain text, or the last message with this role of a conversation."""
     if isinstance(text, str):
         return text
     return next((str(message["content"]) for message in reversed(text) if message["role"] == role), "")

@@ -1,4 +1,4 @@
-"""Answers graded by a probe from Python: aspects, their sum, and the best part of them."""
+"""Grading of answers by a probe: aspects, their sum, and the best answers."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ def evaluate_samples(
 
     Args:
         samples: each with `question` and `prediction`; other keys are passed through.
-        judge: folder of a probe, or one that is loaded already.
-        top_percent: share of the samples to keep, above 0 and up to 100; at least one sample stays.
+        judge: folder of a probe, or a loaded probe.
+        top_percent: percentage of the samples to keep, above 0 and up to 100; at least one sample stays.
 
     Returns:
-        The kept samples, the best first (of equal ones the earlier), each with `aspects` (aspect → value on its own scale),
+        The kept samples, best first (ties in input order), each with `aspects` (aspect → value on its own scale),
         `total_score` (their sum), `score` (their mean, each from 0 to 1) and `verdict`.
 
     Raises:
-        InputError: a sample lacks a text, the share is out of range, or there is no such probe.
+        InputError: a sample lacks a text, the percentage is out of range, or there is no such probe.
     """
     if not 0 < top_percent <= 100:
-        raise InputError(f"top_percent: {top_percent} is outside 0 to 100; give the share of samples to keep")
-    for place, sample in enumerate(samples, start=1):
+        raise InputError(f"top_percent: {top_percent} is outside 0 to 100; give the percentage of samples to keep")
+    for number, sample in enumerate(samples, start=1):
         if missing := [key for key in KEYS if not isinstance(sample.get(key), str)]:
-            raise InputError(f"sample {place}: {missing[0]!r} is missing or no text; give question and prediction as texts")
+            raise InputError(f"sample {number}: {missing[0]!r} is missing or not a text; give question and prediction as texts")
     probe = judge if isinstance(judge, Probe) else Probe(judge)
-    rows = [Row("", place, "", sample["question"], (), sample["prediction"]) for place, sample in enumerate(samples)]
+    rows = [Row("", index, "", sample["question"], (), sample["prediction"]) for index, sample in enumerate(samples)]
     graded = [
         {**sample, "aspects": dict(label.aspects or {}), "total_score": sum((label.aspects or {}).values())}
         | {"score": label.score, "verdict": label.verdict}

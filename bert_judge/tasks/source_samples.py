@@ -10,7 +10,7 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.rows import ENDINGS, PlacedRecord, open_rows
+from bert_judge.tables.readers.rows import ENDINGS, LocatedRecord, open_rows
 from bert_judge.tasks import cells, families
 from bert_judge.tasks.registry import Sample
 
@@ -42,7 +42,7 @@ def needed_columns(source: families.Source) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(names)), lists
 
 
-def read_rows(files: Sequence[Path], names: Collection[str], list_columns: Collection[str] = ()) -> Iterator[PlacedRecord]:
+def read_rows(files: Sequence[Path], names: Collection[str], list_columns: Collection[str] = ()) -> Iterator[LocatedRecord]:
     """Read some columns of the files of a dataset.
 
     Args:
@@ -50,7 +50,7 @@ def read_rows(files: Sequence[Path], names: Collection[str], list_columns: Colle
         list_columns: columns with lists, which CSV files store as JSON.
 
     Yields:
-        (place, row), e.g. ("train.parquet: row 3", {"question": …}).
+        (location, row), e.g. ("train.parquet: row 3", {"question": …}).
 
     Raises:
         InputError: a file is unreadable or lacks a column.
@@ -65,17 +65,17 @@ def read_rows(files: Sequence[Path], names: Collection[str], list_columns: Colle
         if missing := [name for name in columns if name not in source.columns]:
             present = ", ".join(map(repr, source.columns))
             raise InputError(f"{path}: no column {missing[0]!r}; there are {present}; fix the source's columns or where")
-        for place, record in source.records(columns):
+        for location, record in source.records(columns):
             if source.format == "csv":
                 record = {name: values.parse_json_list(value) if name in list_columns else value for name, value in record.items()}
-            yield f"{path}: {place}", record
+            yield f"{path}: {location}", record
 
 
 def _top_level_columns(present: Sequence[str], names: Collection[str]) -> list[str]:
     return list(dict.fromkeys(name if name in present else name.split(".")[0] for name in names))
 
 
-def map_rows(task: str, source: families.Source, rows: Iterable[PlacedRecord]) -> Iterator[Sample]:
+def map_rows(task: str, source: families.Source, rows: Iterable[LocatedRecord]) -> Iterator[Sample]:
     """Yield the samples of rows, and log at the end how many rows were unusable and why.
 
     Raises:
@@ -83,7 +83,7 @@ def map_rows(task: str, source: families.Source, rows: Iterable[PlacedRecord]) -
     """
     unusable: Counter[str] = Counter()
     used = total = 0
-    for place, row in rows:
+    for location, row in rows:
         total += 1
         try:
             if not _passes_filter(source["where"], row):
@@ -93,7 +93,7 @@ def map_rows(task: str, source: families.Source, rows: Iterable[PlacedRecord]) -
             unusable[str(error)] += 1
             continue
         except InputError as error:
-            raise InputError(f"task {task!r}: {place}: {error}") from error
+            raise InputError(f"task {task!r}: {location}: {error}") from error
         used += 1
         yield from samples
     reasons = ", ".join(f"{count} with {reason}" for reason, count in unusable.most_common())

@@ -10,7 +10,7 @@ from bert_judge.integrations import lm_eval_metric
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    return lm_eval_metric.kept(doc["question"], doc["answer"].rpartition("####")[2].strip(), results)
+    return lm_eval_metric.record_answer(doc["question"], doc["answer"].rpartition("####")[2].strip(), results)
 
 
 def accuracy(items: Sequence[Any]) -> float:

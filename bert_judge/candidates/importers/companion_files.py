@@ -12,7 +12,7 @@ from bert_judge.candidates.importers.answers import get_path
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.disk_map import DiskMap
-from bert_judge.tables.readers.rows import PlacedRecord, Record, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
 ID_COLUMNS = ("custom_id", "question_id", "sample_id", "id")
 
@@ -45,7 +45,7 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
     if id_column is None:
         raise InputError(f"{path}: no column of ids; there must be one of {', '.join(ID_COLUMNS)}")
     rows = _parsed_rows(path, id_column)
-    return DiskMap(path, id_column, ((place, row["id"], row["references"]) for place, row in rows))
+    return DiskMap(path, id_column, ((location, row["id"], row["references"]) for location, row in rows))
 
 
 def questions_in_order(path: Path) -> Iterator[Record]:
@@ -62,8 +62,8 @@ def parse_reference_cell(value: Any, is_csv: bool = False) -> list[str]:
     return values.parse_texts(get_path(value, "text") if isinstance(value, Mapping) else value, is_csv)
 
 
-def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[PlacedRecord]:
-    """Yield place, and `question`, `references` and (if its column is named) `id` of each row."""
+def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[LocatedRecord]:
+    """Yield location, and `question`, `references` and (if its column is named) `id` of each row."""
     source = open_rows(path)
     columns = column_names.detect_columns(path, source.columns, {}, required=("references",))
     parsers: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -73,6 +73,8 @@ def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[PlacedRec
         parsers["question"] = (columns["question"], values.parse_text)
     if id_column is not None:
         parsers["id"] = (id_column, values.parse_text)
-    for place, record in source.records():
-        row = {name: values.parse_cell(path, place, column, parse, record.get(column)) for name, (column, parse) in parsers.items()}
-        yield place, {"question": "", **row}
+    for location, record in source.records():
+        row = {
+            name: values.parse_cell(path, location, column, parse, record.get(column)) for name, (column, parse) in parsers.items()
+        }
+        yield location, {"question": "", **row}

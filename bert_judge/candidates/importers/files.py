@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bert_judge import tables
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.rows import ENDINGS, PlacedRecord, Record, open_rows
+from bert_judge.tables.readers.rows import ENDINGS, LocatedRecord, Record, open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,30 +156,30 @@ def _read_columns(
     present, records, is_csv = _open(spec, path, {*mapped.values(), *(condition.column for condition in filters)})
     _check_columns(path, present, mapped, needed, filters)
     cells: dict[str, list[Any]] = {name: [] for name in [*required, *optional] if mapped.get(name) in present}
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
 
-    def parse(name: str, place: str, record: Record) -> Any:
+    def parse(name: str, location: str, record: Record) -> Any:
         # Columns without a parser are named by the caller and hold numbers.
         parser = (parsers or PARSERS).get(name, lambda cell, _: values.parse_number(cell))
         try:
             return parser(record.get(mapped[name]), is_csv)
         except values.UnreadableCell as error:
-            raise InputError(f"{path}: {place}: column {mapped[name]!r} ({name}) {error}") from error
+            raise InputError(f"{path}: {location}: column {mapped[name]!r} ({name}) {error}") from error
 
-    for place, record in records:
-        if has_ids and (first := places.setdefault(identity := parse("id", place, record), place)) != place:
-            raise InputError(f"{path}: the id {identity!r} stands at {first} and again at {place}; make the ids unique")
+    for location, record in records:
+        if has_ids and (first := locations.setdefault(identity := parse("id", location, record), location)) != location:
+            raise InputError(f"{path}: the id {identity!r} stands at {first} and again at {location}; make the ids unique")
         if not all(condition.accepts(record) for condition in filters):
             continue
-        if model is None or parse("model", place, record) == model:
+        if model is None or parse("model", location, record) == model:
             for name, column in cells.items():
-                column.append(parse(name, place, record))
+                column.append(parse(name, location, record))
     for condition in filters:
         condition.check(path)
     return cells
 
 
-def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[str], Iterable[PlacedRecord], bool]:
+def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[str], Iterable[LocatedRecord], bool]:
     """Return the column names of a file or of a framework's answers, the records, and whether the file is CSV."""
     # Imported lazily: most files are plain.
     from bert_judge.candidates.importers import frameworks

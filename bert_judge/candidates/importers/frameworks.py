@@ -22,7 +22,7 @@ from bert_judge.candidates.importers.answers import Answer, RecordReader, Skippe
 from bert_judge.candidates.importers.companion_files import CompanionFiles, references_by_id
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
-from bert_judge.tables.readers.rows import ENDINGS, PlacedRecord, open_rows
+from bert_judge.tables.readers.rows import ENDINGS, LocatedRecord, open_rows
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +30,16 @@ ANSWER_COLUMNS = list(Answer.__dataclass_fields__)
 PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
 
 
-def _read_rows(path: Path, _: CompanionFiles) -> Iterator[PlacedRecord]:
+def _read_rows(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
     return open_rows(path).records()
 
 
-def _read_list(prefix: str) -> Callable[[Path, CompanionFiles], Iterator[PlacedRecord]]:
-    def read(path: Path, _: CompanionFiles) -> Iterator[PlacedRecord]:
-        for place, value in json_documents.iterate_list(path, prefix):
+def _read_list(prefix: str) -> Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]:
+    def read(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
+        for location, value in json_documents.iterate_list(path, prefix):
             if not isinstance(value, dict):
-                raise InputError(f"{path}: {place} is not an object; check the format of the file")
-            yield place, value
+                raise InputError(f"{path}: {location} is not an object; check the format of the file")
+            yield location, value
 
     return read
 
@@ -51,7 +51,7 @@ class Framework:
     Attributes:
         description: for messages.
         make_reader: returns the reader of the records of a file.
-        records: yields place and content of each record.
+        records: yields location and content of each record.
         has_columns: recognizes a file of rows by its columns.
         has_keys: recognizes a JSON document by its first keys, see `json_documents.top_level_keys`.
         is_annotatable: a file of rows that `score` writes again with more columns.
@@ -59,7 +59,7 @@ class Framework:
 
     description: str
     make_reader: Callable[[Path, CompanionFiles], RecordReader]
-    records: Callable[[Path, CompanionFiles], Iterator[PlacedRecord]] = _read_rows
+    records: Callable[[Path, CompanionFiles], Iterator[LocatedRecord]] = _read_rows
     has_columns: Callable[[frozenset[str]], bool] = lambda _: False
     has_keys: Callable[[list[str]], bool] = lambda _: False
     is_annotatable: bool = False
@@ -156,9 +156,9 @@ class ImportStats:
         return [f"{count:,} {group}: {reason}" for group, reasons in groups for reason, count in reasons.most_common(3)]
 
 
-def read_answers(reader: RecordReader, records: Iterator[PlacedRecord], stats: ImportStats) -> Iterator[tuple[str, Answer]]:
-    """Yield place and answer for all records that contain one; update the statistics."""
-    for place, record in records:
+def read_answers(reader: RecordReader, records: Iterator[LocatedRecord], stats: ImportStats) -> Iterator[tuple[str, Answer]]:
+    """Yield location and answer for all records that contain one; update the statistics."""
+    for location, record in records:
         try:
             answers = reader(record)
         except SkippedRecord as error:
@@ -169,7 +169,7 @@ def read_answers(reader: RecordReader, records: Iterator[PlacedRecord], stats: I
             continue
         for answer in answers:
             stats.answers += 1
-            yield place, answer
+            yield location, answer
 
 
 def no_answers_error(path: Path, stats: ImportStats) -> InputError:
@@ -177,7 +177,7 @@ def no_answers_error(path: Path, stats: ImportStats) -> InputError:
     return InputError(f"{path}: {'; '.join(stats.describe_losses()) or 'the file has no rows'}; there is no answer to import")
 
 
-def read_answer_records(path: Path, framework: str) -> Iterator[PlacedRecord]:
+def read_answer_records(path: Path, framework: str) -> Iterator[LocatedRecord]:
     """Yield the answers of a framework's file as plain rows with `ANSWER_COLUMNS`.
 
     Raises:
@@ -185,8 +185,8 @@ def read_answer_records(path: Path, framework: str) -> Iterator[PlacedRecord]:
     """
     stats = ImportStats()
     kind, companions = FRAMEWORKS[framework], CompanionFiles()
-    for place, answer in read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats):
-        yield place, asdict(answer) | {"references": list(answer.references)}
+    for location, answer in read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats):
+        yield location, asdict(answer) | {"references": list(answer.references)}
     if not stats.answers:
         raise no_answers_error(path, stats)
     for line in stats.describe_losses():

@@ -11,7 +11,7 @@ from typing import Any
 from bert_judge.candidates.importers.answers import Answer, SkippedRecord, letter_options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.rows import PlacedRecord, Record
+from bert_judge.tables.readers.rows import LocatedRecord, Record
 
 ENDINGS = frozenset({".eval"})
 BATCH_SAMPLES = 256
@@ -22,8 +22,8 @@ SampleIds = Sequence[tuple[str | int, int]]
 ReadSamples = Callable[[SampleIds], Sequence[Any]]
 
 
-def read_log(path: Path) -> Iterator[PlacedRecord]:
-    """Yield place and plain object of each sample, in batches; inspect_ai reads a `.json` log completely into memory.
+def read_log(path: Path) -> Iterator[LocatedRecord]:
+    """Yield location and plain object of each sample, in batches; inspect_ai reads a `.json` log completely into memory.
 
     Raises:
         InputError: inspect_ai is not installed or too old, or cannot read the file.

@@ -18,7 +18,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.disk_map import DiskMap
 from bert_judge.tables.readers.json_documents import iterate_object
-from bert_judge.tables.readers.rows import PlacedRecord, Record, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
 SAMPLE_KEYS = frozenset({"imagename", "question", "answer", "answer1_body"})
 TASK = "mm_vet"
@@ -61,8 +61,8 @@ class MMVetReader:
         ]
 
 
-def read_records(path: Path, questions: Path | None) -> Iterator[PlacedRecord]:
-    """Yield place and content of each record.
+def read_records(path: Path, questions: Path | None) -> Iterator[LocatedRecord]:
+    """Yield location and content of each record.
 
     Args:
         questions: `mm-vet.json`, for a file of answers by id.

@@ -28,15 +28,15 @@ def requests_by_id(path: Path | None) -> Mapping[str, Record]:
 
 
 def _parse_requests(path: Path) -> Iterator[tuple[str, str, Record]]:
-    for place, record in open_rows(path).records():
+    for location, record in open_rows(path).records():
         body = record.get("body")
-        identity = values.parse_cell(path, place, "custom_id", values.parse_text, record.get("custom_id"))
+        identity = values.parse_cell(path, location, "custom_id", values.parse_text, record.get("custom_id"))
         references = get_path(body, "metadata", "reference")
         request = {
-            "question": values.parse_cell(path, place, "body", _parse_question, body),
-            "references": values.parse_cell(path, place, "body.metadata.reference", values.parse_texts, references),
+            "question": values.parse_cell(path, location, "body", _parse_question, body),
+            "references": values.parse_cell(path, location, "body.metadata.reference", values.parse_texts, references),
         }
-        yield place, identity, request
+        yield location, identity, request
 
 
 class OpenAIBatchReader:

@@ -18,12 +18,12 @@ from bert_judge.candidates.importers.companion_files import CompanionFiles, ques
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.json_documents import iterate_list
-from bert_judge.tables.readers.rows import PlacedRecord, Record
+from bert_judge.tables.readers.rows import LocatedRecord, Record
 
 REPRESENTATION_KEYS = frozenset({"question", "prediction"})
 
 
-def read_bert_as_a_judge(path: Path, companions: CompanionFiles) -> Iterator[PlacedRecord]:
+def read_bert_as_a_judge(path: Path, companions: CompanionFiles) -> Iterator[LocatedRecord]:
     """Yield the answers with their questions as plain rows.
 
     Raises:
@@ -44,13 +44,13 @@ def read_bert_as_a_judge(path: Path, companions: CompanionFiles) -> Iterator[Pla
                 f"{path}: has {'more' if row is None else 'fewer'} answers than the references have questions ({total}); "
                 "give the questions of these answers, in their order"
             )
-        place, candidate = member
+        location, candidate = member
         if not isinstance(candidate, str | None):
-            raise InputError(f"{path}: {place} is {str(candidate)[:60]!r}; candidates.json is a list of texts")
+            raise InputError(f"{path}: {location} is {str(candidate)[:60]!r}; candidates.json is a list of texts")
         if scores and score is None:
             raise InputError(f"{scores}: has fewer scores ({count}) than there are answers; give the scores of these answers")
         label = values.parse_label(score[1]) if score else None
-        yield place, {**row, "candidate": candidate, "model": model, "task": task, "label": label}
+        yield location, {**row, "candidate": candidate, "model": model, "task": task, "label": label}
 
 
 class RepresentationReader:

@@ -141,7 +141,7 @@ def scored_rows(path: Path, judge: str | None = None) -> Iterator[dict[str, Any]
     verdict_column = judges[_select_judge(path, judge if "" not in judges else "", list(judges), list(judges))]
     columns = _column_by_field(path, source.columns)
     for chunk in source.chunks(1024):
-        for place, record in zip(chunk.places, chunk.records, strict=True):
+        for place, record in zip(chunk.locations, chunk.records, strict=True):
             verdict = record.get(verdict_column)
             if verdict is None:
                 continue

@@ -25,7 +25,7 @@ class DiskMap(Mapping[str, V]):
         Args:
             path: of the file with the entries, for error messages.
             key_name: of its ids, for error messages.
-            entries: (place in the file, id, value that JSON can represent).
+            entries: (location in the file, id, value that JSON can represent).
 
         Raises:
             InputError: a duplicate id, or no space for the temporary file.
@@ -34,10 +34,10 @@ class DiskMap(Mapping[str, V]):
         self._database = sqlite3.connect("")
         self._database.execute("CREATE TABLE rows (id BLOB PRIMARY KEY, value TEXT)")
         try:
-            for place, key, value in entries:
+            for location, key, value in entries:
                 cursor = self._database.execute("INSERT OR IGNORE INTO rows VALUES (?, ?)", (_encode(key), json.dumps(value)))
                 if not cursor.rowcount:
-                    raise InputError(f"{path}: {place}: duplicate {key_name} {key!r}; make the ids unique")
+                    raise InputError(f"{path}: {location}: duplicate {key_name} {key!r}; make the ids unique")
         except sqlite3.OperationalError as error:
             raise InputError(
                 f"{path}: no space for a temporary copy ({error}); set TMPDIR to a folder with as much space as the file takes"

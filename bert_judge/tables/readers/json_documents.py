@@ -21,7 +21,7 @@ class IncompleteJSONError(InputError):
 
 
 def iterate_list(path: Path, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield place and value of each member of a list.
+    """Yield location and value of each member of a list.
 
     Args:
         prefix: of the list, in the notation of `ijson`: `item` for a document that is a list, `a.item` for its key `a`.

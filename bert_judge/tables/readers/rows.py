@@ -27,8 +27,8 @@ BUFFER_BYTES = 1 << 20
 MAX_CELL_CHARACTERS = 2**31 - 1
 
 Record = Mapping[str, Any]
-# Place in the file, for error messages ("row 3" or "line 3", counted from 1), and column → value.
-PlacedRecord = tuple[str, Record]
+# Location in the file, for error messages ("row 3" or "line 3", counted from 1), and column → value.
+LocatedRecord = tuple[str, Record]
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Chunk:
 
     Attributes:
         records: column → value per row, null as None; in a CSV file all values are texts, and an empty cell is null.
-        places: of each row in the file, for error messages.
+        locations: of each row in the file, for error messages.
         raw: the rows in the form in which they are written again: a record batch, lists of cells, or lines.
         fraction_read: of the file, 0 to 1.
     """
 
     records: Sequence[Record]
-    places: list[str]
+    locations: list[str]
     raw: Any
     fraction_read: float
 
@@ -73,10 +73,10 @@ class RowFile:
         with translate_errors(self.path, self.format):
             yield from _READERS[self.format](self.path, rows, columns)
 
-    def records(self, columns: Collection[str] | None = None) -> Iterator[PlacedRecord]:
-        """Read the rows one by one, with their places; see `chunks`."""
+    def records(self, columns: Collection[str] | None = None) -> Iterator[LocatedRecord]:
+        """Read the rows one by one, with their locations; see `chunks`."""
         for chunk in self.chunks(columns=columns):
-            yield from zip(chunk.places, chunk.records, strict=True)
+            yield from zip(chunk.locations, chunk.records, strict=True)
 
 
 def open_rows(path: Path, format: str | None = None, needed: Collection[str] = (), endings: Mapping[str, str] = ENDINGS) -> RowFile:
@@ -150,9 +150,9 @@ def _read_parquet(path: Path, rows: int, columns: Collection[str] | None) -> Ite
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
         start, total = 0, file.metadata.num_rows
         for batch in file.iter_batches(batch_size=rows, columns=None if columns is None else list(columns)):
-            places = [f"row {start + number}" for number in range(1, batch.num_rows + 1)]
+            locations = [f"row {start + number}" for number in range(1, batch.num_rows + 1)]
             start += batch.num_rows
-            yield Chunk(batch.to_pylist(), places, batch, start / total)
+            yield Chunk(batch.to_pylist(), locations, batch, start / total)
 
 
 # --- CSV ---
@@ -194,10 +194,10 @@ def _read_csv(path: Path, rows: int, columns: Collection[str] | None) -> Iterato
     with _open_csv(path) as (header, all_rows, binary):
         positions = [(name, header.index(name)) for name in (header if columns is None else columns)]
         while cells := list(islice(all_rows, rows)):
-            places = [f"row {start + number}" for number in range(1, len(cells) + 1)]
+            locations = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
             records = [{name: row[position] or None for name, position in positions} for row in cells]
-            yield Chunk(records, places, cells, binary.tell() / size)
+            yield Chunk(records, locations, cells, binary.tell() / size)
 
 
 # --- JSONL ---
@@ -226,8 +226,8 @@ def _read_jsonl(path: Path, rows: int, columns: Collection[str] | None) -> Itera
             records = [parse_json_line(path, number, line) for number, line in some]
             if columns is not None:
                 records = [{name: record.get(name) for name in columns} for record in records]
-            places = [f"line {number}" for number, _ in some]
-            yield Chunk(records, places, [line for _, line in some], binary.tell() / size)
+            locations = [f"line {number}" for number, _ in some]
+            yield Chunk(records, locations, [line for _, line in some], binary.tell() / size)
 
 
 _HEADERS = {"parquet": _parquet_header, "csv": _csv_header, "jsonl": _jsonl_header}

@@ -18,14 +18,14 @@ NULL_WORDS = frozenset({"", "nan", "null", "none"})
 
 
 class UnreadableCell(ValueError):
-    """An invalid cell. The message states the problem and the fix; `parse_cell` adds the place."""
+    """An invalid cell. The message states the problem and the fix; `parse_cell` adds the location."""
 
 
-def parse_cell(path: Path, place: str, column: str, parse: Callable[[Any], T], value: Any) -> T:
+def parse_cell(path: Path, location: str, column: str, parse: Callable[[Any], T], value: Any) -> T:
     """Apply one of the parsers below to a cell.
 
     Args:
-        path, place, column: of the cell, for the error message.
+        path, location, column: of the cell, for the error message.
 
     Raises:
         InputError: the cell is invalid.
@@ -33,7 +33,7 @@ def parse_cell(path: Path, place: str, column: str, parse: Callable[[Any], T], v
     try:
         return parse(value)
     except UnreadableCell as error:
-        raise InputError(f"{path}: {place}: column {column!r} {error}") from error
+        raise InputError(f"{path}: {location}: column {column!r} {error}") from error
 
 
 def parse_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The fact tables: reading them, and which side of the split a fact is on."""
+"""The fact tables and their train/test split."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Literal
 
 from bert_judge.runtime.keyed_random import fraction
 
-Part = Literal["train", "test"]
+Split = Literal["train", "test"]
 TEST_SHARE = 1 / 3
 
-# Columns whose values are answers of one kind, so that any of them is a plausible wrong answer to a question about another.
+# Columns whose values are interchangeable: any of them is a plausible wrong answer to a question about another.
 ANSWER_COLUMNS = (
     ("countries", "capital"),
     ("countries", "country"),
@@ -26,45 +26,45 @@ PEOPLE = ("works", "person")
 
 @cache
 def rows(table: str) -> tuple[Mapping[str, str], ...]:
-    """The rows of `data/{table}.csv`; several forms of one value are separated by `|`."""
+    """Return the rows of `data/{table}.csv`; several forms of one value are separated by `|`."""
     text = resources.files("bert_judge.tasks.demo").joinpath("data", f"{table}.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 
 def forms(value: str) -> tuple[str, ...]:
-    """The accepted forms of a value, the usual one first."""
+    """Return the accepted forms of a value, the usual one first."""
     return tuple(value.split("|"))
 
 
 def usual(value: str) -> str:
-    """The usual form of a value."""
+    """Return the usual form of a value."""
     return forms(value)[0]
 
 
-def part(*fact: str) -> Part:
-    """The side of the split that a fact is on: about two thirds are for training."""
+def split_of(*fact: str) -> Split:
+    """Return the split of a fact: about two thirds are for training."""
     return "test" if fraction("demo split", *fact) < TEST_SHARE else "train"
 
 
 @cache
 def values(table: str, column: str) -> tuple[str, ...]:
-    """The distinct values of a column, in their usual form and in the order of the file."""
+    """Return the distinct values of a column, in their usual form and in the order of the file."""
     return tuple(dict.fromkeys(usual(row[column]) for row in rows(table)))
 
 
 @cache
-def _places() -> Mapping[str, tuple[str, str]]:
+def _column_by_answer() -> Mapping[str, tuple[str, str]]:
     return {
         form.casefold(): (table, column) for table, column in ANSWER_COLUMNS for row in rows(table) for form in forms(row[column])
     }
 
 
 def siblings(answer: str) -> tuple[str, ...]:
-    """Answers of the kind of `answer`, itself included; empty when no table knows it."""
-    place = _places().get(answer.casefold())
-    return values(*place) if place else ()
+    """Return all answers of the same column as `answer`, itself included; empty for an unknown answer."""
+    column = _column_by_answer().get(answer.casefold())
+    return values(*column) if column else ()
 
 
 def is_person(answer: str) -> bool:
-    """Whether a table knows the answer as a person's name."""
-    return _places().get(answer.casefold()) == PEOPLE
+    """Return whether the answer is a person's name in the tables."""
+    return _column_by_answer().get(answer.casefold()) == PEOPLE

@@ -1,11 +1,11 @@
-"""Multiple choice: four options, of which one is right."""
+"""Multiple choice: four options, one of them correct."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from bert_judge.runtime.keyed_random import shuffled
-from bert_judge.tasks.demo.facts import Part, part, rows, usual, values
+from bert_judge.tasks.demo.facts import Split, rows, split_of, usual, values
 from bert_judge.tasks.registry import Sample, task
 
 LETTERS = "ABCD"
@@ -23,21 +23,21 @@ def multiple_choice_test() -> Iterator[Sample]:
     return _samples("test")
 
 
-def _samples(wanted: Part) -> Iterator[Sample]:
-    for table, key, stem, right, pool in _facts():
-        if part(table, key) == wanted:
-            yield _with_options(stem, right, pool)
+def _samples(split: Split) -> Iterator[Sample]:
+    for table, key, stem, correct, pool in _facts():
+        if split_of(table, key) == split:
+            yield _with_options(stem, correct, pool)
 
 
-def _with_options(stem: str, right: str, pool: Sequence[str]) -> Sample:
-    wrong = shuffled([value for value in pool if value != right], "distractors", stem)[: len(LETTERS) - 1]
-    options = shuffled([right, *wrong], "places", stem)
+def _with_options(stem: str, correct: str, pool: Sequence[str]) -> Sample:
+    distractors = shuffled([value for value in pool if value != correct], "distractors", stem)[: len(LETTERS) - 1]
+    options = shuffled([correct, *distractors], "places", stem)
     lines = "\n".join(f"({letter}) {option}" for letter, option in zip(LETTERS, options, strict=True))
-    return Sample(f"{stem}\n{lines}", (LETTERS[options.index(right)], right), "choice", tuple(options))
+    return Sample(f"{stem}\n{lines}", (LETTERS[options.index(correct)], correct), "choice", tuple(options))
 
 
 def _facts() -> Iterator[tuple[str, str, str, str, Sequence[str]]]:
-    """(table, key of the fact, stem, right option, all values that can be options)."""
+    """Yield (table, key of the fact, stem, correct option, all values that can be options)."""
     for row in rows("countries"):
         country = usual(row["country"])
         named = f"{row['article']} {country}".strip()

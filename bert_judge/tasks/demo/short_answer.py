@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bert_judge.tasks.demo.facts import Part, forms, part, rows, usual
+from bert_judge.tasks.demo.facts import Split, forms, rows, split_of, usual
 from bert_judge.tasks.registry import Sample, task
 
 
@@ -20,14 +20,14 @@ def facts_test() -> Iterator[Sample]:
     return _samples("test")
 
 
-def _samples(wanted: Part) -> Iterator[Sample]:
+def _samples(split: Split) -> Iterator[Sample]:
     for table, key, question, references, kind in _facts():
-        if part(table, key) == wanted:
+        if split_of(table, key) == split:
             yield Sample(question, references, kind)
 
 
 def _facts() -> Iterator[tuple[str, str, str, tuple[str, ...], str]]:
-    """(table, key of the fact, question, references, answer kind)."""
+    """Yield (table, key of the fact, question, references, answer kind)."""
     for row in rows("countries"):
         country = usual(row["country"])
         named = f"{row['article']} {country}".strip()

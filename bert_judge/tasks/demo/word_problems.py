@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from bert_judge.runtime.keyed_random import KeyedRandom
-from bert_judge.tasks.demo.facts import Part, part
+from bert_judge.tasks.demo.facts import Split, split_of
 from bert_judge.tasks.registry import Sample, task
 
 NAMES = ("Ada", "Amir", "Anna", "Ben", "Chen", "Clara", "Elif", "Emma", "Farid", "Grace", "Hana", "Ivan", "Julia", "Kofi", "Lena")
@@ -21,7 +21,7 @@ class Template:
     Attributes:
         text: the question; `{name}` is a person, `{a}`, `{b}` and `{c}` are numbers.
         ranges: lowest and highest value of a, b, c.
-        answer: what the numbers come to; a Decimal is a sum of money with cents.
+        answer: the correct answer; a Decimal is a sum of money with cents.
     """
 
     text: str
@@ -153,24 +153,24 @@ def word_problems_test() -> Iterator[Sample]:
     return _samples("test")
 
 
-def _samples(wanted: Part) -> Iterator[Sample]:
-    return (sample for sample in _all() if part("word problems", sample.question) == wanted)
+def _samples(split: Split) -> Iterator[Sample]:
+    return (sample for sample in _all() if split_of("word problems", sample.question) == split)
 
 
 def _all() -> Iterator[Sample]:
-    seen: set[str] = set()
-    for place, template in enumerate(TEMPLATES):
+    questions: set[str] = set()
+    for number, template in enumerate(TEMPLATES):
         for variant in range(VARIANTS):
-            rng = KeyedRandom(("word problem", place, variant))
+            rng = KeyedRandom(("word problem", number, variant))
             numbers = [rng.integers(low, high, f"number {i}") for i, (low, high) in enumerate(template.ranges)]
             question = template.text.format(name=rng.choose(NAMES, "name"), **dict(zip("abc", numbers, strict=False)))
-            if question not in seen:
-                seen.add(question)
+            if question not in questions:
+                questions.add(question)
                 yield Sample(question, _references(template.answer(*numbers)), "number")
 
 
 def _references(answer: int | Decimal) -> tuple[str, ...]:
-    """12.50 is right as 12.5 too, and 13.00 as 13."""
+    """Return the accepted forms of an answer: 12.50 and 12.5, 13.00 and 13."""
     if isinstance(answer, int):
         return (str(answer),)
     short = format(answer.normalize(), "f")

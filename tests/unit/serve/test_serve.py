@@ -50,8 +50,8 @@ def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> Non
     """Reasoning is left out, and what cannot be judged is invalid, as everywhere."""
     candidates = ["<think>London?</think>Paris", "<think>hm", "", "Paris"]
     references = [["Paris"], ["Paris"], ["Paris"], ["  "]]
-    chosen = judging.named("contains")
-    expected = judging.labels(chosen, [""] * 4, references, candidates)
+    chosen = judging.load_judge("contains")
+    expected = judging.label_texts(chosen, questions=[""] * 4, references=references, candidates=candidates)
     with client(chosen.judge) as http:  # type: ignore[arg-type]
         rows = [row(candidate, right) for candidate, right in zip(candidates, references, strict=True)]
         found = http.post("/v1/judge", json={"rows": rows}).json()["labels"]

@@ -214,7 +214,7 @@ def test_samples_are_graded_sorted_and_filtered(run: Run) -> None:
 @pytest.mark.parametrize(
     ("samples", "top_percent", "message"),
     [
-        ([{"question": "q"}], 100, "sample 1: 'prediction' is missing or no text"),
+        ([{"question": "q"}], 100, "sample 1: 'prediction' is missing or not a text"),
         ([{"question": "q", "prediction": "p"}, {"question": 7, "prediction": "p"}], 100, "sample 2: 'question'"),
         ([], 0, "top_percent: 0 is outside 0 to 100"),
         ([], 101, "top_percent: 101 is outside 0 to 100"),

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trained judges are looked for in the current folder, and none is kept from another test."""
     monkeypatch.chdir(tmp_path)
-    judging.named.cache_clear()
+    judging.load_judge.cache_clear()
 
 
 @pytest.fixture
@@ -80,9 +80,11 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
 
 def test_labels_of_plain_texts() -> None:
     said = ["Paris!", "<think>Lyon</think> Rome", "<think>Paris"]
-    found = judging.labels(judging.named("contains"), ["q"] * 3, ["Paris", ["Rome", "Roma"], "Paris"], said)
+    found = judging.label_texts(
+        judging.load_judge("contains"), questions=["q"] * 3, references=["Paris", ["Rome", "Roma"], "Paris"], candidates=said
+    )
     assert [label.verdict for label in found] == ["correct", "correct", "invalid"]
-    assert judging.named() is judging.named() and judging.named().name == "contains"
+    assert judging.load_judge() is judging.load_judge() and judging.load_judge().name == "contains"
 
 
 def test_rewards_of_texts_and_of_conversations() -> None:
@@ -98,9 +100,9 @@ def test_rewards_of_texts_and_of_conversations() -> None:
 
 def test_the_metric_of_the_harness_judges_all_documents_at_once() -> None:
     items = [
-        lm_eval_metric.kept("q", "Paris", [["It is Paris", "Rome"]])[lm_eval_metric.METRIC],
-        lm_eval_metric.kept("q", ["Rome"], ["Lyon"])[lm_eval_metric.METRIC],
-        lm_eval_metric.kept("q", "x", ["<think>"])[lm_eval_metric.METRIC],
+        lm_eval_metric.record_answer("q", "Paris", [["It is Paris", "Rome"]])[lm_eval_metric.METRIC],
+        lm_eval_metric.record_answer("q", ["Rome"], ["Lyon"])[lm_eval_metric.METRIC],
+        lm_eval_metric.record_answer("q", "x", ["<think>"])[lm_eval_metric.METRIC],
     ]
     assert items[0] == ("q", ["Paris"], "It is Paris")
     assert lm_eval_metric.accuracy(items, "contains") == 0.5
