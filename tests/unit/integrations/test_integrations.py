@@ -59,7 +59,7 @@ def test_compute_is_the_share_above_the_threshold(judge: BERTJudge) -> None:
     np.testing.assert_allclose(judge.compute(said, right, ["q"] * 3)["scores"], judge.predict(["q"] * 3, right, said))
     nothing = judge.compute([], [])
     assert math.isnan(nothing["accuracy"]) and nothing["scores"] == []
-    with pytest.raises(InputError, match="one length"):
+    with pytest.raises(InputError, match="candidate"):
         judge.compute(["a"], [])
 
 
