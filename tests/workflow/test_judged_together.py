@@ -32,7 +32,7 @@ def test_one_job_judges_and_others_write(grown: Workspace) -> None:
         *own,
     }
     assert [path.parent.name for path in grown.found("results/label_batches/encoder/*/*.json")] == ["middling"]
-    assert "30 of 30 verdicts are there already" in grown.log("labels/encoder/middling/other_test")
+    assert "30 of 30 verdicts are already done" in grown.log("labels/encoder/middling/other_test")
     assert [path for path in grown.found("results/.work/labels/**/*") if path.is_file()] == []
     assert grown.done("--dry-run", "labels").idle
     # A table that is lost is judged by its own job, with the same verdicts.

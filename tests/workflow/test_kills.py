@@ -56,7 +56,7 @@ def test_labels(tmp_path: Path, run: Workspace) -> None:
     run.kill_when(lambda: bool(run.found("results/.work/labels/encoder/solid/long_test/*/[0-9a-f]*.parquet")), target)
     assert not run.found(target)
     resumed(run, target)
-    assert f"{stage.SHARD_ROWS} of {QUESTIONS} verdicts are there already" in run.log("labels/encoder/solid/long_test")
+    assert f"{stage.SHARD_ROWS} of {QUESTIONS} verdicts are already done" in run.log("labels/encoder/solid/long_test")
     assert_same_table(run, undisturbed, target)
 
 
