@@ -46,7 +46,7 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
     run.done()
     # Nothing that was there is made again but the report.
     assert run.changed_since(before) == {*SHEETS, "results/report.html"}
-    assert "wait to be marked" in (run.folder / "results/report.html").read_text()
+    assert "are waiting for labels" in (run.folder / "results/report.html").read_text()
 
     fill(run)
     configure(run, labels="labels.csv")
