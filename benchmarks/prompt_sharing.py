@@ -27,7 +27,7 @@ from bert_judge.judges.probe.judge import LayerPooling
 from bert_judge.judges.probe.training.evaluate import class_metrics, metric_differences
 from bert_judge.judges.probe.training.fit import AspectRows, fit_aspect
 from bert_judge.judges.probe.training.labels import AspectLabels, aspect_labels, read_rows
-from bert_judge.plan.probes import filled
+from bert_judge.plan.probes import fill_aspect
 
 SHARED, OWN = "one for all", "one each"
 
@@ -81,7 +81,7 @@ def main() -> None:
     costs = {SHARED: [cost], OWN: []}
     lines = []
     for name, head in spec["aspects"].items():
-        own, cost = extract(spec, filled(options.prompt, name, None), options.pooling, rows)
+        own, cost = extract(spec, fill_aspect(options.prompt, name, None), options.pooling, rows)
         costs[OWN].append(cost)
         labels = aspect_labels(name, head, rows, num_train)
         predictions = [predict(name, spec, states, labels) for states in (shared, own)]

@@ -11,7 +11,7 @@ rule simulate_candidates:
     benchmark:
         "<benchmarks>/candidates/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.generated_by("simulated")),
+        model=one_of(PLAN.models_of_generator("simulated")),
     conda:
         "../envs/core.yaml"
     resources:
@@ -37,7 +37,7 @@ rule import_candidates:
     benchmark:
         "<benchmarks>/candidates/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.generated_by("imported")),
+        model=one_of(PLAN.models_of_generator("imported")),
     conda:
         "../envs/core.yaml"
     resources:
@@ -63,7 +63,7 @@ rule generate_candidates_hf:
     benchmark:
         "<benchmarks>/candidates/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.generated_by("hf")),
+        model=one_of(PLAN.models_of_generator("hf")),
     conda:
         "../envs/core.yaml"
     threads: 8
@@ -95,7 +95,7 @@ rule pregenerate_answers_vllm:
         "<benchmarks>/answer_batches/{model}/{batch}.tsv"
     wildcard_constraints:
         batch="[0-9a-f]{16}",
-        model=one_of(PLAN.generated_by("vllm")),
+        model=one_of(PLAN.models_of_generator("vllm")),
     conda:
         "../envs/vllm.yaml"
     threads: 8
@@ -118,7 +118,7 @@ use rule generate_candidates_hf as generate_candidates_vllm with:
         manifest="results/prepared/model-{model}.json",
         batch=batch_of,
     wildcard_constraints:
-        model=one_of(PLAN.generated_by("vllm")),
+        model=one_of(PLAN.models_of_generator("vllm")),
     conda:
         "../envs/vllm.yaml"
     threads: 1
@@ -131,7 +131,7 @@ use rule generate_candidates_hf as generate_candidates_openai with:
     input:
         table="results/tasks/{task}.parquet",
     wildcard_constraints:
-        model=one_of(PLAN.generated_by("openai")),
+        model=one_of(PLAN.models_of_generator("openai")),
     threads: 1
     resources:
         mem_mb=doubling(2000),

@@ -61,7 +61,7 @@ def answer_tables():
     """(model, task) of every answer table that is needed."""
     trained_on = {pair for dataset in PLAN.config.datasets for pair in PLAN.dataset_tables(dataset)}
     paired = {pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name)}
-    chosen_from = {pair for name in PLAN.config.filters for pair in PLAN.chosen_from(name)}
+    chosen_from = {pair for name in PLAN.config.filters for pair in PLAN.filter_tables(name)}
     return sorted({*PLAN.score_tables, *trained_on, *paired, *chosen_from})
 
 
@@ -70,28 +70,28 @@ def label_tables():
     scored = {(judge, *pair) for judge in PLAN.config.scorers for pair in PLAN.score_tables}
     taught = {table for dataset in PLAN.config.datasets for table in PLAN.training_tables(dataset)}
     judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
-    return sorted(scored | taught | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.chosen_from(name)})
+    return sorted(scored | taught | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.filter_tables(name)})
 
 
 @functools.cache
 def requested_tables():
     """(model, task) of every answer table that this run's targets need. Snakemake knows them only after it has read the rules."""
-    return targets.answers_for(PLAN, targets_of_run())
+    return targets.required_answers(PLAN, targets_of_run())
 
 
 @functools.cache
 def requested_labels():
     """(judge, model, task) of every table of verdicts that this run's targets need."""
-    return targets.verdicts_for(PLAN, targets_of_run())
+    return targets.required_labels(PLAN, targets_of_run())
 
 
 @functools.cache
 def targets_of_run():
     """What this run was asked for, or the run that this job belongs to."""
-    found = targets.of_run(workflow.is_main_process, workflow.dag_settings.targets)
+    found = targets.run_targets(workflow.is_main_process, workflow.dag_settings.targets)
     if found is not None:
         # Executors that start jobs on other machines pass on the variables that are registered.
-        workflow.register_envvars(targets.VARIABLE)
+        workflow.register_envvars(targets.TARGETS_VARIABLE)
     return found
 
 
@@ -106,7 +106,7 @@ def named(batches, name):
     if name not in batches.by_name:
         raise WorkflowError(
             f"no batch {name} among those of this run; it follows from the run's targets, which the environment variable "
-            f"{targets.VARIABLE} tells to jobs: have the executor pass it on"
+            f"{targets.TARGETS_VARIABLE} tells to jobs: have the executor pass it on"
         )
     return batches.by_name[name]
 
@@ -167,13 +167,13 @@ def label_batches(judge, model):
 
 def label_batch_of(wildcards):
     """The job that labels this table, among others of the model."""
-    batch = label_batches(wildcards.judge, wildcards.model).of_task[wildcards.task]
+    batch = label_batches(wildcards.judge, wildcards.model).batch_by_task[wildcards.task]
     return f"results/label_batches/{wildcards.judge}/{wildcards.model}/{batch}.json"
 
 
 def encoder_batch_of(wildcards):
     """The job that labels this table among others of the model; none for a table that is labelled alone or in shards."""
-    is_batched = wildcards.task in label_batches(wildcards.judge, wildcards.model).of_task
+    is_batched = wildcards.task in label_batches(wildcards.judge, wildcards.model).batch_by_task
     return label_batch_of(wildcards) if is_batched and not shards_of(wildcards) else []
 
 
@@ -214,7 +214,7 @@ def light_if_prelabelled(light, full):
 
     def amount(wildcards):
         known = label_batches(wildcards.judge, wildcards.model)
-        batch = known.of_task.get(wildcards.task)
+        batch = known.batch_by_task.get(wildcards.task)
         if shards_of(wildcards) or (batch is not None and batch not in known.done):
             return light
         return full(wildcards) if callable(full) else full
@@ -323,7 +323,7 @@ def fill_sources(wildcards):
 
 def batch_of(wildcards):
     """The job that answers for this table, and for others of the model."""
-    return f"results/answer_batches/{wildcards.model}/{batches_of(wildcards.model).of_task[wildcards.task]}.json"
+    return f"results/answer_batches/{wildcards.model}/{batches_of(wildcards.model).batch_by_task[wildcards.task]}.json"
 
 
 def open_batches():
@@ -398,7 +398,7 @@ def audit_files():
     if PLAN.config.audit is None:
         return []
     sheet = ["results/audit/sheet.csv", "results/audit/sheet.html"]
-    return [*sheet, "results/audit/corrected_accuracy.parquet"] if PLAN.corrects else sheet
+    return [*sheet, "results/audit/corrected_accuracy.parquet"] if PLAN.corrects_accuracy else sheet
 
 
 def attack_labels():

@@ -7,8 +7,8 @@ def pair_files(name):
 
 
 def preference_files():
-    """Verdicts of pairwise judges, in the order of `PLAN.compared`."""
-    return [f"results/labels/{judge}/pairs/{name}.parquet" for judge, name in PLAN.compared]
+    """Verdicts of pairwise judges, in the order of `PLAN.compared_sets`."""
+    return [f"results/labels/{judge}/pairs/{name}.parquet" for judge, name in PLAN.compared_sets]
 
 
 def rank_files():

@@ -72,7 +72,7 @@ rule train_student:
         mem_mb=memory_of_base,
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
-        gpu=gpus_to_teach,
+        gpu=student_gpus,
     params:
         spec=spec_of(PLAN.student_spec),
         stage_version=plan.STAGE_VERSIONS["student"],

@@ -2,14 +2,14 @@
 
 
 def chosen_candidates(wildcards):
-    return tables_of("candidates/{model}/{task}", PLAN.chosen_from(wildcards.filter))
+    return tables_of("candidates/{model}/{task}", PLAN.filter_tables(wildcards.filter))
 
 
 def chosen_labels(wildcards):
     """The verdicts that a filter goes by; none for a control."""
     judge = PLAN.filter_judge(wildcards.filter)
     return (
-        tables_of("labels/{judge}/{model}/{task}", [(judge, *pair) for pair in PLAN.chosen_from(wildcards.filter)]) if judge else []
+        tables_of("labels/{judge}/{model}/{task}", [(judge, *pair) for pair in PLAN.filter_tables(wildcards.filter)]) if judge else []
     )
 
 
@@ -49,6 +49,6 @@ def memory_of_base(wildcards, input, attempt):
     return doubling(12_000 + 6 * sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
 
 
-def gpus_to_teach(wildcards):
+def student_gpus(wildcards):
     """GPUs that fit a student together."""
-    return PLAN.gpus_to_teach(wildcards.model)
+    return PLAN.student_gpus(wildcards.model)

@@ -161,7 +161,7 @@ def _cell(text: str) -> str:
 
 
 def with_reference(page: str) -> str:
-    """A page of documentation with the part between the markers made anew.
+    """Replace the part of a documentation page between the markers.
 
     Raises:
         InputError: the page lacks a marker.

@@ -59,7 +59,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
-        return {}, [f"{path}: no such file; mend the path"]
+        return {}, [f"{path}: no such file; fix the path"]
     except IsADirectoryError:
         return {}, [f"{path}: is a folder; name a YAML file"]
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""What a configuration asks for: the models, the tables, and for each table the spec that fully describes it."""
+"""Resolve a configuration into a plan: the models, the tables, and the specification of each table."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from bert_judge.config import files as config_files
 from bert_judge.config import parse
-from bert_judge.plan import checks as plan_faults
-from bert_judge.plan import launches, model_keys, pair_checks, student_checks
+from bert_judge.plan import checks, launches, model_keys, pair_checks, student_checks
 from bert_judge.plan.probes import ProbeSpecs
 from bert_judge.plan.ranks import RankSpecs
 from bert_judge.plan.resolved_config import ATTACKS
@@ -20,7 +19,7 @@ from bert_judge.runtime.errors import ConfigError
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "make"]
 
-# Raised when the meaning of a stage's output changes, so that old outputs are made anew.
+# Increase a version when the meaning of the stage's output changes; the workflow then reruns the stage.
 STAGE_VERSIONS = {
     "prepared": 1,
     "task": 1,
@@ -50,44 +49,48 @@ STAGE_VERSIONS = {
 
 
 class Plan(RankSpecs, ProbeSpecs, StudentSpecs):
-    """A checked configuration: its names resolved, and a spec for each of its tables."""
+    """A validated configuration with resolved names and a specification for each table."""
 
 
-def make(raw: Mapping[str, Any], written: Iterable[str | Path] = ()) -> Plan:
-    """Check a configuration completely and resolve it.
+def make(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan:
+    """Validate a configuration and resolve its names.
 
     Args:
-        raw: what the configuration says.
-        written: the files that it comes from; they are checked for what `raw` does not show, such as a key that is there twice.
+        raw: the configuration as a mapping.
+        paths: the configuration files; they are checked for duplicate keys, which `raw` does not show.
 
     Raises:
-        ConfigError: with one line per fault, all of them at once.
+        ConfigError: with one line per problem, reporting all problems at once.
     """
-    config, faults = None, config_files.faults(written)
+    config, faults = None, config_files.faults(paths)
     try:
         config = parse(raw)
     except ConfigError as error:
         faults += error.errors
-    data = _data_folder(raw)
-    path_faults = plan_faults.of_paths(raw, data)
-    faults += [*plan_faults.of_tasks(raw), *path_faults, *plan_faults.of_folders(raw)]
-    parts = (plan_faults, pair_checks, student_checks, launches)
-    faults += [fault for part in parts for fault in part.of_fit(config)] if config else []
+    data_folder = _data_folder(raw)
+    path_faults = checks.check_paths(raw, data_folder)
+    faults += [*checks.check_tasks(raw), *path_faults, *checks.check_folders(raw)]
+    modules = (checks, pair_checks, student_checks, launches)
+    faults += [fault for module in modules for fault in module.check_consistency(config)] if config else []
     if config is None or path_faults:
-        # The rest of the checks reads the files of a sound configuration.
+        # The remaining checks read files and need a valid configuration.
         raise ConfigError(faults)
-    in_files, file_faults = plan_faults.models_in_files(config, data)
-    models, name_faults = model_keys.expand(config, in_files)
-    plan = Plan(config, data, models)
-    # Without the models of a file that cannot be read, how the rest fits together is anybody's guess.
-    faults += [*file_faults, *name_faults, *([] if file_faults else _use_faults(plan, in_files))]
+    models_by_import, file_faults = checks.models_in_files(config, data_folder)
+    models, name_faults = model_keys.expand(config, models_by_import)
+    plan = Plan(config, data_folder, models)
+    # Without the models of an unreadable file, capability checks would report false problems.
+    faults += [*file_faults, *name_faults, *([] if file_faults else _use_faults(plan, models_by_import))]
     if faults:
         raise ConfigError(faults)
     return plan
 
 
-def _use_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
-    return [*plan_faults.of_use(plan, in_files), *pair_checks.of_use(plan), *student_checks.of_use(plan)]
+def _use_faults(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
+    return [
+        *checks.check_capabilities(plan, models_by_import),
+        *pair_checks.check_capabilities(plan),
+        *student_checks.check_capabilities(plan),
+    ]
 
 
 def _data_folder(raw: Mapping[str, Any]) -> Path | None:

@@ -1,6 +1,6 @@
-"""Tables of one model that one job makes together, so that what is dear to load is loaded once.
+"""Group the tables of one model into batches that one job produces, so that an expensive model is loaded once.
 
-Such a job leaves a note that says what it did; each table is then written by a light job of its own, and stays a target of its own.
+Such a job writes a manifest. A light job then writes each table, so every table stays a target of its own.
 """
 
 from __future__ import annotations
@@ -18,37 +18,44 @@ Pairs = Set[tuple[str, str]]
 
 
 class Batches(NamedTuple):
-    """All batches of a model by name, for each task the name of its own, and the names of those that left a note."""
+    """Batches of a model.
+
+    Attributes:
+        by_name: batch name → batch.
+        batch_by_task: task → name of its batch.
+        done: names of the batches that have a manifest.
+    """
 
     by_name: Mapping[str, Batch]
-    of_task: Mapping[str, str]
+    batch_by_task: Mapping[str, str]
     done: frozenset[str]
 
 
 def plan_answer_batches(plan: Plan, model: str, pairs: Pairs, folder: str | Path) -> Batches:
-    """The batches that earlier runs answered, and one of all that is needed now and in none of them.
+    """Return the batches that earlier runs answered, and one new batch of all other required tables.
 
     Args:
-        pairs: (model, task) of the tables that this run needs.
-        folder: where each answered batch left its note, `{name}.json`.
+        pairs: (model, task) of the tables that this run requires.
+        folder: folder of the manifests, `{name}.json`.
     """
-    current = {task: _part(plan, model, task) for task in plan.tasks if plan.answers(model, task)}
+    current = {task: _answers_spec(plan, model, task) for task in plan.tasks if plan.answers(model, task)}
     needed = {task for task in current if (model, task) in pairs}
-    return _batches(current, needed, folder, partial(_inputs, plan))
+    return _batches(current, needed, folder, partial(_question_inputs, plan))
 
 
 def plan_label_batches(plan: Plan, judge: str, model: str, needed: Set[tuple[str, str, str]], folder: str | Path) -> Batches:
-    """The same for a judge's verdicts on the answers of a model, or on a selection of answers.
+    """Return the batches of a judge's labels on the answers of a model, or on a selection of answers.
 
     Args:
-        needed: (judge, model, task) of the tables of verdicts that this run needs.
-        folder: where each batch left its note.
+        needed: (judge, model, task) of the label tables that this run requires.
+        folder: folder of the manifests.
     """
     current = {
-        task: {"verdicts": plan.labels_spec(judge, model, task), **_part(plan, model, task)} for task in _answered(plan, model)
+        task: {"verdicts": plan.labels_spec(judge, model, task), **_answers_spec(plan, model, task)}
+        for task in _tasks_with_answers(plan, model)
     }
-    wanted = {task for task in current if (judge, model, task) in needed}
-    return _batches(current, wanted, folder, _answers(model))
+    batched_tasks = {task for task in current if (judge, model, task) in needed}
+    return _batches(current, batched_tasks, folder, _answer_inputs(model))
 
 
 def plan_encoder_batches(
@@ -57,26 +64,28 @@ def plan_encoder_batches(
     model: str,
     needed: Set[tuple[str, str, str]],
     folder: str | Path,
-    alone: Callable[[str], bool],
+    is_single: Callable[[str], bool],
 ) -> Batches:
-    """The same for a trained judge, which starts quickly: a table that is needed by itself is judged by its own job, in no batch.
+    """Return the batches of a trained encoder, which loads quickly: a single required table is labelled by its own job.
 
     Args:
-        alone: of a task, whether its table is judged in parts, or was made already; then it has a job of its own unless a batch
-            made it, so that a finished table is never drawn into one.
+        is_single: returns whether a task's table is labelled in shards or already exists. Such a table has its own job unless a
+            batch produced it, so a finished table never joins a batch.
     """
-    made = trained_by(plan, judge)
+    training = training_specs(plan, judge)
     current = {
-        task: {"verdicts": plan.labels_spec(judge, model, task), **made, **_part(plan, model, task)}
-        for task in _answered(plan, model)
+        task: {"verdicts": plan.labels_spec(judge, model, task), **training, **_answers_spec(plan, model, task)}
+        for task in _tasks_with_answers(plan, model)
     }
-    together = {task for batch in read_manifests(folder).values() for task in batch.parts}
-    wanted = {task for task in current if (judge, model, task) in needed and (task in together or not alone(task))}
-    return _batches(current, wanted, folder, _answers(model), least=2)
+    tasks_in_batches = {task for batch in read_manifests(folder).values() for task in batch.parts}
+    batched_tasks = {
+        task for task in current if (judge, model, task) in needed and (task in tasks_in_batches or not is_single(task))
+    }
+    return _batches(current, batched_tasks, folder, _answer_inputs(model), min_size=2)
 
 
-def trained_by(plan: Plan, judge: str) -> dict[str, Any]:
-    """What makes the weights of a trained judge: with others, its verdicts are another batch."""
+def training_specs(plan: Plan, judge: str) -> dict[str, Any]:
+    """Return the specs that the weights of a trained judge depend on; other weights mean another batch."""
     dataset = getattr(plan.config.judges[judge], "dataset", None)
     return {"training": plan.judge_spec(judge), "dataset": plan.dataset_spec(dataset)} if dataset else {}
 
@@ -86,28 +95,30 @@ def _batches(
     needed: Set[str],
     folder: str | Path,
     inputs: Callable[[list[str]], dict[str, str]],
-    least: int = 1,
+    min_size: int = 1,
 ) -> Batches:
-    """A table stays in its batch while it means the same; so a new table asks for a batch of its own and makes no other stale.
+    """Keep a table in its batch while its spec is the same, so that a new table does not make other tables stale.
 
     Args:
-        current: task → what its table means now.
-        needed: the tasks of the tables that this run needs.
-        inputs: of a batch of these tasks.
-        least: tables of a new batch; fewer are in none. With 1, a table that is not needed has one of its own, too.
+        current: task → current spec of its table.
+        needed: tasks of the tables that this run requires.
+        inputs: returns the input files of a batch of these tasks.
+        min_size: minimum number of tables in a new batch. With 1, a table that is not required has a batch of its own too.
     """
-    written = read_manifests(folder)
-    of_task = {task: name for name, batch in written.items() for task, part in batch.parts.items() if current.get(task) == part}
-    new = [task for task in current if task in needed and task not in of_task]
-    groups = ([[task] for task in current] if least == 1 else []) + ([new] if len(new) >= least else [])
-    made = [Batch({task: current[task] for task in sorted(group)}, inputs(sorted(group))) for group in groups]
-    # The last one wins: the batch of all that is needed.
-    of_task = {task: batch.name for batch in made for task in batch.parts} | of_task
-    return Batches({batch.name: batch for batch in made} | written, of_task, frozenset(written))
+    manifests = read_manifests(folder)
+    batch_by_task = {
+        task: name for name, batch in manifests.items() for task, spec in batch.parts.items() if current.get(task) == spec
+    }
+    new = [task for task in current if task in needed and task not in batch_by_task]
+    groups = ([[task] for task in current] if min_size == 1 else []) + ([new] if len(new) >= min_size else [])
+    new_batches = [Batch({task: current[task] for task in sorted(group)}, inputs(sorted(group))) for group in groups]
+    # The last entry wins: the batch of all required tables.
+    batch_by_task = {task: batch.name for batch in new_batches for task in batch.parts} | batch_by_task
+    return Batches({batch.name: batch for batch in new_batches} | manifests, batch_by_task, frozenset(manifests))
 
 
-def _answered(plan: Plan, model: str) -> list[str]:
-    """The tasks that a model has answers to, or what stands in their place for a selection."""
+def _tasks_with_answers(plan: Plan, model: str) -> list[str]:
+    """Return the tasks that a model has answers to; for held-out rows, the name of the validation table."""
     match selections.parse(model):
         case selections.HeldOut():
             return [selections.VALIDATION]
@@ -117,7 +128,7 @@ def _answered(plan: Plan, model: str) -> list[str]:
             return [task for task in plan.tasks if plan.answers(model, task)]
 
 
-def _part(plan: Plan, model: str, task: str) -> dict[str, Any]:
+def _answers_spec(plan: Plan, model: str, task: str) -> dict[str, Any]:
     match selections.parse(model):
         case selections.HeldOut(dataset=dataset):
             return {"held_out": plan.dataset_spec(dataset)}
@@ -126,15 +137,15 @@ def _part(plan: Plan, model: str, task: str) -> dict[str, Any]:
     return {"answers": plan.candidates_spec(model, task), "questions": plan.task_spec(task)}
 
 
-def _answers(model: str) -> Callable[[list[str]], dict[str, str]]:
+def _answer_inputs(model: str) -> Callable[[list[str]], dict[str, str]]:
     return lambda names: {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in names}
 
 
-def _inputs(plan: Plan, names: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _question_inputs(plan: Plan, names: Iterable[str]) -> dict[str, str]:
+    inputs: dict[str, str] = {}
     for task in names:
         if (source := plan.source_file(task)) is not None:
-            found[f"source {task}"] = str(source)
+            inputs[f"source {task}"] = str(source)
         if (asset := f"task-{task}") in plan.assets:
-            found[f"manifest {task}"] = f"results/prepared/{asset}.json"
-    return found
+            inputs[f"manifest {task}"] = f"results/prepared/{asset}.json"
+    return inputs

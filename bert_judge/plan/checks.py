@@ -1,4 +1,7 @@
-"""What a configuration of sound shape still gets wrong: files that are not there, tasks nobody knows, parts that do not fit."""
+"""Check a configuration of valid shape: missing files, unknown tasks, sections that contradict each other.
+
+Each check returns a list of problems, one line each.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from bert_judge.config import Attacks, Audit, Config, Import, ImportedModel
 from bert_judge.config.validation import entries, listed_tasks, texts
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
-from bert_judge.plan.resolved_config import from_data, import_path
+from bert_judge.plan.resolved_config import import_path, resolve_data_path
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.sources import published_sources
 
@@ -23,43 +26,45 @@ if TYPE_CHECKING:
     from bert_judge.plan import Plan
 
 
-def of_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
-    """Imported files that are not there."""
-    sound = {name: checked for name, entry in entries(raw, "imports").items() if (checked := _sound(entry))}
+def check_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
+    """Return the imported files that do not exist."""
+    valid_imports = {
+        name: valid_entry for name, entry in entries(raw, "imports").items() if (valid_entry := _validate_import(entry))
+    }
     faults = []
-    # Those that start in the data folder share its fault.
-    relative = [name for name, entry in sound.items() if not Path(entry.path).expanduser().is_absolute()]
+    # All relative paths share the problem of the data folder.
+    relative = [name for name, entry in valid_imports.items() if not Path(entry.path).expanduser().is_absolute()]
     if relative and data is None:
         faults.append(
             f"data: no folder is given, and the paths of {', '.join(relative)} under imports are relative to it; "
             "add --config data=FOLDER or set BERT_JUDGE_DATA"
         )
     elif relative and data is not None and not data.is_dir():
-        faults.append(f"data: {data}: no such folder; mend --config data=FOLDER or BERT_JUDGE_DATA")
+        faults.append(f"data: {data}: no such folder; fix --config data=FOLDER or BERT_JUDGE_DATA")
     if faults:
-        sound = {name: entry for name, entry in sound.items() if name not in relative}
-    for name, entry in sound.items():
+        valid_imports = {name: entry for name, entry in valid_imports.items() if name not in relative}
+    for name, entry in valid_imports.items():
         path = import_path(entry, data)
         if path.is_file():
             continue
-        fault = "is a folder; name a file in it" if path.is_dir() else "no such file; mend the path or the data folder"
+        fault = "is a folder; name a file in it" if path.is_dir() else "no such file; fix the path or the data folder"
         faults.append(f"imports.{name}.path: {path}: {fault}")
     for name, raw_source in entries(raw, "tasks", "sources").items():
-        told = raw_source.get("path")
-        if isinstance(told, str) and not (path := from_data(told, data)).is_file():
-            faults.append(f"tasks.sources.{name}.path: {path}: no such file; mend the path or the data folder")
+        relative_path = raw_source.get("path")
+        if isinstance(relative_path, str) and not (path := resolve_data_path(relative_path, data)).is_file():
+            faults.append(f"tasks.sources.{name}.path: {path}: no such file; fix the path or the data folder")
     return faults
 
 
-def of_folders(raw: Mapping[str, Any]) -> list[str]:
-    """Models and checkpoints that can only be local folders, and are not there."""
-    uses = [(f"models.{name}.model", entry.get("model")) for name, entry in entries(raw, "models").items()]
+def check_folders(raw: Mapping[str, Any]) -> list[str]:
+    """Return the models and checkpoints that can only be local folders and do not exist."""
+    references = [(f"models.{name}.model", entry.get("model")) for name, entry in entries(raw, "models").items()]
     for name, entry in entries(raw, "judges").items():
-        uses += [(f"judges.{name}.{key}", entry.get(key)) for key in ("checkpoint", "backbone")]
+        references += [(f"judges.{name}.{key}", entry.get(key)) for key in ("checkpoint", "backbone")]
         model = entry.get("model")
-        uses.append((f"judges.{name}.model.model", model.get("model") if isinstance(model, Mapping) else None))
+        references.append((f"judges.{name}.model.model", model.get("model") if isinstance(model, Mapping) else None))
     faults = []
-    for where, repository in uses:
+    for where, repository in references:
         if not isinstance(repository, str):
             continue
         try:
@@ -69,16 +74,16 @@ def of_folders(raw: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def _sound(entry: Mapping[str, Any]) -> Import | None:
-    """An import whose shape has no fault; the others' faults are told already."""
+def _validate_import(entry: Mapping[str, Any]) -> Import | None:
+    """Parse an import, or return None if it is invalid; `parse` has already reported why."""
     try:
         return Import.model_validate(entry, by_alias=True, by_name=False)
     except ValidationError:
         return None
 
 
-def of_tasks(raw: Mapping[str, Any]) -> list[str]:
-    """Tasks that no function and no imported file defines."""
+def check_tasks(raw: Mapping[str, Any]) -> list[str]:
+    """Return the tasks that no function, file or data set defines, and name collisions."""
     faults = []
     for path in texts(raw.get("task_files")):
         try:
@@ -90,29 +95,29 @@ def of_tasks(raw: Mapping[str, Any]) -> list[str]:
     faults += [
         f"task_files: {name!r} is the name of a published task; choose another" for name in functions & set(published_sources())
     ]
-    # A published task may be defined anew, from a file or with a revision; a function has no such second place.
+    # A published task may be redefined, from a file or with a revision; a task function may not.
     taken = dict.fromkeys(functions, "a task function")
     faults += [f"tasks.imported.{name}: {taken[name]} has this name; choose another" for name in imported if name in taken]
     taken |= dict.fromkeys(imported, "an imported task")
     faults += [f"tasks.sources.{name}: {taken[name]} has this name; choose another" for name in sources if name in taken]
-    known = {*functions, *imported, *sources}
+    known_tasks = {*functions, *imported, *sources}
     if not faults:
-        # A task file that fails hides its tasks; to call them unknown would lead astray.
+        # A task file that fails hides its tasks, so calling them unknown would mislead.
         faults = [
-            f"tasks.{part}: unknown task {name!r}; known are: {', '.join(sorted(known))}, "
+            f"tasks.{split}: unknown task {name!r}; known are: {', '.join(sorted(known_tasks))}, "
             "and the published ones (bert-judge tasks list)"
-            for part in ("train", "test")
-            for name in listed_tasks(raw, part)
-            if name not in known and name not in published_sources()
+            for split in ("train", "test")
+            for name in listed_tasks(raw, split)
+            if name not in known_tasks and name not in published_sources()
         ]
     return faults
 
 
 def _limit_faults(config: Config) -> list[str]:
-    """Limits of tasks that are not asked, or whose answers lie in a file."""
-    asked = [*config.tasks.train, *config.tasks.test]
+    """Return the limits on tasks that are not listed, or whose answers come from a file."""
+    listed = [*config.tasks.train, *config.tasks.test]
     faults = [
-        f"tasks.limit: {name!r} is listed neither under train nor under test" for name in config.tasks.limit if name not in asked
+        f"tasks.limit: {name!r} is listed neither under train nor under test" for name in config.tasks.limit if name not in listed
     ]
     faults += [
         f"tasks.limit: {name!r} is an imported task; take a part of it with tasks.imported.{name}.question_split"
@@ -122,12 +127,12 @@ def _limit_faults(config: Config) -> list[str]:
     return faults
 
 
-def of_fit(config: Config) -> list[str]:
-    """Parts of a configuration that are each right but do not fit together; no file is looked at."""
+def check_consistency(config: Config) -> list[str]:
+    """Return the contradictions between sections that are each valid. Reads no file."""
     faults = [
-        f"tasks.imported.{name}.question_split: {list(part.question_split)} is empty; the first number must be the smaller"
-        for name, part in config.tasks.imported.items()
-        if part.question_split[0] >= part.question_split[1]
+        f"tasks.imported.{name}.question_split: {list(entry.question_split)} is empty; the first number must be the smaller"
+        for name, entry in config.tasks.imported.items()
+        if entry.question_split[0] >= entry.question_split[1]
     ]
     faults += _limit_faults(config)
     for name, dataset in config.datasets.items():
@@ -136,7 +141,7 @@ def of_fit(config: Config) -> list[str]:
             for task in dataset.tasks
             if task in config.tasks.test and not dataset.allow_test_questions
         ]
-        if name in _taught_by(config, name):
+        if name in _label_datasets(config, name):
             teachers = " or ".join(map(repr, dataset.teachers))
             faults.append(f"datasets.{name}.teacher: {teachers} would be trained on its own labels; choose another")
         if dataset.weak_teacher and dataset.weak_teacher.teacher == dataset.teacher:
@@ -150,7 +155,7 @@ def of_fit(config: Config) -> list[str]:
 
 
 def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
-    """Judges that look answers up instead of judging them, and questions that a judge may have been trained on."""
+    """Return attacked judges that look answers up instead of judging them, and attacked tasks that are not test tasks."""
     members = [name for judge in attacks.judges for name in depends_on(config, judge).judges]
     faults = [
         f"attacks.judges: {name!r} {problem}"
@@ -162,7 +167,7 @@ def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
 
 
 def _audit_faults(config: Config, audit: Audit) -> list[str]:
-    """Judges that cannot be audited, and a filled sheet that is not there or would be lost."""
+    """Return judges that cannot be audited, and an audit sheet that is missing or would be overwritten."""
     faults = []
     if audit.judge not in config.scorers:
         faults.append(f"audit.judge: {audit.judge!r} must be listed under scorers too")
@@ -178,7 +183,7 @@ def _audit_faults(config: Config, audit: Audit) -> list[str]:
             f"audit.labels: {path}: no such file; fill results/audit/sheet.html and save it there, or leave the key out until then"
         )
     elif path.resolve().is_relative_to(Path("results").resolve()):
-        faults.append(f"audit.labels: {path}: a run writes in that folder anew; keep people's labels elsewhere")
+        faults.append(f"audit.labels: {path}: a run overwrites files in that folder; keep human labels elsewhere")
     return faults
 
 
@@ -188,38 +193,38 @@ def depends_on(config: Config, judge: str) -> Dependencies:
     return registry.find(block.kind).depends_on(block)
 
 
-def _taught_by(config: Config, dataset: str) -> set[str]:
-    """The datasets behind the labels of a dataset: what its teacher was trained or fitted on, what those teachers were, …"""
-    found: set[str] = set()
+def _label_datasets(config: Config, dataset: str) -> set[str]:
+    """Return the datasets that the labels of a dataset depend on, following trained and fitted teachers."""
+    datasets: set[str] = set()
     teachers = [*config.datasets[dataset].teachers]
     while teachers:
-        needed = depends_on(config, teachers.pop())
-        behind = {*needed.datasets} - found
-        teachers += [*needed.judges, *(teacher for name in behind for teacher in config.datasets[name].teachers)]
-        found |= behind
-    return found
+        dependencies = depends_on(config, teachers.pop())
+        new_datasets = {*dependencies.datasets} - datasets
+        teachers += [*dependencies.judges, *(teacher for name in new_datasets for teacher in config.datasets[name].teachers)]
+        datasets |= new_datasets
+    return datasets
 
 
-def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
-    """What is asked of models and judges that cannot give it.
+def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return uses of models and judges that they do not support.
 
     Args:
         plan: the resolved configuration.
-        in_files: import → names of the models in the file.
+        models_by_import: import → names of the models in its file.
     """
-    faults = _model_faults(plan, in_files)
+    faults = _model_faults(plan, models_by_import)
     for name, dataset in plan.config.datasets.items():
-        chosen = [] if dataset.models == "all" else dataset.models
-        uses = (("models", chosen), ("mix.per_model", dataset.mix.per_model))
+        models_used = [] if dataset.models == "all" else dataset.models
+        references = (("models", models_used), ("mix.per_model", dataset.mix.per_model))
         faults += [
             f"datasets.{name}.{key}: {model!r} is not defined under models; there are: {', '.join(plan.models)}"
-            for key, models in uses
+            for key, models in references
             for model in models
             if model not in plan.models
         ]
-        if all(model in plan.models for model in chosen):
+        if all(model in plan.models for model in models_used):
             if not plan.dataset_tables(name):
-                faults.append(f"datasets.{name}: none of its models has answers to its tasks; mend its models or tasks")
+                faults.append(f"datasets.{name}: none of its models has answers to its tasks; fix its models or tasks")
             faults += verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.dataset_tables(name))
             if dataset.weak_teacher:
                 where = f"datasets.{name}.weak_teacher.teacher"
@@ -231,20 +236,20 @@ def of_use(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
     return faults
 
 
-def _model_faults(plan: Plan, in_files: Mapping[str, Sequence[str]]) -> list[str]:
+def _model_faults(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
     faults = []
     for key, model in plan.models.items():
         if not isinstance(model, ImportedModel):
             continue
-        named = model.model_name or key
-        present = sorted({name for source in model.source for name in in_files.get(source, ())})
-        if present and named not in (*present, files.EVERY_MODEL):
-            faults.append(f"models.{key}: {named!r} is not in its files; set `model_name` to one of: {', '.join(present)}")
+        model_name = model.model_name or key
+        available = sorted({name for source in model.source for name in models_by_import.get(source, ())})
+        if available and model_name not in (*available, files.EVERY_MODEL):
+            faults.append(f"models.{key}: {model_name!r} is not in its files; set `model_name` to one of: {', '.join(available)}")
     return faults
 
 
 def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
-    """One line when a judge that does not read answers has no verdicts on a table that is asked of it."""
+    """Return a line if a judge that does not read answers has no verdicts on a required table, and the same for its members."""
     tables, kind = list(tables), plan.kind_of(name)
     problems = (kind.table_problem(plan, name, model, task) for model, task in tables)
     faults = [f"{where}: {name!r} {problem}" for problem in problems if problem][:1]
@@ -253,18 +258,18 @@ def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str
 
 
 def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
-    """Import → names of the models in the file, for the imports that models come from; and what is wrong with the files."""
-    # A file whose answers are taken all together need not name models.
-    named = [
+    """Return import → names of the models in its file, for the imports that models come from, and the problems of the files."""
+    # A file whose answers all belong to one model need not name models.
+    imported_models = [
         model for model in config.models.values() if isinstance(model, ImportedModel) and model.model_name != files.EVERY_MODEL
     ]
-    sources = dict.fromkeys(source for model in named for source in model.source)
-    found: dict[str, list[str]] = {}
+    sources = dict.fromkeys(source for model in imported_models for source in model.source)
+    models_by_import: dict[str, list[str]] = {}
     faults: list[str] = []
     for source in sources:
         entry = config.imports[source]
         try:
-            found[source] = files.distinct_models(entry, import_path(entry, data))
+            models_by_import[source] = files.distinct_models(entry, import_path(entry, data))
         except InputError as error:
             faults.append(f"imports.{source}: {error}")
-    return found, faults
+    return models_by_import, faults

@@ -1,4 +1,4 @@
-"""Fine-tuning in several processes: how many a configuration file of accelerate says, and what is wrong with such a file."""
+"""Read and check the number of fine-tuning processes in an accelerate configuration file."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from bert_judge.config import Config, StudentModel, Tuning
 from bert_judge.runtime.errors import InputError
 
 
-def processes_of(tuning: Tuning) -> int:
-    """In how many processes a model is fitted.
+def count_processes(tuning: Tuning) -> int:
+    """Return the number of processes that fine-tune a model.
 
     Raises:
-        InputError: the file of accelerate is not there, or does not say.
+        InputError: the accelerate file is missing or does not set `num_processes`.
     """
     if tuning.accelerate is None:
         return 1
-    cure = "name a file that `accelerate config` wrote, or configs/accelerate/fsdp.yaml"
+    remedy = "name a file that `accelerate config` wrote, or configs/accelerate/fsdp.yaml"
     try:
-        told = yaml.safe_load(Path(tuning.accelerate).expanduser().read_text("utf-8"))
+        settings = yaml.safe_load(Path(tuning.accelerate).expanduser().read_text("utf-8"))
     except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise InputError(f"{tuning.accelerate}: cannot be read: {' '.join(str(error).split())[:200]}; {cure}") from error
-    count = told.get("num_processes") if isinstance(told, dict) else None
+        raise InputError(f"{tuning.accelerate}: cannot be read: {' '.join(str(error).split())[:200]}; {remedy}") from error
+    count = settings.get("num_processes") if isinstance(settings, dict) else None
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"{tuning.accelerate}: does not say num_processes; {cure}")
+        raise InputError(f"{tuning.accelerate}: does not set num_processes; {remedy}")
     return count
 
 
-def of_fit(config: Config) -> list[str]:
-    """What is wrong with the files that a configuration names, and with batches that cannot be shared out."""
+def check_consistency(config: Config) -> list[str]:
+    """Return the problems of accelerate files, and batch sizes that the processes cannot divide evenly."""
     faults = []
     for where, tuning in _tunings(config):
         try:
-            together = (tuning.micro_batch_size or 1) * processes_of(tuning)
+            rows_per_step = (tuning.micro_batch_size or 1) * count_processes(tuning)
         except InputError as error:
             faults.append(f"{where}.accelerate: {error}")
             continue
-        if tuning.accelerate and tuning.batch_size % together:
+        if tuning.accelerate and tuning.batch_size % rows_per_step:
             faults.append(
                 f"{where}: batch_size {tuning.batch_size} must be a multiple of micro_batch_size times the processes "
-                f"of accelerate, {together}"
+                f"of accelerate, {rows_per_step}"
             )
     return faults
 
 
 def _tunings(config: Config) -> Iterator[tuple[str, Tuning]]:
-    """(where, settings) of all that is fine-tuned."""
+    """Yield (location, settings) of every fine-tuned model and judge."""
     for name, model in config.models.items():
         if isinstance(model, StudentModel):
             yield f"models.{name}.training", model.training

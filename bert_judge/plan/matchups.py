@@ -1,4 +1,4 @@
-"""Which models meet in a set of pairs. A model that is added at the end of the configuration changes nothing among the others."""
+"""Schedule which models are compared in a pair set. Appending a model to the configuration keeps the other comparisons."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ from collections.abc import Callable, Sequence
 
 from bert_judge.runtime import keyed_random
 
-# Two models, by name.
-Meeting = tuple[str, str]
+# Names of two models, sorted.
+ModelPair = tuple[str, str]
 
 
-def between_all(models: Sequence[str]) -> set[Meeting]:
-    """Every model meets every other one."""
-    return {_sorted(one, other) for place, one in enumerate(models) for other in models[:place]}
+def pair_all(models: Sequence[str]) -> set[ModelPair]:
+    """Pair every model with every other one."""
+    return {_sorted(first, second) for index, first in enumerate(models) for second in models[:index]}
 
 
-def with_baseline(models: Sequence[str], baseline: str) -> set[Meeting]:
-    """Every model meets the baseline."""
+def pair_with_baseline(models: Sequence[str], baseline: str) -> set[ModelPair]:
+    """Pair every model with the baseline."""
     return {_sorted(model, baseline) for model in models if model != baseline}
 
 
-def sampled(models: Sequence[str], opponents: int, may_meet: Callable[[str, str], bool], *seed: int | str) -> set[Meeting]:
-    """Each model meets some of those before it: those that met fewest so far, and among these by lot.
+def sample_pairs(
+    models: Sequence[str], opponents: int, are_comparable: Callable[[str, str], bool], *seed: int | str
+) -> set[ModelPair]:
+    """Pair each model with some of the models before it: those with the fewest opponents so far, ties broken at random.
 
-    So the graph of meetings is connected as far as models may meet at all, meetings are spread evenly, and what stands behind a
-    model in the list has no influence on whom it meets among those before.
+    The comparison graph is connected as far as models are comparable, opponents are spread evenly, and the models after a model
+    do not influence its opponents among the models before it.
 
     Args:
         models: in the order of the configuration.
-        opponents: how many of those before it a model meets, as far as there are so many.
-        may_meet: whether two models have anything to be compared on.
-        seed: of the lot.
+        opponents: maximum number of earlier models that a model is paired with.
+        are_comparable: whether two models share a task.
+        seed: seed of the random tie-breaks.
     """
-    met: Counter[str] = Counter()
-    found: set[Meeting] = set()
-    for place, model in enumerate(models):
-        before = [other for other in models[:place] if may_meet(model, other)]
-        before.sort(key=lambda other: (met[other], keyed_random.fraction("opponents", *seed, model, other)))
-        for other in before[:opponents]:
-            found.add(_sorted(model, other))
-            met.update((model, other))
-    return found
+    num_opponents: Counter[str] = Counter()
+    pairs: set[ModelPair] = set()
+    for index, model in enumerate(models):
+        previous = [second for second in models[:index] if are_comparable(model, second)]
+        previous.sort(key=lambda second: (num_opponents[second], keyed_random.fraction("opponents", *seed, model, second)))
+        for second in previous[:opponents]:
+            pairs.add(_sorted(model, second))
+            num_opponents.update((model, second))
+    return pairs
 
 
-def _sorted(one: str, other: str) -> Meeting:
-    return (one, other) if one < other else (other, one)
+def _sorted(first: str, second: str) -> ModelPair:
+    return (first, second) if first < second else (second, first)

@@ -1,5 +1,7 @@
-"""Keys of `models` that stand for several models: with a `*`, for those of its files whose names match; a student's, for one per
-filter and percentage."""
+"""Expand keys of `models` that stand for several models.
+
+A key with a `*` stands for the models of its files whose names match, a student's key for one model per filter and percentage.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from bert_judge.config import Config, ImportedModel, Model, StudentModel
 
 @dataclass(frozen=True)
 class Student:
-    """One student of a key: the filter that chose what it learns from, and the percentage, as names and paths say it."""
+    """One student of a key: the filter that selects its training answers, and the percentage as written in names and paths."""
 
     key: str
     filter: str
@@ -25,7 +27,7 @@ class Student:
 
 
 def students(config: Config) -> list[Student]:
-    """Every student of a configuration."""
+    """Return every student of a configuration."""
     return [
         Student(key, name, f"{percent:g}")
         for key, entry in config.models.items()
@@ -35,16 +37,16 @@ def students(config: Config) -> list[Student]:
     ]
 
 
-def expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[str, Model], list[str]]:
-    """Replace keys by the models that they stand for; and what is wrong with such keys.
+def expand(config: Config, models_by_import: Mapping[str, Sequence[str]]) -> tuple[dict[str, Model], list[str]]:
+    """Replace keys by the models that they stand for; also return the problems of such keys.
 
     Args:
         config: the configuration.
-        in_files: import → names of the models in the file.
+        models_by_import: import → names of the models in its file.
     """
     models: dict[str, Model] = {k: m for k, m in config.models.items() if "*" not in k and not isinstance(m, StudentModel)}
     faults: list[str] = []
-    listed = {entry.model_name or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
+    listed_names = {entry.model_name or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
     for pattern, entry in config.models.items():
         if "*" not in pattern:
             continue
@@ -55,24 +57,26 @@ def expand(config: Config, in_files: Mapping[str, Sequence[str]]) -> tuple[dict[
             continue
         matched: dict[str, list[str]] = {}
         for source in entry.source:
-            for named in in_files.get(source, ()):
-                if fnmatch.fnmatchcase(named, pattern):
-                    matched.setdefault(named, []).append(source)
-        if not matched and any(source in in_files for source in entry.source):
-            faults.append(f"models.{pattern}: no model in its files has such a name; mend the key")
-        for named, sources in sorted(matched.items()):
+            for model_name in models_by_import.get(source, ()):
+                if fnmatch.fnmatchcase(model_name, pattern):
+                    matched.setdefault(model_name, []).append(source)
+        if not matched and any(source in models_by_import for source in entry.source):
+            faults.append(f"models.{pattern}: no model in its files has such a name; fix the key")
+        for model_name, sources in sorted(matched.items()):
             # A model that is listed by name has its own entry.
-            if named in listed:
+            if model_name in listed_names:
                 continue
-            key = plain_name(named)
+            key = plain_name(model_name)
             if key in models:
-                faults.append(f"models.{pattern}: {named!r} would be called {key!r}, which is taken; list it with `model_name`")
-            models[key] = ImportedModel(generator="imported", source=sources, model_name=named)
+                faults.append(
+                    f"models.{pattern}: {model_name!r} would be called {key!r}, which is taken; list it with `model_name`"
+                )
+            models[key] = ImportedModel(generator="imported", source=sources, model_name=model_name)
     return models, faults + _add_students(config, models)
 
 
 def _add_students(config: Config, models: dict[str, Model]) -> list[str]:
-    """Put the students among the models; and what is wrong with their names."""
+    """Add the students to `models` in place; return the problems of their names."""
     faults = []
     for student in students(config):
         if student.name in models:
@@ -82,5 +86,5 @@ def _add_students(config: Config, models: dict[str, Model]) -> list[str]:
 
 
 def plain_name(text: str) -> str:
-    """A model's name in a file as a name that can be a folder."""
+    """Turn the name of a model in a file into a valid folder name."""
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip("-.") or "unnamed"

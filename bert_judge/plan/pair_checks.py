@@ -1,4 +1,4 @@
-"""What a configuration of sound shape still gets wrong about pairs."""
+"""Check the pair sets and pairwise judges of a configuration of valid shape."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bert_judge.plan.checks import depends_on, verdict_faults
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
 
-# Their tables lie in a folder of this name, where those of a model would.
+# Folder of the label tables of pairs, at the place of a model's folder.
 FOLDER = "pairs"
 
 
-def of_fit(config: Config) -> list[str]:
-    """Judges in places where those of another kind belong; no file is looked at."""
+def check_consistency(config: Config) -> list[str]:
+    """Return judges used where another kind is required. Reads no file."""
     pairwise = {name for name, judge in config.judges.items() if registry.find(judge.kind).compares_pairs}
     faults = [
         f"{where}: {name!r} is of kind pairwise and compares two answers; name a judge of single answers"
@@ -30,20 +30,20 @@ def of_fit(config: Config) -> list[str]:
             for name in entry.judges
             if name in config.judges and name not in pairwise
         ]
-        asked = [*config.tasks.train, *config.tasks.test]
+        listed_tasks = [*config.tasks.train, *config.tasks.test]
         faults += [
             f"pairs.{key}.tasks: {task!r} is listed neither under tasks.train nor under tasks.test"
             for task in entry.tasks
-            if task not in asked
+            if task not in listed_tasks
         ]
         faults += _leaks(config, key)
     if config.pairs and FOLDER in config.models:
-        faults.append(f"models.{FOLDER}: the verdicts on pairs lie in a folder of this name; choose another")
+        faults.append(f"models.{FOLDER}: verdicts on pairs are stored in a folder of this name; choose another name")
     return faults
 
 
 def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
-    """(where, name) of every judge that must decide on single answers."""
+    """Yield (location, name) of every judge that must judge single answers."""
     yield from (("scorers", name) for name in config.scorers)
     yield from (("gold", name) for name in [config.gold] if name)
     yield from ((f"datasets.{key}.teacher", entry.teacher) for key, entry in config.datasets.items())
@@ -58,50 +58,59 @@ def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
 
 
 def _leaks(config: Config, key: str) -> list[str]:
-    """Judges that compare the very pairs that they are trained on, or another part of their file that shares questions."""
+    """Return judges that compare pairs they are trained on, or questions they are trained on."""
     entry = config.pairs[key]
     faults = []
     for name in entry.judges:
-        for learnt in depends_on(config, name).pair_sets if name in config.judges else []:
-            other = config.pairs.get(learnt)
-            if learnt == key:
+        for training_set in depends_on(config, name).pair_sets if name in config.judges else []:
+            trained = config.pairs.get(training_set)
+            if training_set == key:
                 faults.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
-            elif other and entry.source and other.source == entry.source and _overlap(entry.question_split, other.question_split):
-                if not any(_disjoint(entry.where[column], other.where[column]) for column in entry.where if column in other.where):
+            elif (
+                trained
+                and entry.source
+                and trained.source == entry.source
+                and _overlap(entry.question_split, trained.question_split)
+            ):
+                if not any(
+                    _disjoint(entry.where[column], trained.where[column]) for column in entry.where if column in trained.where
+                ):
                     faults.append(
-                        f"pairs.{key}.judges: {name!r} is trained on {learnt}, whose part of the questions of {entry.source} "
+                        f"pairs.{key}.judges: {name!r} is trained on {training_set}, whose part of the questions of {entry.source} "
                         "overlaps; separate them with `question_split`"
                     )
-            elif other and set(entry.tasks) & set(other.tasks):
-                faults.append(f"pairs.{key}.judges: {name!r} is trained on answers to the same tasks ({learnt}); name other tasks")
+            elif trained and set(entry.tasks) & set(trained.tasks):
+                faults.append(
+                    f"pairs.{key}.judges: {name!r} is trained on answers to the same tasks ({training_set}); name other tasks"
+                )
     return faults
 
 
-def _disjoint(one: Any, other: Any) -> bool:
-    """Whether no value passes both filters."""
-    listed = [value if isinstance(value, list) else [value] for value in (one, other)]
+def _disjoint(first: Any, second: Any) -> bool:
+    """Return whether no value passes both filters."""
+    listed = [value if isinstance(value, list) else [value] for value in (first, second)]
     return not any(value in listed[1] for value in listed[0])
 
 
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return max(one[0], other[0]) < min(one[1], other[1])
+def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    return max(first[0], second[0]) < min(first[1], second[1])
 
 
-def of_use(plan: Plan) -> list[str]:
-    """What is asked of models and judges that cannot give it."""
-    made = {key: entry for key, entry in plan.config.pairs.items() if not entry.source}
+def check_capabilities(plan: Plan) -> list[str]:
+    """Return uses of models and judges that they do not support."""
+    generated_sets = {key: entry for key, entry in plan.config.pairs.items() if not entry.source}
     unknown = [
         f"pairs.{key}: {name!r} is not defined under models; there are: {', '.join(plan.models)}"
-        for key, entry in made.items()
+        for key, entry in generated_sets.items()
         for name in [*([] if entry.models == "all" else entry.models), *([entry.baseline] if entry.baseline else [])]
         if name not in plan.models
     ]
     if unknown:
         return unknown
     faults = []
-    for key, entry in made.items():
+    for key, entry in generated_sets.items():
         if not plan.pair_parts(key):
-            faults.append(f"pairs.{key}: no two of its models have answers to the same task; mend its models or tasks")
+            faults.append(f"pairs.{key}: no two of its models have answers to the same task; fix its models or tasks")
         if entry.gold:
             faults += verdict_faults(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
     for name in plan.trained_pair_judges:

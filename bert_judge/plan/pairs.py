@@ -1,4 +1,4 @@
-"""Sets of pairs, the judges that compare them, and what makes their tables what they are."""
+"""Resolve pair sets and pairwise judges, and build the specs of their tables."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from bert_judge.config import LocalModel, PairSet
 from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 from bert_judge.judges.registry import Spec
 from bert_judge.plan import launches, matchups
+from bert_judge.plan.matchups import ModelPair
 from bert_judge.plan.resolved_config import ResolvedConfig
-from bert_judge.plan.specs import ASKED, dump
+from bert_judge.plan.specs import CHAT_SETTINGS, dump
 
-# The one part of a set that comes from a file. Parts of models have a `@` in their names.
+# The only part of an imported set. Names of generated parts contain a `@`.
 IMPORTED = "imported"
 
 
 class PairSpecs(ResolvedConfig):
-    """ResolvedConfig and specs of all that is about two answers."""
+    """Names and specs of pair sets, pairwise judges and their tables."""
 
     @property
     def pair_judges(self) -> list[str]:
-        """ResolvedConfig of the judges of kind pairwise."""
+        """Return the names of the pairwise judges."""
         return self.judges("pairwise")
 
     def pair_judge(self, name: str) -> PairwiseJudgeConfig:
@@ -31,93 +32,95 @@ class PairSpecs(ResolvedConfig):
 
     @property
     def trained_pair_judges(self) -> list[str]:
-        """Those that are trained here."""
+        """Return the pairwise judges that this workflow trains."""
         return [name for name in self.pair_judges if self.pair_judge(name).pairs]
 
     @property
     def tuned_pair_judges(self) -> list[str]:
-        """Of those that are trained here, the language models."""
+        """Return the pairwise judges that are fine-tuned language models."""
         return [name for name in self.trained_pair_judges if self.pair_judge(name).tuned]
 
     @property
     def trained_pair_encoders(self) -> list[str]:
-        """Of those that are trained here, the encoders."""
+        """Return the pairwise judges that are trained encoders."""
         return [name for name in self.trained_pair_judges if not self.pair_judge(name).tuned]
 
     @property
-    def compared(self) -> list[tuple[str, str]]:
-        """(judge, set) of every table of preferences, sorted."""
+    def compared_sets(self) -> list[tuple[str, str]]:
+        """Return (judge, set) of every table of preferences, sorted."""
         return sorted((judge, name) for name, entry in self.config.pairs.items() for judge in entry.judges)
 
     def pair_parts(self, name: str) -> list[str]:
-        """ResolvedConfig of the tables of a set, sorted: one per two models, or the one of a file."""
-        return [IMPORTED] if self.config.pairs[name].source else sorted(self._meetings[name])
+        """Return the names of the tables of a set, sorted: one per two models, or one for an imported set."""
+        return [IMPORTED] if self.config.pairs[name].source else sorted(self._model_pairs[name])
 
     @cached_property
-    def _meetings(self) -> dict[str, dict[str, matchups.Meeting]]:
-        """Set → part → the two models."""
-        made = {name: entry for name, entry in self.config.pairs.items() if not entry.source}
-        return {name: {f"{one}@{other}": (one, other) for one, other in self._met(entry)} for name, entry in made.items()}
+    def _model_pairs(self) -> dict[str, dict[str, ModelPair]]:
+        """Return set → part → the two models."""
+        generated = {name: entry for name, entry in self.config.pairs.items() if not entry.source}
+        return {name: {"@".join(pair): pair for pair in self._schedule(entry)} for name, entry in generated.items()}
 
-    def _met(self, entry: PairSet) -> set[matchups.Meeting]:
+    def _schedule(self, entry: PairSet) -> set[ModelPair]:
         models = self.pair_models(entry)
         if entry.schedule == "sampled":
-            return matchups.sampled(models, entry.opponents, lambda *two: bool(self._shared(entry, two)), entry.seed)
-        met = matchups.between_all(models) if entry.baseline is None else matchups.with_baseline(models, entry.baseline)
-        return {two for two in met if self._shared(entry, two)}
+            return matchups.sample_pairs(
+                models, entry.opponents, lambda *models: bool(self._shared_tasks(entry, models)), entry.seed
+            )
+        pairs = matchups.pair_all(models) if entry.baseline is None else matchups.pair_with_baseline(models, entry.baseline)
+        return {pair for pair in pairs if self._shared_tasks(entry, pair)}
 
     def pair_models(self, entry: PairSet) -> list[str]:
-        """The models of a set in the order of the configuration."""
+        """Return the models of a set in the order of the configuration."""
         return list(self.models) if entry.models == "all" else entry.models
 
-    def _shared(self, entry: PairSet, two: matchups.Meeting) -> list[str]:
-        """The set's tasks that both models have answers to."""
-        return sorted(task for task in entry.tasks if all(self.answers(model, task) for model in two))
+    def _shared_tasks(self, entry: PairSet, pair: ModelPair) -> list[str]:
+        """Return the tasks of the set that both models have answers to."""
+        return sorted(task for task in entry.tasks if all(self.answers(model, task) for model in pair))
 
     def pair_tables(self, name: str, part: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """(model, task) of the answers that a part is made of: those of the first model, and those of the other."""
-        two = self._meetings[name][part]
-        tasks = self._shared(self.config.pairs[name], two)
-        return [(two[0], task) for task in tasks], [(two[1], task) for task in tasks]
+        """Return (model, task) of the answer tables of a part: those of the first model, and those of the second."""
+        pair = self._model_pairs[name][part]
+        tasks = self._shared_tasks(self.config.pairs[name], pair)
+        return [(pair[0], task) for task in tasks], [(pair[1], task) for task in tasks]
 
     def pair_answers(self, name: str) -> list[tuple[str, str]]:
-        """(model, task) of all answers that a set is made of; none for the set of a file."""
+        """Return (model, task) of all answer tables of a set; empty for an imported set."""
         if self.config.pairs[name].source:
             return []
         return sorted({table for part in self.pair_parts(name) for tables in self.pair_tables(name, part) for table in tables})
 
     def pair_file(self, name: str) -> Path:
-        """The file that a set comes from."""
+        """Return the file of an imported set."""
         source = self.config.pairs[name].source
         assert source is not None
         return self.import_path(source)
 
     def pairs_spec(self, pair_set: str, part: str) -> Spec:
-        """Of one table of a set."""
+        """Return the spec of one table of a set."""
         entry = self.config.pairs[pair_set]
         if entry.source:
             imported = dump(self.config.imports[entry.source], only={"format", "where"})
             columns = dump(self.config.imports[entry.source].pair_columns)
             return {"set": pair_set, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "question_split"})}
-        two = self._meetings[pair_set][part]
+        pair = self._model_pairs[pair_set][part]
         return {
             "set": pair_set,
-            "models": list(two),
-            "tasks": self._shared(entry, two),
+            "models": list(pair),
+            "tasks": self._shared_tasks(entry, pair),
             **dump(entry, only={"rows", "gold", "seed"}),
         }
 
     def pair_judge_spec(self, judge: str) -> Spec:
-        """What makes a trained judge."""
+        """Return the spec of a trained encoder."""
         entry = self.pair_judge(judge)
-        made = dump(
+        settings = dump(
             entry, only={"kind", "revision", "backbone", "compare", "max_length", "training", "augment", "validation_fraction"}
         )
         training = dump(entry.training, without={*entry.training.run_time})
-        return {"judge": judge, "pairs": sorted(entry.pairs or []), **made, "training": training}
+        return {"judge": judge, "pairs": sorted(entry.pairs or []), **settings, "training": training}
 
     def tuned_judge_spec(self, judge: str) -> Spec:
-        """What makes a tuned judge: nothing of how much it writes when it is asked."""
+        """Return the spec of a fine-tuned language model; generation limits are not part of it."""
         entry = self.pair_judge(judge)
         assert isinstance(entry.model, LocalModel)
         return {
@@ -126,12 +129,12 @@ class PairSpecs(ResolvedConfig):
             "pairs": sorted(entry.pairs or []),
             **dump(entry, only={"kind", "augment", "validation_fraction", "seed", "max_answer_chars"}),
             "base": dump(entry.model, only={"model", "revision"}),
-            "settings": dump(entry.model, only=ASKED),
+            "settings": dump(entry.model, only=CHAT_SETTINGS),
             "tuning": dump(entry.tuning, without={*entry.tuning.run_time}),
         }
 
     def preferences_spec(self, judge: str, pair_set: str) -> Spec:
-        """Of a judge's verdicts on a set. Which models met is no part of it: a verdict on two answers stays when others come."""
+        """Return the spec of a judge's verdicts on a set. The models are not part of it, so adding a model keeps the verdicts."""
         kind = self.kind_of(judge)
         return {
             "judge": judge,
@@ -141,5 +144,5 @@ class PairSpecs(ResolvedConfig):
         }
 
     def gpus_to_tune(self, judge: str) -> int:
-        """GPUs that fit a tuned judge together."""
-        return launches.processes_of(self.pair_judge(judge).tuning)
+        """Return the number of GPUs that fine-tune a judge."""
+        return launches.count_processes(self.pair_judge(judge).tuning)

@@ -1,7 +1,7 @@
-"""What probes read, and the specs of their tables of hidden states and of their training.
+"""Build the specs of probes: tables of hidden states, training, baselines and metrics.
 
-Two probes that read the same thing, and two aspects with the same prompt, share a table of hidden states: its folder is named after
-the backbone and after all that the states depend on.
+Probes and aspects with the same backbone, prompt and settings share a table of hidden states; its folder is named after the
+backbone and a hash of these settings.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bert_judge.runtime.resume import content_key
 
 
 class ProbeSpecs(ResolvedConfig):
-    """The part of the plan that is about probes."""
+    """Names and specs of probes and their hidden states."""
 
     def probe(self, name: str) -> ProbeJudgeConfig:
         entry = self.config.judges[name]
@@ -26,62 +26,62 @@ class ProbeSpecs(ResolvedConfig):
 
     @cached_property
     def feature_sets(self) -> dict[str, Spec]:
-        """Name of a set of hidden states → all that the states of an answer depend on."""
-        return {name: spec for judge in self.judges("probe") for name, spec in self.read_by(judge).values()}
+        """Return the name of each set of hidden states → the settings that the states depend on."""
+        return {name: spec for judge in self.judges("probe") for name, spec in self.aspect_features(judge).values()}
 
-    def read_by(self, judge: str) -> dict[str, tuple[str, Spec]]:
-        """Aspect → name and spec of the hidden states that it is told from."""
+    def aspect_features(self, judge: str) -> dict[str, tuple[str, Spec]]:
+        """Return aspect → name and spec of the hidden states that its head reads."""
         probe = self.probe(judge)
-        found = {}
+        features = {}
         for aspect, entry in probe.aspect_configs.items():
             spec = {
                 "backbone": probe.backbone,
                 "revision": probe.revision,
-                "prompt": filled(probe.prompt, aspect, entry.description),
+                "prompt": fill_aspect(probe.prompt, aspect, entry.description),
                 "poolings": probe.stored_poolings,
                 "max_length": probe.max_length,
                 "precision": probe.precision,
                 "storage_dtype": probe.storage_dtype,
             }
-            found[aspect] = (f"{short_name(probe.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
-        return found
+            features[aspect] = (f"{short_name(probe.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
+        return features
 
     def features_of(self, judge: str) -> list[str]:
-        """ResolvedConfig of the sets of hidden states that a probe reads, each once."""
-        return list(dict.fromkeys(name for name, _ in self.read_by(judge).values()))
+        """Return the distinct names of the sets of hidden states that a probe reads."""
+        return list(dict.fromkeys(name for name, _ in self.aspect_features(judge).values()))
 
     def backbone_of(self, features: str) -> str:
-        """The asset of the model whose hidden states a set holds."""
+        """Return the asset of the model that produces a set of hidden states."""
         spec = self.feature_sets[features]
         return backbone_asset(spec["backbone"], spec["revision"])
 
     def features_spec(self, features: str, model: str, task: str) -> Spec:
-        """Of the hidden states of a model's answers to a task, or of a selection of answers."""
+        """Return the spec of the hidden states of a model's answers to a task, or of a selection of answers."""
         return {"features": features, "model": model, "task": task, **self.feature_sets[features]}
 
     def probe_spec(self, judge: str) -> Spec:
-        """Of a probe's training."""
+        """Return the spec of a probe's training."""
         probe = self.probe(judge)
-        # A threshold is read with the verdicts; baselines stand beside the probe and change nothing in it.
-        other = {"aspects", "threshold", "baselines", "baseline_training", *ProbeJudgeConfig.reads} - {"pooling"}
-        made = probe.model_dump(mode="json", exclude=other)
-        read = self.read_by(judge)
+        # The threshold applies to labels only, and baselines do not change the probe.
+        excluded = {"aspects", "threshold", "baselines", "baseline_training", *ProbeJudgeConfig.reads} - {"pooling"}
+        settings = probe.model_dump(mode="json", exclude=excluded)
+        aspect_features = self.aspect_features(judge)
         aspects = {
-            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": read[name][0]}
+            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": aspect_features[name][0]}
             for name, entry in probe.aspect_configs.items()
         }
         return {
             "judge": judge,
-            **made,
+            **settings,
             "aspects": aspects,
-            "features": dict(read.values()),
+            "features": dict(aspect_features.values()),
             "tables": [[model, task] for model, task in self.dataset_tables(probe.dataset)],
         }
 
     def baseline_spec(self, judge: str, baseline: str) -> Spec:
-        """Of what a baseline that loads the backbone says of a probe's test part."""
+        """Return the spec of the test predictions of a baseline that loads the backbone."""
         probe = self.probe(judge)
-        # One model for all aspects reads one prompt, and has a head for each of them.
+        # A baseline is one model with one prompt and a head per aspect.
         prompt = PROMPT if "{aspect}" in probe.prompt else probe.prompt
         spec = {
             "judge": judge,
@@ -92,16 +92,16 @@ class ProbeSpecs(ResolvedConfig):
         if baseline not in LEARNING:
             return spec
         training = probe.baseline_training
-        other = {*training.run_time, "lora" if baseline == "fine_tuned" else "head_lr_multiplier"}
-        other |= {"lora_learning_rate" if baseline == "fine_tuned" else "learning_rate"}
-        return {**spec, "prompt": prompt, "training": training.model_dump(mode="json", exclude=other)}
+        excluded = {*training.run_time, "lora" if baseline == "fine_tuned" else "head_lr_multiplier"}
+        excluded |= {"lora_learning_rate" if baseline == "fine_tuned" else "learning_rate"}
+        return {**spec, "prompt": prompt, "training": training.model_dump(mode="json", exclude=excluded)}
 
     def measures_spec(self, judge: str) -> Spec:
-        """Of a probe's figures beside those of its baselines."""
+        """Return the spec of the metrics of a probe and its baselines."""
         return {**self.probe_spec(judge), "baselines": list(self.probe(judge).baselines)}
 
 
-def filled(template: str, name: str, description: str | None) -> str:
-    """A prompt whose {aspect}, if it has one, says what is judged; the other fields stay."""
-    told = f"{name}: {description}" if description else name
-    return template.replace("{aspect}", told.replace("{", "{{").replace("}", "}}"))
+def fill_aspect(template: str, name: str, description: str | None) -> str:
+    """Fill the {aspect} field of a prompt template, if it has one; keep the other fields."""
+    aspect_text = f"{name}: {description}" if description else name
+    return template.replace("{aspect}", aspect_text.replace("{", "{{").replace("}", "}}"))

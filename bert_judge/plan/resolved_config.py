@@ -1,4 +1,4 @@
-"""The names of a configuration: which models, tasks, judges and tables there are, and which belong together."""
+"""Resolve the names of a configuration: its models, tasks, judges and tables, and their relations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bert_judge.judges.registry import JudgeKind, LabelTable, Spec
 from bert_judge.tasks.sources import published_sources
 
 # Name of the source of attacks on judges, in a model's place. No model of a configuration can have this name; its tables are stored
-# beside those of models, so that every rule that labels answers labels these.
+# like those of models, so that every rule that labels answers labels these too.
 ATTACKS = "_attacks"
 
 
@@ -33,7 +33,7 @@ class ResolvedConfig:
     """A checked configuration with its names resolved: models, tasks, judges, and the tables they need.
 
     Attributes:
-        config: as written.
+        config: the validated configuration.
         data: folder of the imported files.
         models: every model by its name; keys with `*` are replaced by the models they stand for.
     """
@@ -60,29 +60,29 @@ class ResolvedConfig:
 
     @property
     def base_models(self) -> list[str]:
-        """The models that are no students: judges and students may learn from their answers."""
+        """Return the models that are not students; judges and students may be trained on their answers."""
         return [name for name, model in self.models.items() if not isinstance(model, StudentModel)]
 
     @property
     def answer_sources(self) -> list[str]:
-        """The models, and the source of attacks in a model's place."""
+        """Return the models, and the source of attacks if attacks are configured."""
         return [*self.models, *([ATTACKS] if self.config.attacks else [])]
 
     @cached_property
     def selections(self) -> list[str]:
-        """The names of all selections of answers that judges define."""
+        """Return the names of all selections of answers that judges define."""
         return list(dict.fromkeys(name for judge in self.config.judges for name in self.kind_of(judge).selections(self, judge)))
 
     def source_tables(self, judge: str, model: str, task: str) -> list[LabelTable]:
         """Return the label tables of other judges that a label table is combined from."""
         return self.kind_of(judge).source_tables(self, judge, model, task)
 
-    def generated_by(self, generator: str) -> list[str]:
-        """Names of the models of a generator."""
+    def models_of_generator(self, generator: str) -> list[str]:
+        """Return the names of the models of a generator."""
         return [name for name, model in self.models.items() if model.generator == generator]
 
     def answers(self, model: str, task: str) -> bool:
-        """Whether a model has answers to a task: an imported one only to tasks of its own files."""
+        """Return whether a model has answers to a task; an imported model only has answers to tasks of its own files."""
         if model == ATTACKS:
             return task in self.attack_tasks
         entry = self.models[model]
@@ -93,30 +93,30 @@ class ResolvedConfig:
 
     @cached_property
     def score_tables(self) -> list[tuple[str, str]]:
-        """(model, task) of every score table, sorted, so that the order in the file does not matter."""
+        """Return (model, task) of every score table, sorted, so that the order in the configuration does not matter."""
         return sorted((m, t) for t in self.config.tasks.test for m in self.models if self.answers(m, t))
 
     @property
     def attack_tasks(self) -> list[str]:
-        """Test tasks whose questions the attacks are made of."""
+        """Return the test tasks whose questions the attacks use, sorted."""
         attacks = self.config.attacks
         if attacks is None:
             return []
         return sorted(self.config.tasks.test if attacks.tasks == "all" else attacks.tasks)
 
     def dataset_tables(self, dataset: str) -> list[tuple[str, str]]:
-        """(model, task) of every table that a dataset merges, sorted; paths are listed in this order too."""
+        """Return (model, task) of every table that a dataset merges, sorted; input files have the same order."""
         entry = self.config.datasets[dataset]
-        chosen = self.base_models if entry.models == "all" else entry.models
-        return sorted((m, t) for t in entry.tasks for m in chosen if self.answers(m, t))
+        models = self.base_models if entry.models == "all" else entry.models
+        return sorted((m, t) for t in entry.tasks for m in models if self.answers(m, t))
 
     def weakly_labelled_tables(self, dataset: str) -> list[tuple[str, str]]:
-        """(model, task) of the tables in which a dataset's weak_teacher labels what the teacher leaves open, sorted."""
+        """Return (model, task) of the tables in which a dataset's weak_teacher fills in missing labels, sorted."""
         weak_teacher = self.config.datasets[dataset].weak_teacher
         return [(m, t) for m, t in self.dataset_tables(dataset) if weak_teacher and t in weak_teacher.tasks]
 
     def training_tables(self, dataset: str) -> list[tuple[str, str, str]]:
-        """(judge, model, task) of every table of verdicts that a dataset learns from."""
+        """Return (judge, model, task) of every label table that a dataset uses."""
         entry = self.config.datasets[dataset]
         labels = [(entry.teacher, *pair) for pair in self.dataset_tables(dataset)]
         return labels + [(entry.weak_teacher.teacher, *pair) for pair in self.weakly_labelled_tables(dataset) if entry.weak_teacher]
@@ -126,53 +126,53 @@ class ResolvedConfig:
         return entry.family if entry else tasks.find(task).family
 
     def source_of(self, task: str) -> TaskSource | None:
-        """The data set that a task's questions come from; None for a task of a function or an imported file."""
+        """Return the data set that a task's questions come from; None for a task of a function or an imported file."""
         if task in self.config.tasks.imported:
             return None
         return self.config.tasks.sources.get(task) or published_sources().get(task)
 
     def source_path(self, task: str) -> Path | None:
-        """The file of a task's source; None when it has none, or lies on the hub."""
+        """Return the local file of a task's source; None if it has none or is on the hub."""
         source = self.source_of(task)
-        return from_data(source.path, self.data) if source and source.path else None
+        return resolve_data_path(source.path, self.data) if source and source.path else None
 
     def import_path(self, name: str) -> Path:
-        """Where an imported file lies."""
+        """Return the path of an imported file."""
         return import_path(self.config.imports[name], self.data)
 
     def source_file(self, task: str) -> Path | None:
-        """The file that a task's questions come from: an imported file, a data set's, a user's task file, or none."""
+        """Return the file that a task's questions come from: an imported file, a data set, a user's task file, or None."""
         if imported := self.import_of(task):
             return self.import_path(imported)
         return self.source_path(task) or tasks.file_of(task)
 
     def import_of(self, task: str) -> str | None:
-        """The import a task's questions come from; None for a task made by a function."""
+        """Return the import that a task's questions come from; None if they are not imported."""
         imported = self.config.tasks.imported.get(task)
         return imported.source if imported else None
 
     def verdict_import(self, judge: str, task: str) -> str | None:
-        """The import that holds an imported judge's verdicts on a task; None: there is none, or no telling which.
+        """Return the import that holds an imported judge's verdicts on a task; None if it is missing or ambiguous.
 
-        The task's own file when the judge reads it, else the one file of the judge that no task is made of.
+        This is the task's own file if the judge reads it, otherwise the only file of the judge that no task uses.
         """
         entry: Any = self.config.judges[judge]
-        own = self.import_of(task)
-        if own in entry.source:
-            return own
-        asked = {part.source for part in self.config.tasks.imported.values()}
-        verdicts_only = [name for name in entry.source if name not in asked]
+        task_import = self.import_of(task)
+        if task_import in entry.source:
+            return task_import
+        used_imports = {imported.source for imported in self.config.tasks.imported.values()}
+        verdicts_only = [name for name in entry.source if name not in used_imports]
         return verdicts_only[0] if len(verdicts_only) == 1 else None
 
     @cached_property
     def assets(self) -> dict[str, Spec]:
-        """What `prepare` resolves to a local folder: name → repository and revision."""
+        """Return what `prepare` downloads to a local folder: asset name → repository and revision."""
         models = {
             f"model-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
             for name, m in self.models.items()
             if isinstance(m, LocalModel) and not isinstance(m, StudentModel)
         }
-        # The students of one key start from one model.
+        # All students of a key have the same base model.
         models |= {
             f"base-{key}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
             for key, m in self.config.models.items()
@@ -196,32 +196,32 @@ class ResolvedConfig:
 
     @property
     def measured_cascades(self) -> dict[str, list[str]]:
-        """Cascade → its judges, for the cascades that have a column in the score tables beside a gold judge's."""
+        """Return cascade → its judges, for the cascades that are scorers; empty without a gold judge."""
         scored = [name for name in self.config.scorers if self.config.judges[name].kind == "cascade"]
         return {name: list(self.kind_of(name).depends_on(self.config.judges[name]).judges) for name in scored if self.config.gold}
 
     @property
-    def corrects(self) -> bool:
-        """Whether there are labels to correct accuracies with."""
+    def corrects_accuracy(self) -> bool:
+        """Return whether the audit has labels to correct accuracies with."""
         audit = self.config.audit
         return audit is not None and (audit.labels is not None or audit.labels_from == "gold")
 
     def styles(self) -> dict[str, str]:
-        """How each scored model writes, where the configuration tells: of simulated ones the commonest style."""
-        found: dict[str, str] = {}
+        """Return the most frequent style of each simulated model that is scored."""
+        style_by_model: dict[str, str] = {}
         for model in sorted({model for model, _ in self.score_tables}):
             if isinstance(entry := self.models[model], SimulatedModel):
                 weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style
-                found[model] = max(weights, key=lambda style: weights[style])
-        return found
+                style_by_model[model] = max(weights, key=lambda style: weights[style])
+        return style_by_model
 
 
 def import_path(entry: Import, data: Path | None) -> Path:
-    """Where an imported file lies: relative paths start in the data folder."""
-    return from_data(entry.path, data)
+    """Return the path of an imported file; relative paths start in the data folder."""
+    return resolve_data_path(entry.path, data)
 
 
-def from_data(told: str, data: Path | None) -> Path:
-    """A path of the configuration: a relative one starts in the data folder, when there is one."""
-    path = Path(told).expanduser()
+def resolve_data_path(configured_path: str, data: Path | None) -> Path:
+    """Resolve a path of the configuration; a relative path starts in the data folder, if there is one."""
+    path = Path(configured_path).expanduser()
     return path if path.is_absolute() or data is None else data / path

@@ -1,7 +1,7 @@
-"""For each table the spec that fully describes it.
+"""Build the spec of each table.
 
-A spec is plain JSON and holds all that gives a table its meaning, and nothing else: no paths, thread counts or batch sizes. Two
-configurations with equal specs have equal tables, so the workflow reruns a job when its spec changes and only then.
+A spec is plain JSON that contains everything that determines the content of a table, and nothing else: no paths, thread counts or
+batch sizes. Equal specs mean equal tables, so the workflow reruns a job only when its spec changes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ATTACKS, ResolvedConfig
 from bert_judge.tables import selections
 
-# How a model that is fine-tuned here is asked: its prompts, when it learns and when it answers.
-ASKED = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
+# Settings of a fine-tuned model's prompts, in training and in inference.
+CHAT_SETTINGS = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
 
 
 class Specs(ResolvedConfig):
-    """What makes each table what it is."""
+    """Specs of tasks, answers, labels, datasets, scores and reports."""
 
     def task_spec(self, task: str) -> Spec:
         imported = self.config.tasks.imported.get(task)
@@ -52,7 +52,7 @@ class Specs(ResolvedConfig):
         }
 
     def labels_spec(self, judge: str, model: str, task: str) -> Spec:
-        """Of a judge's verdicts on the answers of a model, or on a selection of them."""
+        """Return the spec of a judge's labels on the answers of a model, or on a selection of them."""
         if isinstance(selection := selections.parse(model), selections.Escalated):
             return {**self.labels_spec(judge, selection.model, task), "selection": model}
         kind = self.kind_of(judge)
@@ -76,7 +76,7 @@ class Specs(ResolvedConfig):
         }
 
     def overlap_spec(self, dataset: str, task: str) -> Spec:
-        """The check that no question of a test task is in a dataset."""
+        """Return the spec of the check that no question of a test task is in a dataset."""
         allowed = self.config.datasets[dataset].allow_test_questions
         return {"dataset": dataset, "allow_test_questions": allowed, "test": [task]}
 
@@ -86,14 +86,14 @@ class Specs(ResolvedConfig):
         return {**spec, "training": dump(entry.training, without={*entry.training.run_time})}
 
     def cascade_spec(self, judge: str) -> Spec:
-        """What a cascade is fitted to."""
+        """Return the spec of fitting a cascade."""
         entry: Any = self.config.judges[judge]
         members = [name for name, _, _ in self.kind_of(judge).fit_tables(self, judge)]
         teacher = self.config.datasets[entry.dataset].teacher
         return {"judge": judge, "teacher": teacher, "learners": members, **dump(entry, without={"kind"})}
 
     def cascades_spec(self) -> Spec:
-        """What cascades are measured on."""
+        """Return the spec of evaluating cascades."""
         return {**self.standings_spec(), "cascades": self.measured_cascades}
 
     def scores_spec(self, model: str, task: str) -> Spec:
@@ -111,27 +111,27 @@ class Specs(ResolvedConfig):
         }
 
     def cost_spec(self) -> Spec:
-        """Whose tokens and times are counted, and what they cost."""
+        """Return the spec of the cost table: whose tokens and times are counted, and their prices."""
         judges = self.config.judges
         datasets = {n: self.kind_of(n).depends_on(judges[n]).datasets for n in self.config.scorers}
-        trained = {n: found[0] for n, found in datasets.items() if found and self.kind_of(n).counts_training}
-        taught: dict[str, list[list[str]]] = {}
+        trained = {n: names[0] for n, names in datasets.items() if names and self.kind_of(n).counts_training}
+        teacher_tables: dict[str, list[list[str]]] = {}
         for name in sorted(set(trained.values())):
             for teacher, m, t in self.training_tables(name):
-                taught.setdefault(teacher, []).append([m, t])
-        trained_on = sorted({(m, t) for pairs in taught.values() for m, t in pairs})
-        # Only what takes part: another judge in the configuration makes nothing stale.
-        at_work = sorted({*self.config.scorers, *taught})
-        language_models = {n: model for n in at_work if (model := getattr(judges[n], "model", None))}
+                teacher_tables.setdefault(teacher, []).append([m, t])
+        trained_on = sorted({(m, t) for pairs in teacher_tables.values() for m, t in pairs})
+        # Only judges in use, so that an unused judge in the configuration makes no table stale.
+        used_judges = sorted({*self.config.scorers, *teacher_tables})
+        language_models = {n: model for n in used_judges if (model := getattr(judges[n], "model", None))}
         models = {m: self.models[m] for m, _ in [*self.score_tables, *trained_on]}
         gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in sorted(models.items()) if isinstance(m, LocalModel)}
-        judging = {n: count for n in at_work if (count := self.kind_of(n).gpus(judges[n]))}
+        judging = {n: count for n in used_judges if (count := self.kind_of(n).gpus(judges[n]))}
         return {
             "tables": [[m, t] for m, t in self.score_tables],
             "trained_on": [[m, t] for m, t in trained_on],
             "answered_in_batches": [name for name in sorted(models) if models[name].generator == "vllm"],
             "judges": self.config.scorers,
-            "taught": taught,
+            "taught": teacher_tables,
             "trained": trained,
             "prompted": sorted(language_models),
             "prices": {
@@ -143,40 +143,42 @@ class Specs(ResolvedConfig):
         }
 
     def audit_spec(self) -> Spec:
-        """Which answers people are asked about."""
+        """Return the spec of the audit sample."""
         assert self.config.audit is not None
-        drawn = dump(self.config.audit, only={"judge", "size", "seed"})
-        return {**drawn, "tables": [[m, t] for m, t in self.score_tables]}
+        sample = dump(self.config.audit, only={"judge", "size", "seed"})
+        return {**sample, "tables": [[m, t] for m, t in self.score_tables]}
 
     def corrected_spec(self) -> Spec:
-        """What people's labels, or gold's on the drawn answers, make of the judges' accuracies."""
+        """Return the spec of the accuracies corrected with human labels, or with gold labels of the sampled answers."""
         assert self.config.audit is not None
         gold = self.config.gold if self.config.audit.labels_from == "gold" else None
         return {**self.audit_spec(), "judges": [name for name in self.config.scorers if name != gold], "labels_from": gold}
 
     def attacks_spec(self, task: str) -> Spec:
-        """The answers that try to fool judges."""
+        """Return the spec of the attack answers to a task."""
         assert self.config.attacks is not None
         return {"task": task, **dump(self.config.attacks, only={"rows", "seed"})}
 
     def attack_rates_spec(self) -> Spec:
-        """How often judges are fooled."""
+        """Return the spec of the attack success rates."""
         assert self.config.attacks is not None
         return {"judges": self.config.attacks.judges, "tasks": self.attack_tasks}
 
     def report_spec(self) -> Spec:
         kinds = {name: self.config.judges[name].kind for name in self.config.scorers}
-        simulated = bool(self.generated_by("simulated"))
+        simulated = bool(self.models_of_generator("simulated"))
         spec = {**self.standings_spec(), "kinds": kinds, "simulated": simulated}
         if self.config.attacks:
             spec["attacks"] = self.attack_rates_spec()
-        return {**spec, "audit": self.corrected_spec() if self.corrects else self.audit_spec()} if self.config.audit else spec
+        return (
+            {**spec, "audit": self.corrected_spec() if self.corrects_accuracy else self.audit_spec()} if self.config.audit else spec
+        )
 
     def import_spec(self, name: str) -> Spec:
-        # Aspects are part of a verdict, not of questions and answers; pairs have a spec of their own.
+        # Aspects belong to labels, not to questions and answers; pairs have their own spec.
         return dump(self.config.imports[name], without={"path", "aspects", "pair_columns"})
 
 
 def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:
-    """A block of the configuration as plain JSON, whole or in part."""
+    """Convert a section of the configuration to plain JSON, optionally without or with only some keys."""
     return block.model_dump(mode="json", exclude=without, include=only)

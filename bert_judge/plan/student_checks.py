@@ -1,4 +1,4 @@
-"""What is wrong with filters and students of a configuration that is sound otherwise."""
+"""Check the filters and students of a configuration of valid shape."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from bert_judge.plan import Plan
 
 
-def of_fit(config: Config) -> list[str]:
-    """Filters whose parts are each right but do not fit together; no file is looked at."""
+def check_consistency(config: Config) -> list[str]:
+    """Return contradictions between filters, judges and tasks. Reads no file."""
     faults = []
     for name, entry in config.filters.items():
         if entry.judge in CONTROLS and entry.judge in config.judges:
             faults.append(
-                f"filters.{name}.judge: {entry.judge!r} is the word for a choice without a judge, and a judge has it for a name; "
+                f"filters.{name}.judge: {entry.judge!r} is reserved for a selection without a judge, but a judge has this name; "
                 "rename the judge"
             )
         faults += [
@@ -29,27 +29,27 @@ def of_fit(config: Config) -> list[str]:
     return faults
 
 
-def of_use(plan: Plan) -> list[str]:
-    """What is asked of models and judges that cannot give it."""
+def check_capabilities(plan: Plan) -> list[str]:
+    """Return uses of models and judges that they do not support."""
     faults = []
     for name, entry in plan.config.filters.items():
-        chosen = plan.base_models if entry.models == "all" else entry.models
-        unknown = [model for model in chosen if model not in plan.base_models]
-        faults += [f"filters.{name}.models: {_cannot_teach(plan, model)}" for model in unknown]
+        models = plan.base_models if entry.models == "all" else entry.models
+        unknown = [model for model in models if model not in plan.base_models]
+        faults += [f"filters.{name}.models: {_model_problem(plan, model)}" for model in unknown]
         if unknown:
             continue
-        pairs = plan.chosen_from(name)
+        pairs = plan.filter_tables(name)
         if not pairs:
-            faults.append(f"filters.{name}: none of its models has answers to its tasks; mend its models or tasks")
+            faults.append(f"filters.{name}: none of its models has answers to its tasks; fix its models or tasks")
         if judge := plan.filter_judge(name):
             faults += verdict_faults(plan, f"filters.{name}.judge", judge, pairs)
     for name, dataset in plan.config.datasets.items():
-        chosen = [] if dataset.models == "all" else dataset.models
-        faults += [f"datasets.{name}.models: {_cannot_teach(plan, model)}" for model in chosen if model in plan.students]
+        models = [] if dataset.models == "all" else dataset.models
+        faults += [f"datasets.{name}.models: {_model_problem(plan, model)}" for model in models if model in plan.students]
     return faults
 
 
-def _cannot_teach(plan: Plan, model: str) -> str:
+def _model_problem(plan: Plan, model: str) -> str:
     if model in plan.students:
-        return f"{model!r} is a student, which learns from judges and teaches none; name other models"
+        return f"{model!r} is a student and cannot provide training answers; name other models"
     return f"{model!r} is not defined under models; there are: {', '.join(plan.base_models) or 'none'}"

@@ -1,4 +1,4 @@
-"""Filters and students of a configuration: which there are, what they are made of, and their specs."""
+"""Resolve filters and students, and build the specs of their tables."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from bert_judge.config.datasets import CONTROLS
 from bert_judge.judges.registry import Spec
 from bert_judge.plan import launches, model_keys
 from bert_judge.plan.model_keys import Student
-from bert_judge.plan.specs import ASKED, Specs, dump
+from bert_judge.plan.specs import CHAT_SETTINGS, Specs, dump
 
 
 class StudentSpecs(Specs):
-    """ResolvedConfig and specs of what students learn from, and of the students."""
+    """Names and specs of filters and students."""
 
     @cached_property
     def students(self) -> dict[str, Student]:
-        """Every student by its name as a model."""
+        """Return model name → student."""
         return {student.name: student for student in model_keys.students(self.config)}
 
     @cached_property
     def filtered(self) -> list[tuple[str, str]]:
-        """(filter, percentage) of every table of chosen answers, as its path says them."""
+        """Return (filter, percentage) of every table of filtered answers, as written in its path."""
         return [(name, f"{percent:g}") for name, entry in self.config.filters.items() for percent in entry.percents]
 
-    def chosen_from(self, name: str) -> list[tuple[str, str]]:
-        """(model, task) of every table that a filter chooses from, sorted; paths are listed in this order too."""
+    def filter_tables(self, name: str) -> list[tuple[str, str]]:
+        """Return (model, task) of every table that a filter selects from, sorted; input files have the same order."""
         entry = self.config.filters[name]
         models = self.base_models if entry.models == "all" else entry.models
         return sorted((m, t) for t in entry.tasks for m in models if self.answers(m, t))
 
     def filter_judge(self, name: str) -> str | None:
-        """The judge whose scores a filter needs; None for a control."""
+        """Return the judge whose labels a filter uses; None for a control."""
         judge = self.config.filters[name].judge
         return None if judge in CONTROLS else judge
 
     def filtered_spec(self, filter: str, keep: str) -> Spec:
-        """Which answers a filter keeps."""
+        """Return the spec of the answers that a filter keeps."""
         entry = self.config.filters[filter]
         settings = dump(entry, only={"judge", "per_question", "seed"})
-        tables = [[m, t] for m, t in self.chosen_from(filter)]
+        tables = [[m, t] for m, t in self.filter_tables(filter)]
         return {"filter": filter, "keep": float(keep), **settings, "tables": tables}
 
     def filter_overlap_spec(self, filter: str, task: str) -> Spec:
-        """The check that no question of a test task is among those of a filter's tasks."""
+        """Return the spec of the check that no question of a test task is in a filter's tasks."""
         entry = self.config.filters[filter]
         return {"filter": filter, "allow_test_questions": entry.allow_test_questions, "train": entry.tasks, "test": [task]}
 
     def candidates_spec(self, model: str, task: str) -> Spec:
-        """Of a student with all that made it; another filter of its key changes nothing here."""
+        """Return the spec of answers; a student's contains its training, and ignores other filters of its key."""
         spec = super().candidates_spec(model, task)
         if model not in self.students:
             return spec
@@ -57,28 +57,28 @@ class StudentSpecs(Specs):
         return {**spec, "settings": settings, "student": self.student_spec(model)}
 
     def student_spec(self, model: str) -> Spec:
-        """What makes a student."""
+        """Return the spec of a student's training."""
         student, entry = self.students[model], self.models[model]
         assert isinstance(entry, StudentModel)
         return {
             "student": model,
             "recipe": student.key,
             "base": dump(entry, only={"model", "revision"}),
-            "settings": dump(entry, only=ASKED),
+            "settings": dump(entry, only=CHAT_SETTINGS),
             "training": dump(entry.training, without={*entry.training.run_time}),
             "prompt_style": self.config.prompt_style,
             "families": {task: self.family(task) for task in sorted(self.config.filters[student.filter].tasks)},
             "filter": self.filtered_spec(student.filter, student.keep),
         }
 
-    def gpus_to_teach(self, model: str) -> int:
-        """GPUs that fit a student together."""
+    def student_gpus(self, model: str) -> int:
+        """Return the number of GPUs that train a student."""
         entry = self.models[model]
         assert isinstance(entry, StudentModel)
-        return launches.processes_of(entry.training)
+        return launches.count_processes(entry.training)
 
     def students_spec(self) -> Spec:
-        """Which students are compared, and with which models."""
+        """Return the spec of the comparison of students with each other and with their base models."""
         scored = {model for model, _ in self.score_tables}
         described = {
             name: {
@@ -95,9 +95,9 @@ class StudentSpecs(Specs):
         return {"judges": self.config.scorers, "students": described, "bases": bases}
 
     def _base_of(self, recipe: str) -> str | None:
-        """The model of the configuration that a key's students start from; None when it does not answer itself."""
+        """Return the model that is the base of a key's students; None if the configuration does not list it."""
         entry = self.config.models[recipe]
         assert isinstance(entry, StudentModel)
         origin = (entry.model, entry.revision)
-        others = {name: m for name in self.base_models if isinstance(m := self.models[name], LocalModel)}
-        return next((name for name, model in others.items() if (model.model, model.revision) == origin), None)
+        local_models = {name: m for name in self.base_models if isinstance(m := self.models[name], LocalModel)}
+        return next((name for name, model in local_models.items() if (model.model, model.revision) == origin), None)

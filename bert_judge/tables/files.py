@@ -150,7 +150,7 @@ def read_columns(path: str | Path, names: Sequence[str]) -> pa.Table:
     """
     file = _parquet(path)
     if missing := [name for name in names if name not in file.schema_arrow.names]:
-        raise InputError(f"{path}: the column {missing[0]!r} is missing; delete the file, and the next run makes it anew")
+        raise InputError(f"{path}: the column {missing[0]!r} is missing; delete the file, and the next run writes it again")
     with _damage_told(path):
         return file.read(columns=list(names))
 

@@ -74,7 +74,7 @@ def stopped_by(command: list[str], cluster: Cluster, run: OnSlurm) -> Stopped:
     def stop() -> None:
         (job,) = cluster.jobs(run)
         subprocess.run([*command, job.number], check=True)
-        # The last words of the first attempt, before its log is written anew.
+        # The last words of the first attempt, before its log is overwritten.
         wait_for(lambda: "asked to stop after" in (text := run.log(LOG)) and not said.append(text))
 
     run.during(stop, lambda: bool(run.found(SHARDS)), TARGET)

@@ -1,4 +1,4 @@
-"""A judge in the workflow whose scores are fitted to each table: it reads another's verdicts and asks nobody anew."""
+"""A judge in the workflow that adapts another judge's scores to each table."""
 
 from __future__ import annotations
 

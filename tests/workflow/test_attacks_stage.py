@@ -22,7 +22,7 @@ def test_from_the_block_to_the_report(run: Workspace) -> None:
     before = run.times()
     configure(run)
     run.done("attacks")
-    # Nothing that was there is made again, and no judge is trained anew.
+    # Existing tables are not rebuilt, and no judge is retrained.
     assert run.changed_since(before) == {*RATES, *MADE, LABELS.format("encoder"), LABELS.format("strict")}
     rates = tables.read(run.folder / "results/attacks/rates.parquet", tables.ATTACK_RATES)
     assert set(rates["judge"]) == {"encoder", "strict"}

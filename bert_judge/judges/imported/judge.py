@@ -80,7 +80,7 @@ class ImportedJudge:
         if self._texts.get(key, row.candidate) != row.candidate:
             raise InputError(
                 f"{self._source}: answer {row.attempt + 1} of {row.model} to {row.question!r:.80} "
-                f"is no longer {row.candidate!r:.80}; make the table of answers anew"
+                f"is no longer {row.candidate!r:.80}; rebuild the table of answers"
             )
         score = self._scores.get(key)
         if score is None or pd.isna(score):

@@ -271,9 +271,9 @@ def test_check_tells_faults_of_files_and_of_what_they_hold_together(tmp_path: Pa
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [
         f"error: {path}:7: 'scorers' is there twice, first in line 5; rename or remove one",
-        f"error: {tmp_path}/none.yaml: no such file; mend the path",
+        f"error: {tmp_path}/none.yaml: no such file; fix the path",
         "error: gold: 'human' is not defined under judges; there are: contains",
-        f"error: imports.mine.path: {tmp_path}/answers.csv: no such file; mend the path or the data folder",
+        f"error: imports.mine.path: {tmp_path}/answers.csv: no such file; fix the path or the data folder",
     ]
 
 

@@ -341,7 +341,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     # files
     "missing file": (
         {"imports/one/path": "three.csv"},
-        "imports.one.path: {folder}/three.csv: no such file; mend the path or the data folder",
+        "imports.one.path: {folder}/three.csv: no such file; fix the path or the data folder",
     ),
     "folder for a file": (
         {"imports/one/path": "folder.csv"},
@@ -353,11 +353,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "data folder that is not there": (
         {"data": "/no/such"},
-        "data: /no/such: no such folder; mend --config data=FOLDER or BERT_JUDGE_DATA",
+        "data: /no/such: no such folder; fix --config data=FOLDER or BERT_JUDGE_DATA",
     ),
     "checkpoint that is not there": (
         {"judges/other": {"kind": "bert", "checkpoint": "./no/such"}},
-        "judges.other.checkpoint: './no/such': no such folder; mend the path, or give a hub id such as owner/name",
+        "judges.other.checkpoint: './no/such': no such folder; fix the path, or give a hub id such as owner/name",
     ),
     "missing task file": ({"task_files": ["mine.py"]}, "task_files: mine.py: no such Python file"),
     "task file that does not run": ({"task_files": ["breaks.py"]}, "task_files: breaks.py: ZeroDivisionError: division by zero"),
@@ -375,7 +375,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "pattern that matches nothing": (
         {"models/llama*": {"generator": "imported", "from": "one"}},
-        "models.llama*: no model in its files has such a name; mend the key",
+        "models.llama*: no model in its files has such a name; fix the key",
     ),
     "pattern with a name": (
         {"models/g*": {"generator": "imported", "from": "one", "model_name": "gpt-4"}},
@@ -424,7 +424,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
             "datasets/capitals/models": ["stranger"],
             "models/stranger": {"generator": "imported", "from": "two", "model_name": "New-Bing"},
         },
-        "datasets.capitals: none of its models has answers to its tasks; mend its models or tasks",
+        "datasets.capitals: none of its models has answers to its tasks; fix its models or tasks",
     ),
     "no answer to any test task": (
         {"tasks/imported/exam/from": "two", "judges/human/from": ["one", "two"]},

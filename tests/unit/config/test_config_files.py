@@ -52,7 +52,7 @@ def test_faults_of_all_files_come_at_once(tmp_path: Path) -> None:
     (tmp_path / "fine.yaml").write_text("a: 1\n", "utf-8")
     lines = config_files.faults([tmp_path / name for name in ("none.yaml", "latin.yaml", "twice.yaml", "fine.yaml", "")])
     assert [line.removeprefix(f"{tmp_path}") for line in lines] == [
-        "/none.yaml: no such file; mend the path",
+        "/none.yaml: no such file; fix the path",
         "/latin.yaml: not UTF-8 text (byte 3); save it as UTF-8",
         "/twice.yaml:2: 'a' is there twice, first in line 1; rename or remove one",
         "/twice.yaml:4: 'b' is there twice, first in line 3; rename or remove one",

@@ -44,7 +44,7 @@ def with_judge(**changes: Any) -> dict[str, Any]:
         ({"model": {**HF, "modell": 1}}, "judges.teacher.model.modell: unknown key; did you mean 'model'?"),
         ({"model": {**HF, "temperature": -1}}, "judges.teacher.model.temperature: needs number at least 0; got -1"),
         ({"model": {**HF, "attempts": 2}}, "judges.teacher: a judge gives one verdict per answer; remove model.attempts"),
-        ({"model": {**HF, "model": "./none"}}, "judges.teacher.model.model: './none': no such folder; mend the path"),
+        ({"model": {**HF, "model": "./none"}}, "judges.teacher.model.model: './none': no such folder; fix the path"),
         ({"model": {**HF, "trust_remote_code": True}}, "judges.teacher.model: trust_remote_code requires a revision"),
         ({"model": {**SERVED, "api_key_env": "sk-0123"}}, "judges.teacher.model: api_key_env needs the name of"),
         (

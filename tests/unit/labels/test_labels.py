@@ -324,7 +324,7 @@ def test_answers_that_changed_since_they_were_imported(tmp_path: Path) -> None:
     verdicts(tmp_path, [row("Who?", "I", 1)])
     source = write(tmp_path / "answers.jsonl", [row("Who?", "we\nall", 1)])
     spec = {"judge": "human", "model": "m", "task": "t", "settings": {"kind": "imported"}, "source": candidates_spec()}
-    with pytest.raises(InputError, match="answer 1 of m to 'Who\\?' is no longer 'I'; make the table of answers anew") as caught:
+    with pytest.raises(InputError, match="answer 1 of m to 'Who\\?' is no longer 'I'; rebuild the table of answers") as caught:
         labelled(tmp_path, ImportedJudge(spec, source), spec)
     assert "\n" not in str(caught.value)
 

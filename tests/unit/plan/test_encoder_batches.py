@@ -54,7 +54,7 @@ def together(made: batches.Batches) -> list[list[str]]:
 def test_what_is_judged_together(planned: plan.Plan, tmp_path: Path, alone: set[str], expected: list[list[str]]) -> None:
     made = found(planned, tmp_path, alone)
     assert together(made) == expected
-    assert sorted(made.of_task) == sorted(task for batch in expected for task in batch)
+    assert sorted(made.batch_by_task) == sorted(task for batch in expected for task in batch)
 
 
 def test_only_what_is_needed_and_its_own_answers(planned: plan.Plan, tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_a_table_stays_in_its_batch_and_leaves_it_with_the_training(planned: pla
     batch_manifest.write_manifest(batch, tmp_path / f"{name}.json")
     everything = set(CONFIG["tasks"]["test"])
     again = found(planned, tmp_path, everything)
-    assert set(again.of_task.values()) == {name} == again.done
-    # Another training makes all of its verdicts anew: together, although their tables are there.
+    assert set(again.batch_by_task.values()) == {name} == again.done
+    # Retraining repeats all labels in one batch, although their tables exist.
     judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "training": {"epochs": 1}}}
     assert together(found(plan.make({**CONFIG, "judges": judges}), tmp_path, everything)) == [sorted(everything)]
 

@@ -51,7 +51,7 @@ def test_a_student_per_filter_and_percentage() -> None:
     assert {model for model, _ in made.score_tables} == {"sim", "base", *STUDENTS}
     # One base model is fetched, whoever learns; and nobody learns from students unless told.
     assert {name for name in made.assets if not name.startswith("judge")} == {"model-base", "base-pupil"}
-    assert made.chosen_from("best") == [("base", "facts_train"), ("sim", "facts_train")]
+    assert made.filter_tables("best") == [("base", "facts_train"), ("sim", "facts_train")]
     assert made.dataset_tables("taught") == [("base", "facts_train"), ("sim", "facts_train")]
 
 
@@ -97,8 +97,8 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
         ),
         ({"filters__best": {"tasks": ["none"]}}, "filters.best.tasks: 'none' is not listed under tasks.train; there are: "),
         ({"filters__best": {"models": ["none"]}}, "filters.best.models: 'none' is not defined under models; there are: sim, base"),
-        ({"filters__best": {"models": ["pupil-chance-10"]}}, "filters.best.models: 'pupil-chance-10' is a student, which learns"),
-        ({"datasets__taught": {"models": ["pupil-chance-10"]}}, "datasets.taught.models: 'pupil-chance-10' is a student, which"),
+        ({"filters__best": {"models": ["pupil-chance-10"]}}, "filters.best.models: 'pupil-chance-10' is a student and cannot"),
+        ({"datasets__taught": {"models": ["pupil-chance-10"]}}, "datasets.taught.models: 'pupil-chance-10' is a student and"),
         ({"filters__best": {"judge": "truth"}}, "filters.best.judge: 'truth' knows the truth about simulated models only"),
         ({"filters__best": {"keep": 0}}, "filters.best.keep: needs"),
         ({"filters__best": {"keep": [10, 101]}}, "filters.best.keep: needs"),
@@ -112,12 +112,12 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
             {"models__pupil": {"training": {"batch_size": 4, "micro_batch_size": 3}}},
             "models.pupil.training: batch_size 4 must be a",
         ),
-        ({"models__pupil": {"model": "./none"}}, "models.pupil.model: './none': no such folder; mend the path"),
+        ({"models__pupil": {"model": "./none"}}, "models.pupil.model: './none': no such folder; fix the path"),
         (
             {"models__pupil-best-10": {"generator": "simulated", "p_correct": 1}},
             "models.pupil: one of its students would be called 'pupil-best-10', which is taken; rename one",
         ),
-        ({"judges__all": {"kind": "lexical", "metric": "contains"}}, "filters.all-of-it.judge: 'all' is the word for a choice"),
+        ({"judges__all": {"kind": "lexical", "metric": "contains"}}, "filters.all-of-it.judge: 'all' is reserved for a selection"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(changes: dict[str, Any], line: str) -> None:
@@ -129,12 +129,15 @@ def test_what_is_wrong_is_told_in_one_line(changes: dict[str, Any], line: str) -
 def test_targets_need_what_students_learn_from() -> None:
     made = plan.make(RAW)
     train = {("base", "facts_train"), ("sim", "facts_train")}
-    assert targets.answers_for(made, ["results/students/pupil-best-10/manifest.json"]) == train
-    assert targets.answers_for(made, ["results/filtered/chance/10.parquet"]) == {("sim", "facts_train")}
+    assert targets.required_answers(made, ["results/students/pupil-best-10/manifest.json"]) == train
+    assert targets.required_answers(made, ["results/filtered/chance/10.parquet"]) == {("sim", "facts_train")}
     own = ("pupil-chance-10", "facts_test")
-    assert targets.answers_for(made, ["results/candidates/pupil-chance-10/facts_test.parquet"]) == {own, ("sim", "facts_train")}
+    assert targets.required_answers(made, ["results/candidates/pupil-chance-10/facts_test.parquet"]) == {
+        own,
+        ("sim", "facts_train"),
+    }
     wanted = {("contains", *pair) for pair in train}
-    assert targets.verdicts_for(made, ["results/filtered/best/10.parquet"]) == wanted
+    assert targets.required_labels(made, ["results/filtered/best/10.parquet"]) == wanted
 
 
 def test_the_base_model_of_the_comparison_is_the_one_that_answers_too() -> None:

@@ -72,16 +72,16 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
     ],
 )
 def test_what_a_target_needs(planned: plan.Plan, asked: list[str], expected: set[tuple[str, str]]) -> None:
-    assert targets.answers_for(planned, asked) == expected
+    assert targets.required_answers(planned, asked) == expected
 
 
 def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     # Set, so that what the test sets goes with it.
-    monkeypatch.setenv(targets.VARIABLE, "null")
+    monkeypatch.setenv(targets.TARGETS_VARIABLE, "null")
     # A job that cannot tell answers nothing, rather than everything.
-    assert targets.answers_for(planned, targets.of_run(False, ["results/candidates/a/sums.parquet"])) == set()
-    assert targets.of_run(True, {"scores", "datasets"}) == ["datasets", "scores"]
-    assert targets.of_run(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
+    assert targets.required_answers(planned, targets.run_targets(False, ["results/candidates/a/sums.parquet"])) == set()
+    assert targets.run_targets(True, {"scores", "datasets"}) == ["datasets", "scores"]
+    assert targets.run_targets(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
 
 
 def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
@@ -91,15 +91,15 @@ def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
 def answer(planned: plan.Plan, folder: Path, *tasks: str) -> batch_manifest.Batch:
     """Write the note of the batch that a run with these needs makes."""
     found = made(planned, folder, *tasks)
-    batch = found.by_name[found.of_task[tasks[0]]]
+    batch = found.by_name[found.batch_by_task[tasks[0]]]
     batch_manifest.write_manifest(batch, folder / f"{batch.name}.json")
     return batch
 
 
 def test_all_that_is_needed_is_one_batch(planned: plan.Plan, tmp_path: Path) -> None:
     found = made(planned, tmp_path, "sums", "capitals")
-    assert found.of_task["sums"] == found.of_task["capitals"] != found.of_task["sums_train"]
-    batch = found.by_name[found.of_task["sums"]]
+    assert found.batch_by_task["sums"] == found.batch_by_task["capitals"] != found.batch_by_task["sums_train"]
+    batch = found.by_name[found.batch_by_task["sums"]]
     assert list(batch.parts) == ["capitals", "sums"]
     assert batch.parts["sums"] == {"answers": planned.candidates_spec("a", "sums"), "questions": planned.task_spec("sums")}
     # Its questions come from the user's file.
@@ -110,9 +110,9 @@ def test_a_table_stays_in_its_batch(planned: plan.Plan, tmp_path: Path) -> None:
     first = answer(planned, tmp_path, "sums", "capitals")
     for needs in [(), ("sums",), ("sums", "capitals"), ("capitals", "sums_train")]:
         found = made(planned, tmp_path, *needs)
-        assert found.of_task["sums"] == found.of_task["capitals"] == first.name
+        assert found.batch_by_task["sums"] == found.batch_by_task["capitals"] == first.name
         assert found.by_name[first.name] == first
-        assert list(found.by_name[found.of_task["sums_train"]].parts) == ["sums_train"]
+        assert list(found.by_name[found.batch_by_task["sums_train"]].parts) == ["sums_train"]
 
 
 def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_path: Path) -> None:
@@ -120,19 +120,19 @@ def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_p
     tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
     limited = plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models)
     found = made(limited, tmp_path, "sums", "capitals")
-    assert found.of_task["capitals"] == first.name
-    assert list(found.by_name[found.of_task["sums"]].parts) == ["sums"]
+    assert found.batch_by_task["capitals"] == first.name
+    assert list(found.by_name[found.batch_by_task["sums"]].parts) == ["sums"]
     models = {name: model.model_copy(update={"max_new_tokens": 7}) for name, model in planned.models.items()}
     found = made(plan.Plan(planned.config, None, models), tmp_path, "sums", "capitals")
-    assert list(found.by_name[found.of_task["sums"]].parts) == ["capitals", "sums"]
-    assert found.of_task["sums"] != first.name
+    assert list(found.by_name[found.batch_by_task["sums"]].parts) == ["capitals", "sums"]
+    assert found.batch_by_task["sums"] != first.name
 
 
 @pytest.mark.parametrize("content", ["", "{]", "[]", "null", '{"parts": {}}'])
 def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str) -> None:
     name = answer(planned, tmp_path, "sums").name
     (tmp_path / f"{name}.json").write_text(content)
-    assert made(planned, tmp_path, "sums", "capitals").of_task["sums"] != name
+    assert made(planned, tmp_path, "sums", "capitals").batch_by_task["sums"] != name
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str
     ],
 )
 def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], expected: set[tuple[str, str, str]]) -> None:
-    assert targets.verdicts_for(planned, asked) == expected
-    assert targets.verdicts_for(planned, None) == set()
+    assert targets.required_labels(planned, asked) == expected
+    assert targets.required_labels(planned, None) == set()
 
 
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
@@ -159,24 +159,24 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
         )
 
     first = found()
-    name = first.of_task["sums"]
-    assert name == first.of_task["capitals"] != first.of_task["sums_train"]
+    name = first.batch_by_task["sums"]
+    assert name == first.batch_by_task["capitals"] != first.batch_by_task["sums_train"]
     assert name not in first.done
     assert first.by_name[name].inputs == {
         f"answers {task}": f"results/candidates/a/{task}.parquet" for task in ("capitals", "sums")
     }
     # Another judge's needs are no part of it, nor are its batches the same.
-    assert found(planned, "first").of_task["sums"] not in first.by_name
+    assert found(planned, "first").batch_by_task["sums"] not in first.by_name
     batch_manifest.write_manifest(first.by_name[name], tmp_path / f"{name}.json")
     later = found(planned, "strict", ("strict", "a", "sums_train"))
     assert later.done == {name}
-    assert later.of_task["sums"] == later.of_task["capitals"] == name
-    assert list(later.by_name[later.of_task["sums_train"]].parts) == ["sums_train"]
+    assert later.batch_by_task["sums"] == later.batch_by_task["capitals"] == name
+    assert list(later.by_name[later.batch_by_task["sums_train"]].parts) == ["sums_train"]
     # New answers of one task are another batch, and leave the other table in its own.
     tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
     limited = found(plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models))
-    assert limited.of_task["capitals"] == name
-    assert list(limited.by_name[limited.of_task["sums"]].parts) == ["sums"]
+    assert limited.batch_by_task["capitals"] == name
+    assert list(limited.by_name[limited.batch_by_task["sums"]].parts) == ["sums"]
 
 
 def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) -> None:
@@ -184,21 +184,21 @@ def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) 
     taught = ("strict", *MIX)
     held_out = {("first", "@mix", "validation"), ("dear", "@mix", "validation")}
     own = {("both", "a", "sums"), ("first", "a", "sums"), ("dear", "a@both@dear", "sums")}
-    assert targets.verdicts_for(planned, asked) == {taught} | held_out | own
+    assert targets.required_labels(planned, asked) == {taught} | held_out | own
     # A selection has no answers of its own to generate.
-    assert targets.answers_for(planned, asked) == {MIX, ("a", "sums")}
+    assert targets.required_answers(planned, asked) == {MIX, ("a", "sums")}
 
 
 def test_an_adapted_judge_needs_the_verdicts_that_it_adapts(planned: plan.Plan) -> None:
     asked = ["results/labels/dear_adapted/a/sums.parquet"]
-    assert targets.verdicts_for(planned, asked) == {("dear_adapted", "a", "sums"), ("dear", "a", "sums")}
+    assert targets.required_labels(planned, asked) == {("dear_adapted", "a", "sums"), ("dear", "a", "sums")}
 
 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])
 def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
-    needed = targets.verdicts_for(planned, ["results/labels/both/a/sums.parquet"])
+    needed = targets.required_labels(planned, ["results/labels/both/a/sums.parquet"])
     found = batches.plan_label_batches(planned, "dear", model, needed, tmp_path)
-    batch = found.by_name[found.of_task[tasks[0]]]
+    batch = found.by_name[found.batch_by_task[tasks[0]]]
     assert list(batch.parts) == tasks
     assert batch.inputs == {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}
     # The store of what a model said is that of the model under test.

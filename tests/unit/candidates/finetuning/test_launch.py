@@ -120,9 +120,9 @@ def test_number_of_gpus_follows_the_configuration() -> None:
     ("content", "tuning", "fault"),
     [
         (None, {}, "cannot be read"),
-        ("", {}, "does not say num_processes"),
-        ("num_processes: many", {}, "does not say num_processes"),
-        ("num_processes: true", {}, "does not say num_processes"),
+        ("", {}, "does not set num_processes"),
+        ("num_processes: many", {}, "does not set num_processes"),
+        ("num_processes: true", {}, "does not set num_processes"),
         ("[1", {}, "cannot be read"),
         ("num_processes: 3", {}, "batch_size 16 must be a multiple of micro_batch_size times the processes of accelerate, 3"),
         ("num_processes: 4", {"micro_batch_size": 8}, "batch_size 16 must be a multiple of micro_batch_size times the processes"),

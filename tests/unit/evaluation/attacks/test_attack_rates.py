@@ -22,7 +22,7 @@ from bert_judge.evaluation.attacks import FAMILIES, rates, runner
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.plan import ATTACKS
-from bert_judge.plan.targets import verdicts_for
+from bert_judge.plan.targets import required_labels
 from bert_judge.report import attack_views
 from bert_judge.report.build import build_report
 from bert_judge.runtime.errors import ConfigError, InputError
@@ -264,7 +264,7 @@ def with_cascade(**members: object) -> dict[str, Any]:
 
 def test_cascades_label_attacks_by_escalation() -> None:
     outputs = plan.make(with_cascade())
-    needed = verdicts_for(outputs, ["attacks"])
+    needed = required_labels(outputs, ["attacks"])
     assert {("both", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")} <= needed
     assert ("judge", f"{ATTACKS}@both@judge", "facts_test") in needed
     assert ATTACKS in outputs.answer_sources
@@ -276,11 +276,11 @@ def test_cascades_label_attacks_by_escalation() -> None:
 def test_targets_of_attacks() -> None:
     outputs = plan.make(configured(tasks=["facts_test"]))
     wanted = {("judge", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")}
-    needed = verdicts_for(outputs, ["attacks"])
+    needed = required_labels(outputs, ["attacks"])
     assert wanted <= needed
     assert {judge for judge, _, _ in needed} == {"judge", "regex_lenient", "teacher"}
-    assert wanted <= verdicts_for(outputs, [])
-    assert verdicts_for(plan.make(DEFAULT_RUN), ["attacks"]) == set()
+    assert wanted <= required_labels(outputs, [])
+    assert required_labels(plan.make(DEFAULT_RUN), ["attacks"]) == set()
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_siz
 
 @given(names, st.integers(1, 4), st.integers(0, 3))
 def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str], opponents: int, seed: int) -> None:
-    result = matchups.sampled(models, opponents, lambda *_: True, seed)
-    assert result <= matchups.between_all(models)
+    result = matchups.sample_pairs(models, opponents, lambda *_: True, seed)
+    assert result <= matchups.pair_all(models)
     reached = set(models[:1])
     while more := {model for two in result if set(two) & reached for model in two} - reached:
         reached |= more
@@ -35,16 +35,16 @@ def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str]
     # Nobody meets more than it must and twice what the others do.
     degrees = [sum(model in two for two in result) for model in models]
     assert max(degrees, default=0) <= max(2 * opponents + 1, 0)
-    assert matchups.sampled([*models, "new"], opponents, lambda *_: True, seed) >= result
+    assert matchups.sample_pairs([*models, "new"], opponents, lambda *_: True, seed) >= result
 
 
 @given(names)
 def test_full_and_baseline_schedules(models: list[str]) -> None:
-    every = matchups.between_all(models)
+    every = matchups.pair_all(models)
     assert len(every) == len(models) * (len(models) - 1) // 2
-    assert matchups.between_all(list(reversed(models))) == every
+    assert matchups.pair_all(list(reversed(models))) == every
     for model in models[:1]:
-        assert matchups.with_baseline(models, model) == {two for two in every if model in two}
+        assert matchups.pair_with_baseline(models, model) == {two for two in every if model in two}
 
 
 # --- what the configuration asks for ---
@@ -80,7 +80,7 @@ def changed(**parts: Any) -> dict[str, Any]:
 def test_set_has_a_table_per_pair_of_models() -> None:
     made = plan.make(CONFIG)
     assert made.pair_parts("arena") == ["a@b", "a@c", "b@c"]
-    assert made.compared == [("better", "arena"), ("tuned", "arena")]
+    assert made.compared_sets == [("better", "arena"), ("tuned", "arena")]
     assert made.pair_tables("arena", "a@b") == (
         [("a", "facts_test"), ("a", "word_problems_test")],
         [("b", "facts_test"), ("b", "word_problems_test")],
@@ -134,7 +134,7 @@ def test_new_models_and_their_order_change_no_spec() -> None:
         ({"pairs__arena__tasks": ["facts_train"]}, "'tuned' is trained on answers to the same tasks (learn)"),
         ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),
         ({"judges__prompted__model__speed": 1}, "judges.prompted.model.speed: unknown key"),
-        ({"models__pairs": {"generator": "simulated", "p_correct": 1}}, "models.pairs: the verdicts on pairs lie in a folder"),
+        ({"models__pairs": {"generator": "simulated", "p_correct": 1}}, "models.pairs: verdicts on pairs are stored in a folder"),
     ],
 )
 def test_invalid_configuration_is_reported_in_one_line(parts: dict[str, Any], fault: str) -> None:

@@ -411,7 +411,7 @@ def test_label_table_with_a_real_model(tmp_path: Path, manifest: Path, reasoning
     assert [row["truncated"] for row in rows] == [False, False, False, True, False]
     assert all(rows[n]["prompt_tokens"] > 100 and rows[n]["completion_tokens"] > 0 for n in (0, 1, 3))
     assert tables.provenance(tmp_path / "l.parquet")["revisions"]["teacher"].startswith("local:")
-    # Read anew with another threshold: the model is not even loaded.
+    # Read again with another threshold: the model is not even loaded.
     monkeypatch.setattr(run_generator, "make_generator", lambda *_: pytest.fail("loaded"))
     again = labelled(1.0)
     assert [row["raw"] for row in again] == [row["raw"] for row in rows]
