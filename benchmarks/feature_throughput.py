@@ -3,9 +3,9 @@
     BERT_JUDGE_DATA=… python benchmarks/feature_throughput.py [--rows 200] [--rounds 3] [--batch 16] [--backbone minilm]
 
 Plain: batches of equal numbers of rows in the given order, padded, `output_hidden_states=True`, pooled with numpy over the mask.
-Here: `bert_judge.probes`, with its own number of tokens in a batch, or that of the plain way's largest where that is smaller, so
-that it never may hold more. Both ways take turns; each one's best round counts. Peak memory is that of a process of its own per
-way, above what it holds before the first batch.
+Here: `bert_judge.judges.probe.hidden_states`, with its own tokens per batch, but at most as many as the largest batch of the plain
+pass. The two are interleaved; the best round of each counts. Peak memory is that of one process per implementation, above what it
+holds before the first batch.
 """
 
 from __future__ import annotations

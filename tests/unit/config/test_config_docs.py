@@ -73,12 +73,6 @@ def test_every_key_is_in_the_reference_with_its_meaning(name: str) -> None:
     assert all(cell.strip() for row in rows for cell in row)
 
 
-def test_links_of_the_reference_lead_somewhere() -> None:
-    text = config_docs.reference()
-    headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^### (.+)$", text, re.MULTILINE)}
-    assert set(re.findall(r"\]\(#([\w-]+)\)", text)) <= headings
-
-
 def test_the_schema_knows_the_words_of_the_file() -> None:
     schema = json.loads(config_docs.schema_json())
     assert "from" in schema["$defs"]["ImportedModel"]["properties"]
