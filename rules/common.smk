@@ -379,7 +379,9 @@ def scoring_labels(wildcards):
 
 def verdicts_of_cascades():
     """Verdicts of the cascades that are measured."""
-    return tables_of("labels/{judge}/{model}/{task}", [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.score_tables])
+    return tables_of(
+        "labels/{judge}/{model}/{task}", [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.score_tables]
+    )
 
 
 def cascade_files():
@@ -404,7 +406,9 @@ def audit_files():
 def attack_labels():
     """Verdicts on made-up answers, in the order of the spec: by judge, then by task."""
     judges = PLAN.config.attacks.judges
-    return tables_of("labels/{judge}/{model}/{task}", [(judge, plan.ATTACKS, task) for judge in judges for task in PLAN.attack_tasks])
+    return tables_of(
+        "labels/{judge}/{model}/{task}", [(judge, plan.ATTACKS, task) for judge in judges for task in PLAN.attack_tasks]
+    )
 
 
 def attack_files():
