@@ -24,10 +24,10 @@ from timing import Time, table
 from bert_judge.assets.prepare import local_folder
 from bert_judge.judges.probe.hidden_states import HiddenStateExtractor, PooledStates
 from bert_judge.judges.probe.judge import LayerPooling
+from bert_judge.judges.probe.kind import fill_aspect
 from bert_judge.judges.probe.training.evaluate import class_metrics, metric_differences
 from bert_judge.judges.probe.training.fit import AspectRows, fit_aspect
 from bert_judge.judges.probe.training.labels import AspectLabels, aspect_labels, read_rows
-from bert_judge.plan.probes import fill_aspect
 
 SHARED, OWN = "one for all", "one each"
 

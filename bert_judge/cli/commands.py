@@ -55,8 +55,8 @@ def score(
     from bert_judge.cli.score import Request
     from bert_judge.cli.score import score as score_it
 
-    columns = {"question": question, "references": references, "candidate": candidate, "model": model}
-    columns = {part: column for part, column in columns.items() if column is not None}
+    roles = {"question": question, "references": references, "candidate": candidate, "model": model}
+    columns = {role: column for role, column in roles.items() if column is not None}
     score_it(Request(file, output, judge or [], threshold, columns, prefix, force, prior_shift=prior_shift))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Annotated, Any, Literal, Union
+from functools import cache, reduce
+from operator import or_
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 
@@ -58,8 +59,8 @@ class Config(Block):
 @cache
 def config_model() -> type[Config]:
     """Return `Config` with the blocks of all registered judge kinds."""
-    blocks = Union[tuple(kind.config for kind in registry.kinds())]  # type: ignore[valid-type]  # noqa: UP007
-    judges = dict[Name, Annotated[blocks, Field(discriminator="kind")]]
+    blocks: Any = reduce(or_, (kind.config for kind in registry.kinds()))
+    judges: Any = dict[Name, Annotated[blocks, Field(discriminator="kind")]]
     field = Field(min_length=1, description=Config.model_fields["judges"].description)
     return create_model("Config", __base__=Config, __doc__=Config.__doc__, judges=(judges, field))
 

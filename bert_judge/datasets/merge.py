@@ -128,7 +128,7 @@ def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:
 def _mean_aspects(labels: pd.Series) -> dict[str, float] | None:
     """Average each aspect over the labels that have it; None if no label has any."""
     means = pd.DataFrame([label or {} for label in labels]).mean()
-    return means.to_dict() or None
+    return {str(aspect): float(mean) for aspect, mean in means.items()} or None
 
 
 def sample_mix(rows: pd.DataFrame, mix: Mapping[str, Any], seed: int) -> pd.DataFrame:

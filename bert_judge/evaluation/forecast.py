@@ -12,8 +12,6 @@ from pathlib import Path
 
 from bert_judge.config import HFModel, ImportedModel, OpenAIModel, SimulatedModel, StudentModel, VLLMModel
 from bert_judge.evaluation.cost import Usage, generation_timings, measure_usage, num_rows
-from bert_judge.judges.bert.config import BertJudgeConfig
-from bert_judge.judges.llm.config import LLMJudgeConfig
 from bert_judge.plan import Plan
 
 TABLE_PATH = re.compile(r"(?P<stage>candidates|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
@@ -60,7 +58,7 @@ class PendingWork:
 
 
 def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results") -> list[PendingWork]:
-    """List the pending work of each generating model and of each judge with a language model or encoder, in the plan's order.
+    """List the pending work of each generating model and of each costly judge, in the plan's order.
 
     Args:
         pending: paths of the missing tables, such as `results/candidates/m/t.parquet`; other files are skipped.
@@ -75,12 +73,13 @@ def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results"
             timings = generation_timings(results, model) if isinstance(entry, VLLMModel) else None
             rates = _mean_rates(results / "candidates" / model, timings)
             work.append(PendingWork(model, "answers", len(pairs), _count_rows(plan, pairs, results), _num_gpus(entry), rates))
-    for judge, entry in plan.config.judges.items():
+    for judge, block in plan.config.judges.items():
         pairs = [(m["model"], m["task"]) for m in missing if m["judge"] == judge]
-        if pairs and isinstance(entry, BertJudgeConfig | LLMJudgeConfig):
-            gpus = 1 if isinstance(entry, BertJudgeConfig) else _num_gpus(entry.model)
+        kind = plan.kind_of(judge)
+        if pairs and kind.is_costly:
             rates = _mean_rates(results / "labels" / judge)
-            work.append(PendingWork(judge, "verdicts", len(pairs), _count_rows(plan, pairs, results), gpus, rates))
+            rows_left = _count_rows(plan, pairs, results)
+            work.append(PendingWork(judge, "verdicts", len(pairs), rows_left, kind.gpus(block), rates))
     return work
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from bert_judge import tables
 
@@ -78,4 +78,25 @@ class Judge(Protocol):
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """One label per row, in their order; the verdict on a row does not depend on the other rows."""
+        ...
+
+
+@runtime_checkable
+class CalibratedJudge(Protocol):
+    """A judge that can calibrate its scores on rows whose base rate it keeps.
+
+    Attributes:
+        threshold: lowest score that counts as correct.
+        calibrated: the scores are calibrated.
+    """
+
+    threshold: float
+    calibrated: bool
+
+    def calibration_base_rate(self) -> float:
+        """Return the base rate of the rows that the judge was calibrated on.
+
+        Raises:
+            InputError: it is unknown.
+        """
         ...

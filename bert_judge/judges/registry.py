@@ -48,7 +48,6 @@ class RunPlan(Protocol):
     def import_of(self, task: str) -> str | None: ...
     def import_path(self, name: str) -> Path: ...
     def import_spec(self, name: str) -> Spec: ...
-    def features_of(self, judge: str) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class JudgeKind:
         """Return further parts of the spec of a label table."""
         return {}
 
-    def definition(self) -> str | None:
+    def definition(self, block: Any) -> str | None:
         """Return a hash of the built-in prompts and phrase tables that decide the verdicts; None: there are none."""
         return _definition(Path(inspect.getfile(type(self))).parent, tuple(self.definition_files))
 
@@ -337,7 +336,8 @@ def _built_in_names() -> tuple[str, ...]:
 
 @cache
 def _definition(folder: Path, patterns: Iterable[str]) -> str | None:
-    paths = sorted({path for pattern in patterns for path in (folder.glob(pattern) if "*" in pattern else [folder / pattern])})
+    listed = [path for pattern in patterns for path in (folder.glob(pattern) if "*" in pattern else [folder / pattern])]
+    paths = sorted({path.resolve() for path in listed})
     constants = sorted(text for path in paths for text in _texts(path))
     return hashlib.sha256("\n".join(constants).encode()).hexdigest()[:16] if constants else None
 

@@ -247,7 +247,8 @@ def _of_block(
     work_folder: Path | None = None,
 ) -> JudgeReference:
     kind = registry.find(kind_name)
-    settings, definition = kind.settings(kind.config.model_validate(block)), kind.definition()
+    config = kind.config.model_validate(block)
+    settings, definition = kind.settings(config), kind.definition(config)
     spec = {"judge": name, "model": model, "task": task, "settings": settings, "definition": definition}
     return JudgeReference(name, kind, LoadContext(_with_threshold(spec, threshold), inputs, block, work_folder), results=results)
 

@@ -125,7 +125,7 @@ class PairSpecs(ResolvedConfig):
         assert isinstance(entry.model, LocalModel)
         return {
             "judge": judge,
-            "definition": self.kind_of(judge).definition(),
+            "definition": self.kind_of(judge).definition(entry),
             "pairs": sorted(entry.pairs or []),
             **dump(entry, only={"kind", "augment", "validation_fraction", "seed", "max_answer_chars"}),
             "base": dump(entry.model, only={"model", "revision"}),
@@ -140,7 +140,7 @@ class PairSpecs(ResolvedConfig):
             "judge": judge,
             "set": pair_set,
             "settings": kind.settings(self.config.judges[judge]),
-            "definition": kind.definition(),
+            "definition": kind.definition(self.config.judges[judge]),
         }
 
     def gpus_to_tune(self, judge: str) -> int:

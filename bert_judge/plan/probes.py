@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from bert_judge import tables
 from bert_judge.judges.probe.config import LEARNING, PROMPT, ProbeJudgeConfig
-from bert_judge.judges.probe.kind import backbone_asset, short_name
+from bert_judge.judges.probe.kind import aspect_features, backbone_asset
 from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ResolvedConfig
-from bert_judge.runtime.resume import content_key
 
 
 class ProbeSpecs(ResolvedConfig):
@@ -27,28 +25,11 @@ class ProbeSpecs(ResolvedConfig):
     @cached_property
     def feature_sets(self) -> dict[str, Spec]:
         """Return the name of each set of hidden states → the settings that the states depend on."""
-        return {name: spec for judge in self.judges("probe") for name, spec in self.aspect_features(judge).values()}
-
-    def aspect_features(self, judge: str) -> dict[str, tuple[str, Spec]]:
-        """Return aspect → name and spec of the hidden states that its head reads."""
-        probe = self.probe(judge)
-        features = {}
-        for aspect, entry in probe.aspect_configs.items():
-            spec = {
-                "backbone": probe.backbone,
-                "revision": probe.revision,
-                "prompt": fill_aspect(probe.prompt, aspect, entry.description),
-                "poolings": probe.stored_poolings,
-                "max_length": probe.max_length,
-                "precision": probe.precision,
-                "storage_dtype": probe.storage_dtype,
-            }
-            features[aspect] = (f"{short_name(probe.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
-        return features
+        return {name: spec for judge in self.judges("probe") for name, spec in aspect_features(self.probe(judge)).values()}
 
     def features_of(self, judge: str) -> list[str]:
         """Return the distinct names of the sets of hidden states that a probe reads."""
-        return list(dict.fromkeys(name for name, _ in self.aspect_features(judge).values()))
+        return list(dict.fromkeys(name for name, _ in aspect_features(self.probe(judge)).values()))
 
     def backbone_of(self, features: str) -> str:
         """Return the asset of the model that produces a set of hidden states."""
@@ -65,16 +46,16 @@ class ProbeSpecs(ResolvedConfig):
         # The threshold applies to labels only, and baselines do not change the probe.
         excluded = {"aspects", "threshold", "baselines", "baseline_training", *ProbeJudgeConfig.reads} - {"pooling"}
         settings = probe.model_dump(mode="json", exclude=excluded)
-        aspect_features = self.aspect_features(judge)
+        features = aspect_features(probe)
         aspects = {
-            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": aspect_features[name][0]}
+            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": features[name][0]}
             for name, entry in probe.aspect_configs.items()
         }
         return {
             "judge": judge,
             **settings,
             "aspects": aspects,
-            "features": dict(aspect_features.values()),
+            "features": dict(features.values()),
             "tables": [[model, task] for model, task in self.dataset_tables(probe.dataset)],
         }
 
@@ -99,9 +80,3 @@ class ProbeSpecs(ResolvedConfig):
     def measures_spec(self, judge: str) -> Spec:
         """Return the spec of the metrics of a probe and its baselines."""
         return {**self.probe_spec(judge), "baselines": list(self.probe(judge).baselines)}
-
-
-def fill_aspect(template: str, name: str, description: str | None) -> str:
-    """Fill the {aspect} field of a prompt template, if it has one; keep the other fields."""
-    aspect_text = f"{name}: {description}" if description else name
-    return template.replace("{aspect}", aspect_text.replace("{", "{{").replace("}", "}}"))

@@ -20,7 +20,7 @@ from bert_judge.config import (
     TaskSource,
 )
 from bert_judge.judges import registry
-from bert_judge.judges.registry import JudgeKind, LabelTable, Spec
+from bert_judge.judges.registry import JudgeKind, Spec
 from bert_judge.tasks.sources import published_sources
 
 # Name of the source of attacks on judges, in a model's place. No model of a configuration can have this name; its tables are stored
@@ -67,15 +67,6 @@ class ResolvedConfig:
     def answer_sources(self) -> list[str]:
         """Return the models, and the source of attacks if attacks are configured."""
         return [*self.models, *([ATTACKS] if self.config.attacks else [])]
-
-    @cached_property
-    def selections(self) -> list[str]:
-        """Return the names of all selections of answers that judges define."""
-        return list(dict.fromkeys(name for judge in self.config.judges for name in self.kind_of(judge).selections(self, judge)))
-
-    def source_tables(self, judge: str, model: str, task: str) -> list[LabelTable]:
-        """Return the label tables of other judges that a label table is combined from."""
-        return self.kind_of(judge).source_tables(self, judge, model, task)
 
     def models_of_generator(self, generator: str) -> list[str]:
         """Return the names of the models of a generator."""

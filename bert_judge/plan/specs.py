@@ -6,10 +6,11 @@ batch sizes. Equal specs mean equal tables, so the workflow reruns a job only wh
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from bert_judge.config import ImportedModel, LocalModel
-from bert_judge.judges.registry import Spec
+from bert_judge.judges.registry import LabelTable, Spec
 from bert_judge.plan.resolved_config import ATTACKS, ResolvedConfig
 from bert_judge.tables import selections
 
@@ -19,6 +20,15 @@ CHAT_SETTINGS = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_c
 
 class Specs(ResolvedConfig):
     """Specs of tasks, answers, labels, datasets, scores and reports."""
+
+    @cached_property
+    def selections(self) -> list[str]:
+        """Return the names of all selections of answers that judges define."""
+        return list(dict.fromkeys(name for judge in self.config.judges for name in self.kind_of(judge).selections(self, judge)))
+
+    def source_tables(self, judge: str, model: str, task: str) -> list[LabelTable]:
+        """Return the label tables of other judges that a label table is combined from."""
+        return self.kind_of(judge).source_tables(self, judge, model, task)
 
     def task_spec(self, task: str) -> Spec:
         imported = self.config.tasks.imported.get(task)
@@ -61,7 +71,7 @@ class Specs(ResolvedConfig):
             "model": model,
             "task": task,
             "settings": kind.settings(self.config.judges[judge]),
-            "definition": kind.definition(),
+            "definition": kind.definition(self.config.judges[judge]),
             **kind.extra_spec(self, judge, model, task),
         }
 

@@ -50,7 +50,7 @@ def rankings(standings: pd.DataFrame, pairs: pd.DataFrame, judge: str) -> list[R
     """Return the ranking over all tasks together, then one per task."""
     ranked, pairs = distinct_levels(standings), pairs[pairs["judge"] == judge]
     return [
-        _ranking(group_title(level, task), judge, rows, pairs[(pairs["level"] == level) & (pairs["task"] == task)])
+        _ranking(group_title(str(level), str(task)), judge, rows, pairs[(pairs["level"] == level) & (pairs["task"] == task)])
         for (level, task), rows in ranked[ranked["judge"] == judge].groupby(["level", "task"], sort=False)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -215,7 +215,7 @@ def _chart(ranks: RanksView) -> Chart:
 
 
 def _judge_trace(
-    names: list[str], cells: list[tuple[int, Mapping[str, Any] | None]], offset: float, judge: str, colour: str
+    names: list[str], cells: Sequence[tuple[int, Mapping[str, Any] | None]], offset: float, judge: str, colour: str
 ) -> Chart:
     rows = pd.DataFrame(
         [{**row, "position": position} for position, row in cells if row is not None and is_known(row["expected_win_rate"])],
@@ -225,7 +225,7 @@ def _judge_trace(
         "x": rows["expected_win_rate"].round(4).tolist(),
         "y": (rows["position"] + offset).tolist(),
         "error_x": error_bars(rows["expected_win_rate"], rows["expected_win_rate_low"], rows["expected_win_rate_high"]),
-        "text": [f"{names[row.position]}, rank {row.rank} ({row.rank_low}–{row.rank_high})" for row in rows.itertuples()],
+        "text": [f"{names[row['position']]}, rank {row['rank']} ({row['rank_low']}–{row['rank_high']})" for row in records(rows)],
         "hovertemplate": "%{text}<br>expected win rate %{x:.1%}",
         "mode": "markers",
         "name": judge,

@@ -102,7 +102,7 @@ def accuracy_panels(standings: pd.DataFrame, views: Sequence[JudgeView], lead: s
             (str(model), cells[model, lead]["n"], [(view, cells[model, view.name]) for view in views])
             for model in rows[rows["judge"] == lead]["model"]
         ]
-        panels.append(AccuracyPanel(group_title(level, task), models))
+        panels.append(AccuracyPanel(group_title(str(level), str(task)), models))
     return panels
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bert_judge.config import files as config_files
-from bert_judge.judges.pairwise.protocol import Pair, PairJudge
-from bert_judge.judges.protocol import Judge, Row
+from bert_judge.judges.pairwise.protocol import Pair
+from bert_judge.judges.protocol import Row
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import JudgeReference
 from bert_judge.runtime.errors import ConfigError, InputError
@@ -32,8 +34,8 @@ def choose(names: Sequence[str], files: Sequence[Path], results: Path, limits: L
         InputError: there is no such judge, or none at all.
     """
     references = _configured_judges(names, files, results) if files else _named_judges(names, results)
-    single = {r.name: pointwise(r.name, lambda r=r: _load(r), limits, listener) for r in references if not r.kind.compares_pairs}
-    pairs = {r.name: pairwise(r.name, lambda r=r: _load(r), limits, listener) for r in references if r.kind.compares_pairs}
+    single = {r.name: pointwise(r.name, partial(_load, r), limits, listener) for r in references if not r.kind.compares_pairs}
+    pairs = {r.name: pairwise(r.name, partial(_load, r), limits, listener) for r in references if r.kind.compares_pairs}
     return JudgePool(single, pairs)
 
 
@@ -77,7 +79,7 @@ def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Pat
     return found
 
 
-def _load(reference: JudgeReference) -> Judge | PairJudge:
+def _load(reference: JudgeReference) -> Any:
     """Load a judge in the thread that will judge with it.
 
     What clients send is not stored. The judge labels one answer, so that the first client does not wait for a model's conversion;

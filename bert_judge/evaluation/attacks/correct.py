@@ -62,7 +62,7 @@ def lower_case(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> 
 def homoglyphs(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> Iterable[str]:
     answer = question.short_answer
     if answer and not question.options:
-        changed = answer.translate(str.maketrans(dict(family.replacements)))
+        changed = answer.translate({ord(letter): replacement for letter, replacement in family.replacements.items()})
         if changed != answer:
             yield changed
 

@@ -60,7 +60,7 @@ class Engine:
         return self._backend.logit_error
 
     def score(
-        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str], exact: bool = False
+        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str], *, exact: bool = False
     ) -> EncoderOutput:
         """Return per row the highest logit over its references, whether anything was cut, and the tokens of all of them.
 

@@ -242,7 +242,7 @@ def _extraction_features(options: Mapping[str, str], reference: str, references:
     }
 
 
-def _sign(matches: bool) -> float:
+def _sign(matches: bool | float) -> float:
     return 1.0 if matches else -1.0
 
 

@@ -21,7 +21,7 @@ from bert_judge.judges.bert.encoding import closest_references
 from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
 from bert_judge.judges.bert.inference import EncoderOutput
-from bert_judge.judges.bert.judge_folder import resolve_checkpoint
+from bert_judge.judges.bert.judge_folder import read_base_rate, resolve_checkpoint
 from bert_judge.judges.bert.stacker import fit_stacker, fit_temperature, fit_trees, load_trees, predict_tree_logits, save_trees
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.visible_text import is_blank_answer, normalize_inputs, normalize_text
@@ -192,6 +192,10 @@ class BERTJudge:
         """Raise an `InputError` for a backbone that was not trained to judge."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
+
+    def calibration_base_rate(self) -> float:
+        """See `judges.protocol.CalibratedJudge`."""
+        return read_base_rate(self.path)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. A blank candidate is incorrect; the encoder does not run on it."""
@@ -396,7 +400,7 @@ def _assemble_prediction(
     raw_scores[rows], tokens[rows] = expit(encoded.logits), encoded.tokens
     truncated = np.zeros(len(scores), bool)
     truncated[rows] = encoded.truncated
-    for i in np.flatnonzero(tokens == 0):
+    for i in np.flatnonzero(tokens == 0).tolist():
         truncated[i] = is_truncated(references[i], candidates[i])
     return Prediction(np.where(blank, 0.0, scores), raw_scores, truncated, tokens)
 

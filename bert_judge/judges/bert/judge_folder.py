@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,22 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds {type(content).__name__} instead of an object of metrics; retrain the judge")
     return content
+
+
+def read_base_rate(folder: Path) -> float:
+    """Return the base rate of the rows that a judge was calibrated on, in (0, 1).
+
+    Raises:
+        InputError: it is unknown.
+    """
+    metrics = read_metrics(folder)
+    if metrics is None:
+        raise InputError(f"{folder}: has no {METRICS}, which --prior-shift needs; use a judge trained here")
+    validation = metrics.get("validation")
+    base_rate = validation.get("base_rate") if isinstance(validation, Mapping) else None
+    if not isinstance(base_rate, float | int) or not 0 < base_rate < 1:
+        raise InputError(f"{folder / METRICS}: validation.base_rate is {base_rate!r}; --prior-shift needs a number between 0 and 1")
+    return float(base_rate)
 
 
 def resolve_checkpoint(checkpoint: str | Path) -> tuple[Path, str]:

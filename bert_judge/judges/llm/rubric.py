@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.judge import LLMJudge
 from bert_judge.judges.llm.prompted import PromptedJudge, Reading, Reply, ReplyFormat
-from bert_judge.judges.llm.run_generator import run_generator
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.tasks import Sample
 
@@ -170,11 +167,3 @@ def _json_objects(text: str) -> Iterator[list[tuple[str, Any]]]:
             end = text.rfind("}", 0, start)
         except (ValueError, RecursionError):
             end = text.rfind("}", 0, end)
-
-
-def prompted_judge(
-    spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
-) -> LLMJudge | RubricJudge:
-    """Return the LLM judge of a workflow run: of aspects if it has any, else against references. See `run_generator`."""
-    judge = RubricJudge if spec["settings"].get("aspects") else LLMJudge
-    return judge(spec["judge"], spec["settings"], run_generator(spec, manifest, folder, entry))

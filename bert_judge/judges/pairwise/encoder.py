@@ -14,7 +14,6 @@ from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail, truncate_middle
 from bert_judge.judges.bert.engine import Engine
-from bert_judge.judges.bert.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise import tie_model
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.visible_text import normalize_text
@@ -81,17 +80,6 @@ class PairEncoderJudge:
         # One number format for both orders, without conversion: exact symmetry must not depend on the machine.
         self.engine = Engine(self.checkpoint, backend="torch", batch_tokens=batch_tokens)
         self.revisions = {name: revision}
-
-    @classmethod
-    def from_run(cls, checkpoint: str | Path, name: str) -> PairEncoderJudge:
-        """Return the judge of a workflow run.
-
-        Args:
-            checkpoint: as for `judge_folder.resolve_checkpoint`.
-            name: of the judge in the configuration.
-        """
-        folder, revision = resolve_checkpoint(checkpoint)
-        return cls(folder, name=name, revision=revision)
 
     @property
     def is_symmetric(self) -> bool:

@@ -16,7 +16,7 @@ class PairwiseKind(JudgeKind):
     """See `JudgeKind`."""
 
     name = "pairwise"
-    definition_files = ("*.yaml", "prompting.py", "verdicts.py")
+    definition_files = ("prompting.py", "verdicts.py", "../llm/prompting.py", "../llm/prompted.py", "../llm/verdicts.py")
     compares_pairs = True
     is_trained = True
 
@@ -35,6 +35,9 @@ class PairwiseKind(JudgeKind):
         prompted = block.model_dump(mode="json", include={"kind", "reasoning", "scores", "seed", "max_answer_chars"})
         model = block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})
         return {**prompted, "tuned": block.tuned, "model": model}
+
+    def definition(self, block: PairwiseJudgeConfig) -> str | None:
+        return super().definition(block) if block.model else None
 
     def depends_on(self, block: PairwiseJudgeConfig) -> Dependencies:
         return Dependencies(pair_sets=block.pairs or [])

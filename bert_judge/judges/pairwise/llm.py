@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.judges.llm.prompted import PROBABILITY, PromptedJudge, Reading
-from bert_judge.judges.llm.run_generator import run_generator
 from bert_judge.judges.llm.verdicts import normalize
 from bert_judge.judges.pairwise import prompting, verdicts
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
@@ -32,13 +29,6 @@ class PairLLMJudge(PromptedJudge[prompting.RenderedPair]):
 
     Uses the settings reasoning, scores, seed, max_answer_chars and, if present, tuned.
     """
-
-    @classmethod
-    def from_run(
-        cls, spec: Mapping[str, Any], manifest: str | Path | None, folder: str | Path, entry: Mapping[str, Any] | None = None
-    ) -> PairLLMJudge:
-        """Return the judge of a workflow run; see `run_generator`."""
-        return cls(spec["judge"], spec["settings"], run_generator(spec, manifest, folder, entry))
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
         """See `judges.pairwise.PairJudge`. Two answers with the same text tie without calling the model."""

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bert_judge import tables
 from bert_judge.judges.registry import (
     RESULTS,
     Dependencies,
@@ -52,7 +53,8 @@ class ProbeKind(JudgeKind):
 
     def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
         block: Any = plan.config.judges[judge]
-        features = [str(RESULTS / "features" / name / model / f"{task}.parquet") for name in plan.features_of(judge)]
+        names = dict.fromkeys(name for name, _ in aspect_features(block).values())
+        features = [str(RESULTS / "features" / name / model / f"{task}.parquet") for name in names]
         return {**self.inputs(judge, block), "features": features, **overlap_inputs(plan, block, task)}
 
     def label_rule(self, block: ProbeJudgeConfig) -> str:
@@ -91,6 +93,29 @@ def backbone_asset(backbone: str, revision: str | None) -> str:
 def short_name(repository: str) -> str:
     """Return the last part of a model's name as a name that can be a folder."""
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", repository.rstrip("/").rpartition("/")[2])[:40].strip("-.") or "model"
+
+
+def aspect_features(block: ProbeJudgeConfig) -> dict[str, tuple[str, Spec]]:
+    """Return aspect → name and spec of the table of hidden states that its classifier reads."""
+    features = {}
+    for aspect, entry in block.aspect_configs.items():
+        spec = {
+            "backbone": block.backbone,
+            "revision": block.revision,
+            "prompt": fill_aspect(block.prompt, aspect, entry.description),
+            "poolings": block.stored_poolings,
+            "max_length": block.max_length,
+            "precision": block.precision,
+            "storage_dtype": block.storage_dtype,
+        }
+        features[aspect] = (f"{short_name(block.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
+    return features
+
+
+def fill_aspect(template: str, name: str, description: str | None) -> str:
+    """Fill in the {aspect} of a prompt, if it has one; the other fields stay."""
+    aspect = f"{name}: {description}" if description else name
+    return template.replace("{aspect}", aspect.replace("{", "{{").replace("}", "}}"))
 
 
 KIND = ProbeKind()

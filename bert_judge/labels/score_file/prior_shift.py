@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from bert_judge.judges.bert import judge_folder
-from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
-from bert_judge.judges.protocol import Label, decided
+from bert_judge.judges.protocol import CalibratedJudge, Label, decided
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.runtime.errors import InputError
 
@@ -83,21 +80,7 @@ class Adapter:
 
 
 def _load_calibration(judge: NamedJudge) -> Calibration:
-    bert = judge.judge
-    if not isinstance(bert, BERTJudge) or not bert.calibrated:
+    calibrated = judge.judge
+    if not isinstance(calibrated, CalibratedJudge) or not calibrated.calibrated:
         raise InputError(f"--prior-shift: the scores of {judge.name} are not calibrated; name a trained judge with --judge")
-    return Calibration(_read_prior(bert.path), bert.threshold)
-
-
-def _read_prior(folder: Path) -> float:
-    """Return the base rate of the rows that a judge was calibrated on."""
-    metrics = judge_folder.read_metrics(folder)
-    if metrics is None:
-        raise InputError(f"{folder}: has no {judge_folder.METRICS}, which --prior-shift needs; use a judge trained here")
-    validation = metrics.get("validation")
-    base_rate = validation.get("base_rate") if isinstance(validation, Mapping) else None
-    if not isinstance(base_rate, float | int) or not 0 < base_rate < 1:
-        raise InputError(
-            f"{folder / judge_folder.METRICS}: validation.base_rate is {base_rate!r}; --prior-shift needs a number between 0 and 1"
-        )
-    return float(base_rate)
+    return Calibration(calibrated.calibration_base_rate(), calibrated.threshold)

@@ -164,7 +164,8 @@ def _to_row(record: Mapping[str, Any], columns: Mapping[str, str], verdict_colum
 
     prefix = verdict_column.removesuffix("verdict")
     score, references = record.get(f"{prefix}score"), value_of("references", [])
-    no_score = score is None or score == "" or (isinstance(score, float) and math.isnan(score))
+    if score == "" or (isinstance(score, float) and math.isnan(score)):
+        score = None
     return {
         "question": str(value_of("question", "")),
         "references": list(references) if isinstance(references, list | tuple) else [str(references)],
@@ -174,6 +175,6 @@ def _to_row(record: Mapping[str, Any], columns: Mapping[str, str], verdict_colum
         "id": str(value_of("id", "")),
         "attempt": int(value_of("attempt", 0)),
         "verdict": record[verdict_column],
-        "score": None if no_score else float(score),
+        "score": None if score is None else float(score),
         "reason": record.get(f"{prefix}reason"),
     }

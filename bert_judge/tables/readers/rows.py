@@ -140,7 +140,7 @@ def parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
 # --- parquet ---
 
 
-def _parquet_header(path: Path, _: Collection[str]) -> tuple[list[str], bool]:
+def _parquet_header(path: Path, needed: Collection[str]) -> tuple[list[str], bool]:
     with pq.ParquetFile(path) as file:
         return file.schema_arrow.names, file.metadata.num_rows > 0
 
@@ -184,7 +184,7 @@ def _full_rows(path: Path, reader: Any, width: int) -> Iterator[list[str]]:
             yield row
 
 
-def _csv_header(path: Path, _: Collection[str]) -> tuple[list[str], bool]:
+def _csv_header(path: Path, needed: Collection[str]) -> tuple[list[str], bool]:
     with _open_csv(path) as (header, rows, _):
         return header, next(rows, None) is not None
 

@@ -146,13 +146,24 @@ def test_an_edited_prompt_relabels_the_tables_of_its_kind_only(tmp_path: Path, m
         "rule": {"kind": "lexical", "metric": "contains"},
         "short": {"kind": "length"},
     }
-    raw = {**CONFIG, "judges": judges, "scorers": list(judges)}
+    pair_judges = {
+        "prompted_pairs": {"kind": "pairwise", "model": judges["teacher"]["model"]},
+        "longer": {"kind": "pairwise", "rule": "longer"},
+    }
+    models = {name: {"generator": "simulated", "p_correct": 0.5} for name in ("ada", "bob")}
+    pair_set = {"judges": list(pair_judges), "tasks": ["facts_test"]}
+    raw = {**CONFIG, "judges": judges | pair_judges, "scorers": list(judges), "pairs": {"set": pair_set}, "models": models}
 
     def specs() -> dict[str, str]:
-        return {name: tables.canonical(plan.make(raw).labels_spec(name, "ada", "facts_test")) for name in judges}
+        run = plan.make(raw)
+        labels = {name: tables.canonical(run.labels_spec(name, "ada", "facts_test")) for name in judges}
+        return labels | {name: tables.canonical(run.preferences_spec(name, "set")) for name in pair_judges}
 
     before, source, read_text = specs(), Path(registry.__file__).parent / "llm" / "prompting.py", Path.read_text
-    for old, new, relabelled in (("answer", "reply", {"teacher"}), ('"""\n\nfrom', ' More text."""\n\nfrom', set())):
+    for old, new, relabelled in (
+        ("answer", "reply", {"teacher", "prompted_pairs"}),
+        ('"""\n\nfrom', ' More text."""\n\nfrom', set()),
+    ):
 
         def edited(path: Path, *args: Any, old: str = old, new: str = new) -> str:
             text = read_text(path, *args)
@@ -161,6 +172,6 @@ def test_an_edited_prompt_relabels_the_tables_of_its_kind_only(tmp_path: Path, m
         monkeypatch.setattr(Path, "read_text", edited)
         registry._definition.cache_clear()
         after = specs()
-        assert {name for name in judges if after[name] != before[name]} == relabelled
+        assert {name for name in before if after[name] != before[name]} == relabelled
     monkeypatch.undo()
     registry._definition.cache_clear()

@@ -21,9 +21,10 @@ from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.config import HFModel
 from bert_judge.judges.llm import prompting, run_generator, verdicts
 from bert_judge.judges.llm.judge import SELF_VERDICT, LLMJudge
+from bert_judge.judges.llm.kind import KIND
 from bert_judge.judges.llm.prompted import MODEL_FAILED, PROBABILITY, RETRY_SEPARATOR
-from bert_judge.judges.llm.rubric import prompted_judge
 from bert_judge.judges.protocol import Label, Row
+from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.stage import label_table
 from bert_judge.tasks import Sample
 
@@ -373,7 +374,7 @@ def test_runtime_settings_do_not_invalidate_the_cache(tmp_path: Path, monkeypatc
     asked = plan.make(raw).labels_spec("teacher", "m", "facts_test")
     for address in ("http://one/v1", "http://two/v1"):
         entry["model"]["base_url"] = address  # type: ignore[index]
-        assert prompted_judge(asked, None, tmp_path, entry).judge([ROW])[0].verdict == "correct"
+        assert KIND.load(LoadContext(asked, {}, entry, store=tmp_path)).judge([ROW])[0].verdict == "correct"
     assert [(one["name"], one["base_url"], one["concurrency"], one["retries"]) for one in made] == [
         ("teacher", "http://one/v1", 3, 6)
     ]
@@ -402,7 +403,8 @@ def test_label_table_with_a_real_model(tmp_path: Path, manifest: Path, reasoning
 
     def labelled(threshold: float) -> list[dict[str, Any]]:
         asked = spec(model, reasoning=reasoning, threshold=threshold)
-        label_table(asked, tmp_path / "c.parquet", tmp_path / "l.parquet", prompted_judge(asked, manifest, tmp_path / "store"))
+        judge = KIND.load(LoadContext(asked, {"manifest": manifest}, {}, store=tmp_path / "store"))
+        label_table(asked, tmp_path / "c.parquet", tmp_path / "l.parquet", judge)
         return tables.read(tmp_path / "l.parquet", tables.LABELS).to_dict("records")
 
     rows = labelled(0.5)

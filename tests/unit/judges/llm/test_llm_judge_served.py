@@ -18,9 +18,11 @@ from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.config import OpenAIModel
 from bert_judge.judges.llm import prompting
 from bert_judge.judges.llm.judge import LLMJudge
+from bert_judge.judges.llm.kind import KIND
 from bert_judge.judges.llm.prompted import MODEL_FAILED, PROBABILITY
-from bert_judge.judges.llm.rubric import RubricJudge, prompted_judge
+from bert_judge.judges.llm.rubric import RubricJudge
 from bert_judge.judges.llm.verdicts import BARE_VERDICT, TRUNCATED
+from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import InputError
 
@@ -39,7 +41,9 @@ def block(server: ChatServer, **more: Any) -> dict[str, Any]:
 
 def judge(server: ChatServer, folder: Path, reasoning: bool = True, **more: Any) -> LLMJudge | RubricJudge:
     settings = {**SETTINGS, "reasoning": reasoning, "model": block(server, **more)}
-    return prompted_judge({"judge": "teacher", "model": "m", "task": "t", "settings": settings}, None, folder)
+    spec = {"judge": "teacher", "model": "m", "task": "t", "settings": settings}
+    loaded: LLMJudge | RubricJudge = KIND.load(LoadContext(spec, {}, {}, store=folder))
+    return loaded
 
 
 def likely(*words: tuple[str, float]) -> dict[str, Any]:
