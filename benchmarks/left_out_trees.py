@@ -1,12 +1,12 @@
-"""What the trees of a judge's head make of files that they never saw: minutes, where `human_agreement.py --left-out` takes hours.
+"""Agreement of a judge's gradient-boosted trees on files that are not in their training set: minutes, where
+`human_agreement.py --left-out` takes hours.
 
     BERT_JUDGE_DATA=… python benchmarks/left_out_trees.py [--cores 2] [--rows 3000]
 
-Makes the training rows of configs/human_labels.yaml by the workflow. For each file it then grows the trees without that file's
-rows, and prints how often they agree with its labels on test questions at log-odds of 0, the same with their scores adapted to the
-file (judges of kind adapted), their AUROC, and the agreement at the threshold that is best with hindsight; beside them a rule, and
-the trees that saw the file, adapted too. Encoder and calibration take no part: a change of training rows, features or trees that
-helps here is worth a training.
+Builds the training rows of configs/human_labels.yaml with the workflow. For each file it fits the trees without its rows and
+prints, on the file's test questions: agreement with the labels at log-odds of 0, the same with prior-shift correction (judge kind
+`prior_shift`), AUROC, and agreement at the best threshold in hindsight, next to a rule and to trees that were trained on the file.
+Encoder and calibration are not involved: a change of training rows, features or trees that helps here is worth a full training.
 """
 
 from __future__ import annotations

@@ -129,6 +129,19 @@ def test_snakemake_calls_put_targets_before_configfile(page: str) -> None:
             assert words[0] in targets(), words
 
 
+@pytest.mark.parametrize("page", [*PAGES, *COMMENTED])
+def test_options_of_benchmarks_and_examples_exist(page: str) -> None:
+    code = code_of(PAGES[page]) if page in PAGES else COMMENTED[page].splitlines()
+    for script, arguments in (
+        call for line in code for call in re.findall(r"python ((?:benchmarks|examples)/[\w/]+\.py)([^`#]*)", line)
+    ):
+        source = (ROOT / script).read_text("utf-8")
+        # The speed benchmarks share some options.
+        source += (ROOT / "benchmarks" / "timing.py").read_text("utf-8") if "import timing" in source else ""
+        for option in re.findall(r"--[a-z][\w-]*", arguments):
+            assert f'"{option}"' in source, (script, option)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files_and_headings(page: str) -> None:
     for file, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", PAGES[page]):
