@@ -1,11 +1,11 @@
-"""How long attention takes forth and back, as a model that learns on a CPU does it, in bfloat16 and in float32.
+"""Time of a forward and backward pass of attention on a CPU, in bfloat16 and in float32.
 
     python benchmarks/attention_learning.py [--rows 16] [--heads 12] [--width 32] [--rounds 5]
 
-The measurement behind `bert_judge.judges.bert.attention`. Random numbers, no padding; inputs and gradients are bfloat16, so float32
-attention pays for its conversions. Variants are interleaved; the best round of each counts.
+Behind the choice in `bert_judge.judges.bert.attention`. Random numbers without padding; inputs and gradients are bfloat16, so
+float32 attention pays for its conversions. Variants are interleaved; the best round of each counts.
 
-`ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16` in front of it keeps a CPU with AMX from using it.
+Set `ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16` to keep a CPU with AMX from using it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How many tokens a batch should hold on this machine, for a small and for a large encoder.
+"""Best number of tokens per batch on this machine, for a small and for a large encoder.
 
     BERT_JUDGE_DATA=… python benchmarks/batch_budgets.py --judge results/judges/bert [--rows 1500] [--large-rows 240] [--rounds 3]
 
-Needs the extra `bench`. The measurement behind the default batch sizes (`budget` in `bert_judge.judges.bert.backends`).
-Tokens a second of encoded rows of mixed lengths, the model's padding left out, by the automatic choice of back end and format: a
-judge's encoder, and one of EuroBERT-210m's shape with random weights. Budgets take turns; each one's best round counts.
+Needs the extra `bench`. Behind the default batch sizes (`budget` in `bert_judge.judges.bert.backends`). Prints tokens per second,
+without padding, of encoded rows of mixed lengths with the automatic backend and precision: for a judge's encoder, and for one of
+EuroBERT-210m's shape with random weights. Batch sizes are interleaved; the best round of each counts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How far the named rules of `bert-judge score` agree with the labels of real answers, and which is best over all files.
+"""Agreement of the rules of `bert-judge score` with the labels of real answers, and the best rule over all files.
 
     BERT_JUDGE_DATA=… python benchmarks/default_rule.py [--rows 400]
 
-Takes `--rows` labelled answers of each file of docs/real_answers.md at random and prints agreement per file and rule in percent, an
-invalid verdict agreeing with nothing, and the mean over the files. Math-Verify is left out: it is for mathematics only.
+Draws `--rows` labelled answers from each file of docs/real_answers.md and prints agreement in percent per file and rule, and its
+mean over the files. An invalid verdict never agrees. Math-Verify is left out: it is for mathematics only.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What an early exit leaves out, and what that does to the verdicts.
+"""Share of rows that early exit skips, and its effect on the verdicts.
 
     BERT_JUDGE_DATA=… python benchmarks/early_exit.py [--judge bert] [--rows 2000]
 
-Needs the tables and the judge of configs/human_labels.yaml (benchmarks/human_agreement.py makes them). Per file, on answers to its
-test questions: the share that the encoder reads, the verdicts that differ from those of a judge whose encoder reads all
-(`early_exit: false`), how often both agree with the labels, with the paired difference and its 95% interval over questions, and
-AUROC and ECE of both. benchmarks/judge_speed.py times it.
+Needs the tables and the judge of configs/human_labels.yaml (run benchmarks/human_agreement.py first). Prints per file, on answers
+to its test questions: the share of rows that the encoder reads, the verdicts that differ from those without early exit
+(`early_exit: false`), the agreement of both with the labels, the paired difference with its 95% interval over questions, and
+AUROC and ECE of both. benchmarks/judge_speed.py measures the time.
 """
 
 from __future__ import annotations

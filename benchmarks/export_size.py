@@ -1,8 +1,8 @@
-"""What `bert-judge export` takes of a scored file with a million answers: processor seconds, and the peak memory of its process.
+"""Processor time and peak memory of `bert-judge export` for a scored file with a million answers.
 
     python benchmarks/export_size.py [--rows 1000000] [--forms openai_batch inspect …]
 
-A line per form, which for the forms of accuracies is about the same file. The last column is the peak for ten rows.
+Prints one line per format. Formats of accuracies share almost the same work. The last column is the peak memory for ten rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What several processes bring to a judge whose lexical features are most of its work.
+"""Speed-up by several processes for a judge that spends most of its time on lexical features.
 
     BERT_JUDGE_DATA=… python benchmarks/feature_processes.py --judge results/judges/bert [--rows 6000] [--rounds 3]
 
-Rows a second on real answers of ten files: features alone, and the whole judge, by one process and by as many as this one has
-threads (`bert_judge.judges.bert.features`). The ways take turns; each one's best round counts, so that none pays for the start.
+Prints rows per second on real answers of ten files: features alone, and the whole judge, with one process and with one per thread
+(`bert_judge.judges.bert.features`). The two are interleaved; the best round of each counts, so none pays for the start.
 """
 
 from __future__ import annotations

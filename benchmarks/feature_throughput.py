@@ -1,11 +1,11 @@
-"""How fast hidden states of all layers are read and pooled, beside a plain pass of transformers.
+"""Speed of extracting and pooling the hidden states of all layers, next to a plain forward pass of transformers.
 
     BERT_JUDGE_DATA=… python benchmarks/feature_throughput.py [--rows 200] [--rounds 3] [--batch 16] [--backbone minilm]
 
 Plain: batches of equal numbers of rows in the given order, padded, `output_hidden_states=True`, pooled with numpy over the mask.
-Here: `bert_judge.judges.probe.hidden_states`, with its own tokens per batch, but at most as many as the largest batch of the plain
-pass. The two are interleaved; the best round of each counts. Peak memory is that of one process per implementation, above what it
-holds before the first batch.
+Here: `bert_judge.judges.probe.hidden_states`, with its own tokens per batch, but at most as many as the largest batch of the
+plain pass. The two are interleaved; the best round of each counts. Peak memory is that of one process per implementation, above
+what it holds before the first batch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Made-up grids for benchmarks of the workflow: simulated models × tasks of sums, three cheap judges, in a folder of their own.
+"""Synthetic grids for benchmarks of the workflow: simulated models × tasks of sums with three cheap judges, in a temporary folder.
 
-Every job of the workflow's CPU stages is listed with what Snakemake would hand its script, so that the same scripts can run without
-it, by `run_scripts.py`.
+Lists every job of the workflow's CPU stages with what Snakemake would pass to its script, so that `run_scripts.py` can run the
+same scripts without Snakemake.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How the time and memory of the workflow's CPU stages grow with rows, models and tasks.
+"""Time and memory of the workflow's CPU stages as rows, models and tasks grow.
 
     python benchmarks/growth.py [--models 2] [--tasks 1] [--rows 500] [--factors 3 10] [--plot docs/images/growth.svg]
 
-A made-up grid (simulated models, sums as tasks, three cheap judges) is enlarged along one side at a time: more rows in each table,
-more models, more tasks. In each size every stage runs in one process, without Snakemake; printed are processor microseconds per
-answer of the grid and the peak memory of that process. Where a stage's time grows with the answers and no faster, its line is
-flat. Planning is `snakemake --dry-run` in all, start included.
+A synthetic grid (simulated models, sums as tasks, three cheap judges) is enlarged along one axis at a time: rows per table,
+models, or tasks. Every stage runs in one process without Snakemake; printed are processor microseconds per answer of the grid and
+the peak memory of that process. A flat line means that the time grows linearly with the answers. Planning is a whole `snakemake
+--dry-run`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""How far judges agree with the labels of real answers: on new questions, and on a file that training never saw.
+"""Agreement of judges with the labels of real answers: on new questions, and on files that are not in the training set.
 
     BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--cores 2] [--left-out nq_open truthfulqa | all | none] [--with FILE]
 
-Runs the workflow of configs/human_labels.yaml, so its numbers are those of that run; `--with` lays other settings over it, of
-another backbone for example. For each file left out it then trains the same judge on the same settings without the training
-part of that file, fits what is built on it anew, and lets them judge the file's test questions. Prints per file n, accuracy,
-macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over questions, for the majority class, every rule, the
-judge, what is built on it (cascades, adapted scores), and those that never saw the file; then how far above the best rule each
-is, on the same answers. What is done already is not done again.
+Runs the workflow of configs/human_labels.yaml; `--with` overrides settings, such as the backbone. For each file left out it
+trains the same judge without that file's training rows, refits the judges that depend on it, and scores the file's test
+questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over questions for
+the majority class, every rule, the judge, its cascades and its prior-shift correction, each also without the file in training;
+then the difference of each from the best rule on the same answers. Finished work is reused.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What `bert-judge import` takes of a file with a million answers: processor seconds, and the peak memory of its process.
+"""Processor time and peak memory of `bert-judge import` for a file with a million answers.
 
     python benchmarks/import_size.py [--rows 1000000] [--kinds openai_batch helm …]
 
-Each file, with its second files, is written to a temporary folder, imported to JSONL and removed before the next. Questions have
-300 letters. The last column is the peak of an import of ten rows of the same kind. Logs of inspect need inspect_ai, in whose
-environment (`.venv-frameworks`) this must run then, and some 25 processor minutes.
+Each file, with its companion files, is written to a temporary folder, imported to JSONL and removed before the next. Questions
+have 300 characters. The last column is the peak memory of an import of ten rows. Logs of inspect need inspect_ai: run this in
+`.venv-frameworks`; they take about 25 processor minutes.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""How fast a trained judge reads, beside other ways to run the same checkpoint on the same rows.
+"""Speed of a trained judge, next to other implementations of the same checkpoint on the same rows.
 
     BERT_JUDGE_DATA=… python benchmarks/judge_speed.py [--judge results/judges/bert] [--rows 300] [--rounds 3]
 
-Needs the extra `bench`. All ways run on the GPU where there is one, else on the CPU. They take turns, several rounds; each one's
-best round counts. Flips: share of rows whose verdict at 0.5 differs from that of the same encoder in float32; of the ways with
-lexical features from that of the whole judge in float32, which reads every row. This judge reads equal rows once, the others each
-time; the second line says how many are distinct.
+Needs the extra `bench`. All implementations run on the GPU if there is one, otherwise on the CPU. They are interleaved over
+several rounds; the best round of each counts. Flips: share of rows whose verdict at 0.5 differs from that of the same encoder in
+float32; for implementations with lexical features, from that of the whole judge in float32 without early exit. This judge scores
+duplicate rows once, the others every time; the second line says how many rows are distinct.
 
-On a GPU every way first reads rows untimed, and what is slow by the row (transformers with batches of 1; lexical features, which
-the CPU computes) reads the first `--slow-rows` rows only: its line says so, and its rates are by the rows that it read.
+On a GPU every implementation has an untimed warm-up, and those that are slow per row (transformers with batch size 1; lexical
+features, which run on the CPU) score the first `--slow-rows` rows only: their line says so, and their rates refer to these rows.
 
-The causal model has random weights: it is there for its price. On the CPU it reads row by row, on a GPU in batches of 16,384
-tokens, rows of similar length together. Last, an encoder of EuroBERT-210m's shape, random weights, against the largest rate at
-which this machine multiplies matrices.
+The causal model has random weights and only shows the cost. It runs row by row on the CPU, and in batches of 16,384 tokens sorted
+by length on a GPU. Last comes an encoder of EuroBERT-210m's shape with random weights, against the machine's fastest matrix
+multiplication.
 """
 
 from __future__ import annotations

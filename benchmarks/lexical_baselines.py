@@ -1,10 +1,11 @@
-"""How far lexical judges get on real answers: the bar that a trained judge has to pass.
+"""Accuracy of lexical judges on real answers: the baseline that a trained judge must beat.
 
     BERT_JUDGE_DATA=… python benchmarks/lexical_baselines.py [--files nq_open_human …] [--rows 2000]
 
-Prints per file and preset: rows, accuracy against the label, macro-F1, Cohen's kappa, share of invalid verdicts (never agreeing)
-and rows per second; first the majority class. For scored metrics it also chooses a threshold on half of the questions and prints
-the accuracy that it reaches on the other half, beside the default's. Labels from a rule favour rules: only the human files count.
+Prints per file and rule: rows, accuracy against the label, macro-F1, Cohen's kappa, share of invalid verdicts (which never agree)
+and rows per second; the majority class comes first. For scored metrics it also selects a threshold on half of the questions and
+prints its accuracy on the other half, next to the default threshold. Labels made by a rule favour rules: only files with human
+labels count.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""How judges decide on answers that were made up from a reference, so that what is right is known.
+"""Accuracy of judges on answers constructed from a reference, so that the truth is known.
 
     python benchmarks/made_up_answers.py results/judges/bert [another judge's folder …] [--task nq_open_test] [--rows 400]
 
-Takes the questions and references of a test task, makes one answer of each kind per question (bert_judge/datasets/augmentation) and
-prints the share that each judge decides rightly, beside lexical rules. Questions of a training task would show what was learnt by
-heart.
+Builds one answer of each kind per question of a test task (bert_judge/datasets/augmentation) and prints the share of correct
+verdicts of each judge, next to lexical rules. Do not use a training task: its questions were seen in training.
 """
 
 from __future__ import annotations

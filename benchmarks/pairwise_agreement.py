@@ -1,13 +1,13 @@
-"""How far judges of two answers agree with people on questions that they never saw, and whether they contradict themselves.
+"""Agreement of pairwise judges with humans on new questions, and their consistency.
 
     BERT_JUDGE_DATA=… python benchmarks/pairwise_agreement.py [--cores 2] [--epochs 2] [--max-length 192] [--files pandalm]
 
-Runs the imported sets of configs/pairwise.yaml: encoders that learn from one part of the questions of PandaLM and LLMBar, with and
-without swap augmentation, and rules that understand nothing, on the other part. Prints agreement, consistency and what else moves a
-judge, with 95% intervals over questions; each encoder against the best rule on the same pairs; and what swapping the answers in
-training does to the consistency of the encoder that is not symmetric by construction. What is done already is not done again.
-`--files` trains and tests on one of the two alone: what people prefer in one is what they avoid in the other.
-`--tiny-lm` adds a small language model that is tuned from random weights on the same pairs (benchmarks/tiny_lm.py).
+Runs the imported sets of configs/pairwise.yaml: encoders trained on one part of the questions of PandaLM and LLMBar, with and
+without swap augmentation, and simple rules, tested on the other part. Prints agreement, consistency and biases with 95% intervals
+over questions, each encoder against the best rule on the same pairs, and the effect of swap augmentation on the consistency of
+the encoder that is not symmetric by construction. Finished work is reused.
+`--files` trains and tests on one of the two files only: they reward opposite properties of an answer.
+`--tiny-lm` adds a small language model that is fine-tuned from random weights on the same pairs (benchmarks/tiny_lm.py).
 """
 
 from __future__ import annotations

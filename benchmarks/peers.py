@@ -1,4 +1,4 @@
-"""The other ways to judge that `judge_speed.py` compares with, each as a function that reads all rows."""
+"""Implementations that `judge_speed.py` compares a judge with, each a function that scores all rows."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""How long Snakemake takes to plan the paper's grid, how many jobs of each kind it has, and what a 37th model adds.
+"""Time that Snakemake takes to plan the paper's grid, its number of jobs, and the jobs that a 37th model adds.
 
     python benchmarks/planning_time.py [--configfile configs/paper.yaml] [--runs 3] [--limit 20]
 
-Works on a copy of the workflow in an empty folder, without a network. First it plans the whole grid, `--runs` times, and prints the
-jobs and the seconds (wall clock and processor, the fastest run). Then it puts empty files in place of all results, has Snakemake
-take them for made (`--touch`), and plans twice more: the same configuration, which must have nothing to do, and one with a 37th
-model, which must plan that model's jobs and the summaries. Ends with status 1 when the fastest run took longer than `--limit`, or
-when a job of another model is planned.
+Works on a copy of the workflow in an empty folder, without a network. It plans the whole grid `--runs` times and prints the jobs
+and the wall-clock and processor seconds of the fastest run. Then it creates empty files in place of all results, marks them as
+finished (`--touch`), and plans twice more: the same configuration, which must have nothing to do, and one with a 37th model,
+which must plan only that model's jobs and the summaries. Exits with status 1 if the fastest run took longer than `--limit`, or if
+a job of another model is planned.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Whether a probe's figures are chance when there is nothing to learn: its labels shuffled over questions, some times over.
+"""Permutation test of a probe: its metrics with the labels shuffled over questions.
 
     python benchmarks/probe_permutation.py results/judges/right [--times 5]
 
-Works on the results of a run, from their own folder: the same states, folds, choices and test part; only the labels are shuffled.
-Of a sound procedure the shuffled macro-F1 lie around chance, and the real one above all of them. The p-value is the share of draws,
-the real one among them, that are at least as good.
+Run it in the folder of a finished run. Features, folds, selection and test split stay the same; only the labels are shuffled.
+Without a leak the shuffled macro-F1 lies around chance and below the real one. The p-value is the share of draws, the real one
+included, that are at least as good.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What it costs that all aspects of a probe share one prompt: against a prompt of its own for each, which names the aspect.
+"""Cost of one prompt per aspect of a probe, against one prompt shared by all aspects.
 
     python benchmarks/prompt_sharing.py results/judges/aspects [--prompt "…{aspect}…"] [--pooling mean last]
 
-Works on the dataset of a run, from the run's own folder, with that probe's backbone, aspects and folds. Both ways read every row
-and fit every aspect anew; macro-F1 is across folds by question on the training rows and on the test part, with the 95% interval of
-a bootstrap over questions, and the difference is paired. Seconds are those of reading, by the clock and of the processor: a machine
-that others use too stretches the first.
+Run it in the folder of a finished run: it uses the dataset, backbone, aspects and folds of the probe. Both variants read every
+row and fit every aspect. Macro-F1 is cross-validated by question on the training rows, and measured on the test split, with 95%
+bootstrap intervals over questions; the difference is paired. Seconds of the forward passes are given as wall-clock and as
+processor time, because other processes stretch the former.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/run_scripts.py JOBS.jsonl [FIRST]
 
-Prints the processor seconds (children's too) of the jobs from number FIRST on, and the megabytes of this process before them and at
-most. It imports next to nothing itself, so that a process with one job costs what the script costs.
+Prints the processor seconds (including child processes) of the jobs from number FIRST on, and the memory of this process in
+megabytes before them and at its peak. It imports almost nothing itself, so that one job costs what its script costs.
 """
 
 import json

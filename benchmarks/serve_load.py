@@ -1,12 +1,12 @@
-"""How much of a judge's speed is left when thousands of clients ask it at once over HTTP.
+"""Throughput of the server under thousands of concurrent clients, relative to the judge offline.
 
     BERT_JUDGE_DATA=… python benchmarks/serve_load.py --judge results/judges/bert [--rows 2000] [--rounds 2]
 
-Needs the extras `serve` and `openvino`. A server of its own process gets one request a row, all of them at the same time, each on a
-connection of its own; a refused one (503) comes back when it was told to. Beside it the same judge judges the same rows offline in
-one call, with full batches; the two take turns. Of the clients of a last round a share goes away without waiting, and the server
-gets SIGTERM in the middle: what the others then have is counted. Ratios by the processor seconds of judge and server, too, because
-the client works on the same cores.
+Needs the extras `serve` and `openvino`. A server in its own process gets one request per row, all at the same time, each on its
+own connection; a rejected request (503) is repeated after the time in its header. The same judge scores the same rows offline in
+one call; the two are interleaved. In a last round some clients disconnect without waiting, and the server gets SIGTERM in the
+middle: the answers that the other clients receive are counted. Ratios use the processor seconds of judge and server, because the
+clients share the cores.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What it costs, in time and in agreement, to read of several right answers only the one closest to the answer.
+"""Time and agreement of scoring only the closest of several references.
 
     BERT_JUDGE_DATA=… python benchmarks/several_references.py [--judge bert] [--rows 200] [--rounds 3]
 
-Needs the extra `bench`, and the tables and the judge of configs/human_labels.yaml (benchmarks/human_agreement.py makes them): rows
-are answers to its test questions that have several right answers. Per file: how often the judge agrees with the labels when it
-reads all of them (`references: all`) and when it reads one (`closest`), with the paired difference and its 95% interval over
-questions. Then rows a second, features included, in turns with sentence-transformers' CrossEncoder, which reads the same
-checkpoint's encoder against each right answer; every way's best round counts.
+Needs the extra `bench`, and the tables and the judge of configs/human_labels.yaml (run benchmarks/human_agreement.py first): rows
+are answers to its test questions that have several references. Prints per file the agreement with the labels with every reference
+(`references: all`) and with one (`closest`), and the paired difference with its 95% interval over questions. Then rows per
+second, features included, interleaved with sentence-transformers' CrossEncoder, which scores the same checkpoint's encoder
+against each reference; the best round of each counts.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""What swapping the answers and hiding the references in training do to an encoder that compares, where it learns something.
+"""Effect of swap augmentation and of dropped references on an encoder that compares pairs, where it learns something.
 
     BERT_JUDGE_DATA=… python benchmarks/swap_effect.py --start results/judges/bert [--cores 2] [--leaning 0.8] [--kinds symmetric]
 
-Pairs of a right and a wrong answer to the same question of NQ-open, as people judged them one by one, the references in sight. The
-encoder starts from that of a judge of single answers, whose training questions are these training questions; the test questions are
-new to both. It learns from two files: one in which the right answer stands first in half of the pairs, and one in which it does in
-most, as in files that name the preferred answer first. Some encoders read one order at a time, some are symmetric by construction;
-each takes as many steps. Prints agreement, consistency and the place that is preferred with 95% intervals over questions, the same
-beside it without any reference, and what each kind of made-up row, or symmetry in their place, changes. What is done already is not
-done again.
+Pairs of a correct and an incorrect answer to the same NQ-open question, by human labels of single answers, with references. The
+encoder starts from a pointwise judge whose training questions are these training questions; the test questions are new to both.
+It is trained on two files: in one the correct answer comes first in half of the pairs, in the other in most of them, as in files
+that list the preferred answer first. Some encoders read one order at a time, others are symmetric by construction; all take the
+same number of steps. Prints agreement, consistency and position bias with 95% intervals over questions, with and without
+references, and the effect of each augmentation, or of symmetry. Finished work is reused.
 """
 
 from __future__ import annotations

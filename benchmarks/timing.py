@@ -1,4 +1,4 @@
-"""What the speed benchmarks share: real rows of mixed lengths, alternating rounds, tables in Markdown."""
+"""Shared parts of the speed benchmarks: real rows of mixed lengths, interleaved rounds, Markdown tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small language model with random weights and a tokenizer of the texts at hand, where no tiny one can be fetched."""
+"""A small language model with random weights and a tokenizer trained on the given texts, for machines without a network."""
 
 from __future__ import annotations
 

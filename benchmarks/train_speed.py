@@ -1,11 +1,11 @@
-"""How fast an encoder is fitted, beside transformers' Trainer as its documentation shows it, on the same rows.
+"""Training speed of an encoder, next to transformers' Trainer as documented, on the same rows.
 
     BERT_JUDGE_DATA=… python benchmarks/train_speed.py [--rows 320] [--rounds 2]
 
-Both take one epoch over the same encoded rows in steps of the same number of rows, on the GPU where there is one, in the format
-that suits it. The plain Trainer pads batches of random rows and trains everything, with the backbone's dropout. Tokens are those of
-the rows, padding not counted. This program also writes the checkpoints from which a killed run would go on, and measures the
-machine for its log; the plain Trainer does neither. On a GPU both take a few untimed steps first.
+Both train one epoch on the same encoded rows with the same number of rows per step, on the GPU if there is one, in the best
+precision. The plain Trainer pads batches of random rows and trains all weights with the backbone's dropout. Tokens are counted
+without padding. This program also writes checkpoints and logs hardware statistics; the plain Trainer does neither. On a GPU both
+have a few untimed steps first.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""What the workflow costs beside the work: planning the paper's grid, and every job's start, stage by stage.
+"""Overhead of the workflow: planning the paper's grid, and starting every job, stage by stage.
 
     python benchmarks/workflow_overhead.py [--models 3] [--tasks 4] [--rows 1000] [--jobs 500] [--configfile configs/paper.yaml]
 
-Three ways do the same work on a made-up grid, each with the workflow's own scripts:
+The same work of a synthetic grid is done in three ways, each with the workflow's own scripts:
 
-* one process that does all jobs of a stage, after a first one for practice: the work itself;
-* a plain shell loop, one `python` per job: its overhead is the interpreter and the scripts' imports;
-* Snakemake, asked for the stage's tables: its overhead beyond the loop is planning, starting and recording the jobs.
+* one process that runs all jobs of a stage, after a warm-up job: the work itself;
+* a plain shell loop with one `python` process per job: adds the interpreter and the imports;
+* Snakemake, run for the stage's tables: adds planning, starting and recording the jobs.
 
-Times are processor seconds of all processes of a way, because other work on the machine stretches the clock. The costs of a grid of
-`--jobs` jobs are put together from those of its stages, for tables of `--rows` rows, and the rows are told at which the overhead is
-15% of the work.
+Times are processor seconds of all processes, because other work on the machine stretches wall-clock time. The cost of a grid of
+`--jobs` jobs is extrapolated from that of its stages for tables of `--rows` rows; the last line is the number of rows per table
+at which the overhead is 15% of the work.
 """
 
 from __future__ import annotations
