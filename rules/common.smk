@@ -180,14 +180,14 @@ def encoder_batch_of(wildcards):
 def prelabel_inputs(wildcards):
     """Input function, to unpack: the answers of a batch, and what the judge's kind needs to label them."""
     batch, kind = named(label_batches(wildcards.judge, wildcards.model), wildcards.batch), PLAN.kind_of(wildcards.judge)
-    files = [kind.label_inputs(PLAN, wildcards.judge, wildcards.model, task) for task in batch.parts]
+    files = [kind.label_inputs(PLAN, wildcards.judge, wildcards.model, task) for task in batch.specs]
     overlaps = [inputs["overlap"] for inputs in files if "overlap" in inputs]
     return {**batch.inputs, **files[0], "overlap": overlaps}
 
 
 def prelabel_spec(wildcards):
     """Params function: canonical JSON of all that a batch of labels needs."""
-    return tables.canonical(named(label_batches(wildcards.judge, wildcards.model), wildcards.batch).parts)
+    return tables.canonical(named(label_batches(wildcards.judge, wildcards.model), wildcards.batch).specs)
 
 
 @functools.cache
@@ -310,7 +310,7 @@ def asset_spec(asset):
 
 def fill_spec(wildcards):
     """Params function: canonical JSON of all that a batch of tables needs."""
-    return tables.canonical(named(batches_of(wildcards.model), wildcards.batch).parts)
+    return tables.canonical(named(batches_of(wildcards.model), wildcards.batch).specs)
 
 
 # --- inputs ---

@@ -106,11 +106,11 @@ def pregenerate_answers(
 
     requests: list[Request] = []
     with tempfile.TemporaryDirectory() as scratch:
-        for task, part in batch.parts.items():
+        for task, specs in batch.specs.items():
             table = Path(scratch, f"{task}.parquet")
-            build_task(part["questions"], table, batch.inputs.get(f"source {task}"), batch.inputs.get(f"manifest {task}"))
-            requests += plan_requests(part["answers"], table)
-            spec = part["answers"]
+            build_task(specs["questions"], table, batch.inputs.get(f"source {task}"), batch.inputs.get(f"manifest {task}"))
+            requests += plan_requests(specs["answers"], table)
+            spec = specs["answers"]
     answer_cache(spec, folder, make_generator, revisions, shard_rows).generate(requests)
     batch_manifest.write_manifest(batch, output)
 
@@ -169,8 +169,9 @@ def summarize_statuses(frame: pd.DataFrame) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in frame["status"].value_counts().items())
     reasons = frame["reason"].value_counts()
     listed = [f"{count} x {reason}" for reason, count in reasons.head(MAX_REASONS).items()]
-    others = len(reasons) - len(listed)
-    return f"{counts or 'no answers'}{''.join(f'; {text}' for text in listed)}{f'; and {others} other reasons' if others else ''}"
+    num_unlisted = len(reasons) - len(listed)
+    more = [f"and {num_unlisted} other reasons"] if num_unlisted else []
+    return "; ".join([counts or "no answers", *listed, *more])
 
 
 def _to_row(model: str, request: Request, completion: Completion) -> dict[str, Any]:

@@ -57,21 +57,21 @@ def judge_comparison_table(groups: Groups, judges: Sequence[str], trained: Seque
         agrees = {judge: np.asarray(_verdicts(frame, judge) == truth) for judge in judges}
         questions = pd.factorize(frame["sample_id"])[0]
         for judge in trained:
-            for other in judges:
-                if other == judge:
+            for second_judge in judges:
+                if second_judge == judge:
                     continue
-                interval = statistics.paired_difference(agrees[judge], agrees[other], questions)
+                interval = statistics.paired_difference(agrees[judge], agrees[second_judge], questions)
                 rows.append(
                     {
                         "level": level,
                         "group": group,
                         "judge": judge,
-                        "other": other,
+                        "other": second_judge,
                         "n": len(frame),
                         "difference": interval.value,
                         "low": interval.low,
                         "high": interval.high,
-                        "p_value": statistics.mcnemar_p(agrees[judge], agrees[other]),
+                        "p_value": statistics.mcnemar_p(agrees[judge], agrees[second_judge]),
                     }
                 )
     return pd.DataFrame(rows, columns=tables.COMPARISONS.names)
@@ -94,10 +94,10 @@ def judge_pairs_table(groups: Groups, judges: Sequence[str], gold: str | None) -
             matrix = AnswerMatrix.from_frame(answers)
             accuracies = resample_accuracies(matrix, answers, list(dict.fromkeys(judge for pair in selected for judge in pair)))
             questions = answers["sample_id"].to_numpy()
-            for judge, other in selected:
-                tau = statistics.rank_correlation_interval(accuracies[judge], accuracies[other])
-                row: dict[str, Any] = {"level": level, "group": group, "judge": judge, "other": other}
-                row |= _verdict_agreement(_verdicts(answers, judge), _verdicts(answers, other), questions)
+            for judge, second_judge in selected:
+                tau = statistics.rank_correlation_interval(accuracies[judge], accuracies[second_judge])
+                row: dict[str, Any] = {"level": level, "group": group, "judge": judge, "other": second_judge}
+                row |= _verdict_agreement(_verdicts(answers, judge), _verdicts(answers, second_judge), questions)
                 row |= {"models": len(matrix.models), "rank_correlation": tau.value}
                 rows.append(row | {"rank_correlation_low": tau.low, "rank_correlation_high": tau.high})
     return pd.DataFrame(rows, columns=tables.JUDGE_PAIRS.names)

@@ -42,8 +42,8 @@ def build_cascades(spec: Mapping[str, Any], scores: Sequence[Path], labels: Mapp
         answers = frame.merge(escalations, on=[MODEL, *KEY], how="left", validate="one_to_one")
         if answers[ESCALATED].isna().any():
             raise InputError(f"labels of {cascade}: an answer of the score tables is missing; delete these labels and run again")
-        for (level, group), part in group_by_family(answers, spec["families"]):
-            rows.append({"level": level, "group": group, "cascade": cascade, **_evaluate(part, cascade, judges, spec)})
+        for (level, group), subset in group_by_family(answers, spec["families"]):
+            rows.append({"level": level, "group": group, "cascade": cascade, **_evaluate(subset, cascade, judges, spec)})
     tables.write(pd.DataFrame(rows, columns=tables.CASCADES.names), output, tables.CASCADES, spec)
 
 

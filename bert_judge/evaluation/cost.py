@@ -77,11 +77,11 @@ def job_seconds(table: Path) -> float | None:
     Returns:
         None if one of the jobs was not measured, or the path is another one.
     """
-    parts = table.absolute().parts
-    depth = next((n for n, stage in ((4, "labels"), (3, "candidates")) if len(parts) > n and parts[-n] == stage), None)
+    folders = table.absolute().parts
+    depth = next((n for n, stage in ((4, "labels"), (3, "candidates")) if len(folders) > n and folders[-n] == stage), None)
     if depth is None:
         return None
-    results = Path(*parts[:-depth])
+    results = Path(*folders[:-depth])
     relative = table.absolute().relative_to(results)
     seconds = _read_seconds(results / "benchmarks" / relative.with_suffix(".tsv"))
     batch = _find_batch(results, relative) if relative.parts[0] == "labels" else None
@@ -123,7 +123,7 @@ def _find_batch(results: Path, relative: Path) -> Path | None:
 
 
 def _batch_tasks(manifest: Path) -> list[str]:
-    return list(json.loads(manifest.read_text("utf-8"))["parts"])
+    return list(json.loads(manifest.read_text("utf-8"))["specs"])
 
 
 def _read_seconds(file: Path) -> float | None:

@@ -54,8 +54,8 @@ def _find_control(students: Mapping[str, Mapping[str, Any]], name: str) -> str |
     """Return the student of the same recipe and size with randomly chosen answers; None if there is none or it is `name`."""
     student = students[name]
     controls = [
-        other
-        for other, settings in students.items()
+        candidate
+        for candidate, settings in students.items()
         if settings["chooser"] == "random" and all(settings[key] == student[key] for key in ("recipe", "keep"))
     ]
     return controls[0] if controls and student["chooser"] != "random" else None
@@ -64,8 +64,8 @@ def _find_control(students: Mapping[str, Mapping[str, Any]], name: str) -> str |
 def _difference(pairs: pd.DataFrame, row: Mapping[str, Any], control: str | None) -> dict[str, float]:
     """Return the paired difference of a student and its control."""
     group = pairs[(pairs["level"] == row["level"]) & (pairs["task"] == row["task"]) & (pairs["judge"] == row["judge"])]
-    for model, other, sign in ((row["model"], control, 1), (control, row["model"], -1)):
-        matches = group[(group["model"] == model) & (group["other"] == other)]
+    for model, opponent, sign in ((row["model"], control, 1), (control, row["model"], -1)):
+        matches = group[(group["model"] == model) & (group["other"] == opponent)]
         if len(matches):
             pair = matches.iloc[0]
             low, high = sorted((sign * pair["low"], sign * pair["high"]))

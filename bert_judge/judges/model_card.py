@@ -38,8 +38,8 @@ def write_model_card(
         "base_model": base_model,
         "tags": ["bert-judge", *tags],
     }
-    given = {key: value for key, value in front_matter.items() if value is not None}
-    blocks = [f"---\n{yaml.safe_dump(given, sort_keys=False)}---", f"# {title}", introduction]
+    fields = {key: value for key, value in front_matter.items() if value is not None}
+    blocks = [f"---\n{yaml.safe_dump(fields, sort_keys=False)}---", f"# {title}", introduction]
     if spec is not None:
         sections = {**sections, "Full specification": code_block(json.dumps(spec, indent=2, ensure_ascii=False), "json")}
     for heading, text in sections.items():

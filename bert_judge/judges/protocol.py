@@ -1,4 +1,4 @@
-"""What a judge takes and gives."""
+"""The interface of judges: the rows that they judge and the labels that they return."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bert_judge import tables
 
 @dataclass(frozen=True)
 class Row:
-    """One candidate with what it is judged by.
+    """A candidate with its question and references.
 
     Attributes:
         sample_id, attempt, model: identity of the candidate.
-        references: right answers; any one of them is right.
+        references: correct answers; any one of them suffices.
     """
 
     sample_id: str
@@ -28,15 +28,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Label:
-    """One verdict.
+    """A verdict on a candidate.
 
     Attributes:
         verdict: one of `tables.VERDICTS`.
-        score: how right, 0 to 1; None when invalid.
-        reason: why a verdict is invalid, or what decided it.
-        raw: the judge's own words or uncalibrated score.
+        score: how correct, 0 to 1; None if invalid.
+        reason: why the verdict is invalid, or how it was reached.
+        raw: the judge's reply or uncalibrated score.
         truncated: the judge did not see the whole row.
-        aspects: aspect → value on its own scale, of a judge of aspects; one that it could not tell is left out.
+        aspects: aspect → value on its own scale, from a judge of aspects; aspects without a value are omitted.
     """
 
     verdict: str
@@ -48,36 +48,36 @@ class Label:
     completion_tokens: int | None = None
     aspects: Mapping[str, float] | None = None
 
-    def kept(self) -> dict[str, Any]:
-        """The label as values that a shard can hold."""
+    def to_record(self) -> dict[str, Any]:
+        """Return the label as plain values for a shard."""
         aspects = None if self.aspects is None else [{"aspect": name, "value": value} for name, value in self.aspects.items()]
         return asdict(self) | {"reason": tables.storable(self.reason), "raw": tables.storable(self.raw), "aspects": aspects}
 
 
-def restored(kept: Mapping[str, Any]) -> Label:
-    """The label that `Label.kept` made these values of; a shard of an older program has no aspects."""
-    aspects = kept.get("aspects")
-    return Label(**{**kept, "aspects": None if aspects is None else {pair["aspect"]: pair["value"] for pair in aspects}})
+def from_record(record: Mapping[str, Any]) -> Label:
+    """Build a label from the values of `Label.to_record`."""
+    aspects = record.get("aspects")
+    return Label(**{**record, "aspects": None if aspects is None else {pair["aspect"]: pair["value"] for pair in aspects}})
 
 
 def invalid(reason: str, raw: str | None = None) -> Label:
-    """A verdict that could not be reached."""
+    """Return the label of a row without a verdict."""
     return Label("invalid", None, reason, raw)
 
 
 def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
-    """The verdict of a score: correct from `threshold` on."""
+    """Return the label of a score: correct from `threshold` on."""
     return Label("correct" if score >= threshold else "incorrect", score, **details)  # type: ignore[arg-type]
 
 
 class Judge(Protocol):
-    """Decides on candidates."""
+    """Judges candidates."""
 
-    # Model name → revision, for the provenance of what it wrote.
+    # Model name → revision, for the provenance of the labels.
     revisions: dict[str, str]
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """One label per row, in their order; the verdict on a row does not depend on the other rows."""
+        """Return one label per row, in order; the verdict on a row does not depend on the other rows."""
         ...
 
 

@@ -351,5 +351,5 @@ def _texts(path: Path) -> list[str]:
     return [
         ast.unparse(value)
         for value in assigned
-        if any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(value))
+        if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in ast.walk(value))
     ]

@@ -60,7 +60,7 @@ def prelabel_job(
     """Label several tables of one model with a judge that is loaded once; each table is then written by a job of its own.
 
     Args:
-        specs: `Batch.parts`.
+        specs: `Batch.specs`.
         inputs: the answers as `answers {task}`, and the files of `JudgeKind.inputs`.
         output: manifest of the batch.
     """

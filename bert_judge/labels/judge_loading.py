@@ -108,7 +108,7 @@ def load_judges(names: Sequence[str], threshold: float | None = None, results: P
     for reference in references:
         if reference.kind.compares_pairs:
             raise InputError(f"--judge {reference.name}: a judge of two answers; name a judge of single answers")
-        if sum(other.name == reference.name for other in references) > 1:
+        if [named.name for named in references].count(reference.name) > 1:
             raise InputError(f"--judge: two judges are called {reference.name!r}; score the file with one after the other")
     return [reference.load() for reference in references]
 
@@ -167,10 +167,10 @@ def find_judge(
     if (folder := Path(name).expanduser()).is_dir():
         return _of_folder(folder, None, folder.resolve().name, **about)
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
-        known = ", ".join([*configured, *RULES, *trained_judges(results / "judges")])
+        available = ", ".join([*configured, *RULES, *trained_judges(results / "judges")])
         raise InputError(
             f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
-            f"there are: {known}"
+            f"there are: {available}"
         )
     # Only here, because local judges need nothing of the hub's client.
     from bert_judge.assets import hub

@@ -24,7 +24,7 @@ FAILED = "generation failed"
 
 def compare_pairs(
     spec: Mapping[str, Any],
-    parts: Sequence[str | Path],
+    shards: Sequence[str | Path],
     output: str | Path,
     judge: PairJudge,
     work_folder: str | Path,
@@ -47,17 +47,17 @@ def compare_pairs(
         ValueError: the judge gave too few or too many preferences; a fault of the judge.
     """
     old = _earlier(spec, Path(output), judge)
-    found: Counter[str] = Counter()
+    verdict_counts: Counter[str] = Counter()
 
     def written() -> Iterator[pd.DataFrame]:
-        for path in parts:
+        for path in shards:
             frame = _compared(spec, tables.read(path, tables.PAIRS), judge, old, Path(work_folder), shard_rows)
-            found.update(frame["verdict"])
+            verdict_counts.update(frame["verdict"])
             yield frame
 
     tables.write_parts(written(), output, tables.PREFERENCES, spec, judge.revisions)
     resume.clear(work_folder)
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in found.most_common())
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts.most_common())
     log.info("%s on %s: %s", spec["judge"], spec["set"], counts or "no pairs")
 
 
@@ -88,7 +88,7 @@ def _compared(
     """The rows of some pairs, in their order."""
     new = pairs[~pairs["pair_id"].isin(old.keys())]
     failed = (new["status_a"] == "error") | (new["status_b"] == "error")
-    asked = {str(row["pair_id"]): _pair(row) for row in new[~failed].to_dict("records")}
+    pending = {str(row["pair_id"]): _pair(row) for row in new[~failed].to_dict("records")}
 
     def work(some: Sequence[Pair]) -> list[dict[str, Any]]:
         preferences = judge.compare(some)
@@ -97,16 +97,16 @@ def _compared(
         return [_plain(preference) for preference in preferences]
 
     origin = tables.canonical({"spec": spec, "revisions": dict(judge.revisions)})
-    keys = [resume.content_key(origin, pair) for pair in asked.values()]
-    results = resume.run_resumable(list(asked.values()), keys, work, folder, shard_rows, unit="pairs") if asked else []
-    said = dict(zip(asked, results, strict=True))
+    keys = [resume.content_key(origin, pair) for pair in pending.values()]
+    results = resume.run_resumable(list(pending.values()), keys, work, folder, shard_rows, unit="pairs") if pending else []
+    new_verdicts = dict(zip(pending, results, strict=True))
     nothing = _plain(invalid_preference(FAILED))
     rows = []
     for row in pairs.to_dict("records"):
         name = row["pair_id"]
-        verdict = old.get(name) or said.get(name) or nothing
-        own = {column: row[column] for column in ("pair_id", "sample_id", "task", "model_a", "model_b")}
-        rows.append({**verdict, **own, "judge": spec["judge"]})
+        verdict = old.get(name) or new_verdicts.get(name) or nothing
+        identity = {column: row[column] for column in ("pair_id", "sample_id", "task", "model_a", "model_b")}
+        rows.append({**verdict, **identity, "judge": spec["judge"]})
     return pd.DataFrame(rows, columns=tables.PREFERENCES.names)
 
 

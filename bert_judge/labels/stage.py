@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.judges.protocol import Judge, Label, Row, invalid, restored
+from bert_judge.judges.protocol import Judge, Label, Row, from_record, invalid
 from bert_judge.runtime import resume
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Call
     from bert_judge.runtime import batch_manifest
 
     with tempfile.TemporaryDirectory() as scratch:
-        for task, part in batch.parts.items():
+        for task, specs in batch.specs.items():
             answers, table = batch.inputs[f"answers {task}"], Path(scratch, f"{task}.parquet")
-            label_table(part["verdicts"], answers, table, judge, folder(task), keep=True)
+            label_table(specs["verdicts"], answers, table, judge, folder(task), keep=True)
     batch_manifest.write_manifest(batch, output)
 
 
@@ -108,7 +108,7 @@ def _label_answers(
     ]
 
     def judge_rows(some: Sequence[Row]) -> list[dict[str, Any]]:
-        return [label.kept() for label in _validated(judge.judge(some), some, spec["judge"])]
+        return [label.to_record() for label in _validated(judge.judge(some), some, spec["judge"])]
 
     if folder is None:
         results: Sequence[Mapping[str, Any]] = judge_rows(rows) if rows else []
@@ -116,7 +116,7 @@ def _label_answers(
         origin = tables.canonical({"spec": spec, "revisions": judge.revisions})
         keys = [resume.content_key(origin, row) for row in rows]
         results = resume.run_resumable(rows, keys, judge_rows, folder, shard_rows, unit="verdicts")
-    remaining = map(restored, results)
+    remaining = map(from_record, results)
     labels = [invalid("generation failed") if has_failed else next(remaining) for has_failed in failed]
     columns = pd.DataFrame([vars(label) for label in labels], columns=[field.name for field in fields(Label)])
     return pd.concat([answers[["sample_id", "attempt", "model"]].assign(judge=spec["judge"]), columns], axis=1)

@@ -77,7 +77,7 @@ def plan_encoder_batches(
         task: {"verdicts": plan.labels_spec(judge, model, task), **training, **_answers_spec(plan, model, task)}
         for task in _tasks_with_answers(plan, model)
     }
-    tasks_in_batches = {task for batch in read_manifests(folder).values() for task in batch.parts}
+    tasks_in_batches = {task for batch in read_manifests(folder).values() for task in batch.specs}
     batched_tasks = {
         task for task in current if (judge, model, task) in needed and (task in tasks_in_batches or not is_single(task))
     }
@@ -107,13 +107,13 @@ def _batches(
     """
     manifests = read_manifests(folder)
     batch_by_task = {
-        task: name for name, batch in manifests.items() for task, spec in batch.parts.items() if current.get(task) == spec
+        task: name for name, batch in manifests.items() for task, spec in batch.specs.items() if current.get(task) == spec
     }
     new = [task for task in current if task in needed and task not in batch_by_task]
     groups = ([[task] for task in current] if min_size == 1 else []) + ([new] if len(new) >= min_size else [])
     new_batches = [Batch({task: current[task] for task in sorted(group)}, inputs(sorted(group))) for group in groups]
     # The last entry wins: the batch of all required tables.
-    batch_by_task = {task: batch.name for batch in new_batches for task in batch.parts} | batch_by_task
+    batch_by_task = {task: batch.name for batch in new_batches for task in batch.specs} | batch_by_task
     return Batches({batch.name: batch for batch in new_batches} | manifests, batch_by_task, frozenset(manifests))
 
 

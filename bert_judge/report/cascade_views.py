@@ -25,14 +25,14 @@ class TradeOffCurve:
 
     Attributes:
         line: operating points, as "x,y x,y …" on a plot of WIDTH × HEIGHT with y downwards.
-        chosen: x, y of the chosen operating point.
+        operating_point: x, y of the chosen operating point.
         cheap, last: y of the best judge other than the last, and of the last one alone.
         lowest, highest: agreement at the lower and the upper edge, in [0, 1].
         rows: number of rows.
     """
 
     line: str
-    chosen: tuple[float, float]
+    operating_point: tuple[float, float]
     cheap: float
     last: float
     lowest: float
@@ -87,7 +87,7 @@ def _trade_off_curve(path: Path, judges: Sequence[str]) -> TradeOffCurve:
     try:
         content = json.loads(path.read_text("utf-8"))
         operating_points = [(point["row_shares"][judges[-1]], point["agreement"]) for point in content["trade_off"]]
-        chosen = (content["operating_point"]["row_shares"][judges[-1]], content["operating_point"]["agreement"])
+        operating_point = (content["operating_point"]["row_shares"][judges[-1]], content["operating_point"]["agreement"])
         single_judge = {judge: float(content["single_judges"][judge]) for judge in judges}
         num_rows = int(content["fitted_on"]["rows"])
     except (KeyError, TypeError, ValueError) as error:
@@ -102,5 +102,5 @@ def _trade_off_curve(path: Path, judges: Sequence[str]) -> TradeOffCurve:
     line = " ".join("{},{}".format(*to_svg(*point)) for point in sorted(operating_points))
     cheap = max(single_judge[judge] for judge in judges[:-1])
     return TradeOffCurve(
-        line, to_svg(*chosen), to_svg(0, cheap)[1], to_svg(1, single_judge[judges[-1]])[1], lowest, highest, num_rows
+        line, to_svg(*operating_point), to_svg(0, cheap)[1], to_svg(1, single_judge[judges[-1]])[1], lowest, highest, num_rows
     )

@@ -106,7 +106,7 @@ def _judge_lines(
     for view in views:
         rows = table[table["judge"] == view.name]
         if view.name in judges and len(rows):
-            same_colour = sum(other.colour == view.colour for other, _, _ in lines)
+            same_colour = sum(line_view.colour == view.colour for line_view, _, _ in lines)
             lines.append((view, DASHES[same_colour % len(DASHES)], rows))
     return lines
 

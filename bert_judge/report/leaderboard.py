@@ -58,9 +58,9 @@ def rankings(standings: pd.DataFrame, pairs: pd.DataFrame, judge: str) -> list[R
 def _ranking(title: str, judge: str, rows: pd.DataFrame, pairs: pd.DataFrame) -> Ranking:
     comparisons = {(row["model"], row["other"]): row for row in _rank_records(pairs)}
     better_than: dict[str, list[str]] = {}
-    for (model, other), comparison in comparisons.items():
+    for (model, opponent), comparison in comparisons.items():
         if is_significant(comparison):
-            better, worse = (model, other) if comparison["difference"] > 0 else (other, model)
+            better, worse = (model, opponent) if comparison["difference"] > 0 else (opponent, model)
             better_than.setdefault(better, []).append(worse)
     models = [RankedModel(row["model"], row, better_than.get(row["model"], [])) for row in _rank_records(rows)]
     detectable = pairs["min_detectable_effect"].dropna()
@@ -73,13 +73,13 @@ def is_significant(comparison: Mapping[str, Any]) -> bool:
     return significant and not comparison["low"] <= 0 <= comparison["high"]
 
 
-def compare_models(comparisons: Mapping[tuple[str, str], dict[str, Any]], model: str, other: str) -> dict[str, Any] | None:
+def compare_models(comparisons: Mapping[tuple[str, str], dict[str, Any]], model: str, opponent: str) -> dict[str, Any] | None:
     """Return the comparison of `model` minus `other`; None if there is none."""
-    if (model, other) in comparisons:
-        return comparisons[model, other]
-    if (other, model) not in comparisons:
+    if (model, opponent) in comparisons:
+        return comparisons[model, opponent]
+    if (opponent, model) not in comparisons:
         return None
-    reverse = comparisons[other, model]
+    reverse = comparisons[opponent, model]
     return {**reverse, "difference": -reverse["difference"], "low": -reverse["high"], "high": -reverse["low"]}
 
 

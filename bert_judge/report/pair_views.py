@@ -70,11 +70,11 @@ class CorrelationsView:
     """Kendall's tau between rankings of the models.
 
     Attributes:
-        others: (name, by) of the rankings compared with: by `pairs` or by `answers`.
+        rankings: (name, by) of the rankings compared with: by `pairs` or by `answers`.
         rows: (judge, per other ranking its row of the table or None).
     """
 
-    others: list[tuple[str, str]]
+    rankings: list[tuple[str, str]]
     rows: list[tuple[str, list[dict[str, Any] | None]]]
 
 
@@ -131,8 +131,8 @@ def _nest(rows: pd.DataFrame, inner: str) -> dict[str, dict[str, dict[str, Any]]
 
 
 def _measures_view(rows: pd.DataFrame, level: str, task: str) -> MeasuresView:
-    known = set(rows["measure"][rows["value"].notna()])
-    columns = {measure: heading for measure, heading in COLUMNS.items() if measure in known}
+    measures = set(rows["measure"][rows["value"].notna()])
+    columns = {measure: heading for measure, heading in COLUMNS.items() if measure in measures}
     return MeasuresView(group_title(level, task), columns, list(_nest(rows, "measure").items()))
 
 
@@ -191,8 +191,10 @@ def _correlations_view(rows: pd.DataFrame) -> CorrelationsView | None:
     if rows.empty:
         return None
     by_judge = _nest(rows, "other")
-    others = list(dict.fromkeys((row["other"], row["by"]) for row in records(rows)))
-    return CorrelationsView(others, [(judge, [cells.get(other) for other, _ in others]) for judge, cells in by_judge.items()])
+    rankings = list(dict.fromkeys((row["other"], row["by"]) for row in records(rows)))
+    return CorrelationsView(
+        rankings, [(judge, [cells.get(ranking) for ranking, _ in rankings]) for judge, cells in by_judge.items()]
+    )
 
 
 def _chart(ranks: RanksView) -> Chart:

@@ -18,17 +18,17 @@ class Batch(NamedTuple):
     """Tables of one model whose answers one job generates, or that one job labels with a judge.
 
     Attributes:
-        parts: task → the specs of its answers and of its questions, and of its labels.
+        specs: task → the specs of its answers and of its questions, and of its labels.
         inputs: input files by name: `source {task}` and `manifest {task}` for answers, `answers {task}` for labels.
     """
 
-    parts: Mapping[str, Mapping[str, Any]]
+    specs: Mapping[str, Mapping[str, Any]]
     inputs: Mapping[str, str]
 
     @property
     def name(self) -> str:
-        """16 hex digits that depend on the parts only."""
-        return resume.content_key(tables.canonical(self.parts))[:16]
+        """16 hex digits that depend on the specs only."""
+        return resume.content_key(tables.canonical(self.specs))[:16]
 
 
 def write_manifest(batch: Batch, path: str | Path) -> None:
@@ -39,11 +39,11 @@ def write_manifest(batch: Batch, path: str | Path) -> None:
 
 def read_manifests(folder: str | Path) -> dict[str, Batch]:
     """Read the finished batches of a folder, by name; other JSON files are skipped."""
-    batches = {path.stem: _read(path) for path in sorted(Path(folder).glob("*.json"))}
+    batches = {path.stem: _read_manifest(path) for path in sorted(Path(folder).glob("*.json"))}
     return {name: batch for name, batch in batches.items() if batch is not None}
 
 
-def _read(path: Path) -> Batch | None:
+def _read_manifest(path: Path) -> Batch | None:
     try:
         return Batch(**json.loads(path.read_text("utf-8")))
     except (ValueError, TypeError):

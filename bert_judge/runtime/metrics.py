@@ -130,7 +130,7 @@ def threshold_curve(y_true: ArrayLike, scores: ArrayLike) -> dict[str, Floats]:
         scores: in [0, 1], shape (n,).
     """
     y, p = np.asarray(y_true, bool), np.asarray(scores, float)
-    true_positives, false_positives = (len(part) - np.searchsorted(np.sort(part), THRESHOLDS) for part in (p[y], p[~y]))
+    true_positives, false_positives = (len(scores) - np.searchsorted(np.sort(scores), THRESHOLDS) for scores in (p[y], p[~y]))
     false_negatives, true_negatives = y.sum() - true_positives, (~y).sum() - false_positives
     # A class that neither occurs nor is predicted has F1 0.
     f1 = [2 * hits / np.maximum(2 * hits + false_negatives + false_positives, 1) for hits in (true_positives, true_negatives)]

@@ -24,9 +24,9 @@ Item = TypeVar("Item")
 log = logging.getLogger(__name__)
 
 
-def content_key(*parts: Hashable) -> str:
-    """Return a key of 32 hex digits that depends on the content of the parts only."""
-    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def content_key(*values: Hashable) -> str:
+    """Return a key of 32 hex digits that depends on the content of the values only."""
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def run_resumable(

@@ -206,10 +206,10 @@ async def _handle_validation_error(request: Request, error: RequestValidationErr
     content_type = request.headers.get("content-type", "")
     if not content_type.lower().partition(";")[0].strip().endswith("json"):
         return _error_response(RequestRejected(415, f"content-type {content_type!r}: send application/json"))
-    first, *others = error.errors()
+    first, *remaining = error.errors()
     # The location starts with "body" and the name of the union member.
-    location = ".".join(str(part) for part in first["loc"][2:]) or "the body"
-    suffix = f" (and {len(others)} more)" if others else ""
+    location = ".".join(str(key) for key in first["loc"][2:]) or "the body"
+    suffix = f" (and {len(remaining)} more)" if remaining else ""
     return _error_response(RequestRejected(422, f"{location}: {first['msg']}{suffix}"))
 
 

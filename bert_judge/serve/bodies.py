@@ -15,7 +15,7 @@ from bert_judge.labels.score_file.score_file import to_row
 from bert_judge.serve.limits import Limits, check_count, check_texts
 
 References = str | list[str]
-_READ = make_column_reader({name: name for name in ("question", "references", "candidate")})
+_READ_COLUMNS = make_column_reader({name: name for name in ("question", "references", "candidate")})
 
 
 class Body(BaseModel):
@@ -146,8 +146,8 @@ class ErrorBody(BaseModel):
 def row_of(row: RowBody) -> Row | Label:
     """Return a row as judges read it, prepared like a file's row; an invalid label if there is nothing to judge."""
     record = {"question": row.question, "references": row.references, "candidate": row.candidate}
-    found = to_row(_READ, record)
-    return invalid("no answer") if found is None else found
+    row = to_row(_READ_COLUMNS, record)
+    return invalid("no answer") if row is None else row
 
 
 def pair_of(pair: PairBody) -> Pair:

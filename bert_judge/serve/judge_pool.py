@@ -65,9 +65,9 @@ def pointwise(name: str, load: Callable[[], Judge], limits: Limits, listener: Li
     """
 
     def loaded() -> Callable[[Sequence[Items]], list[Label]]:
-        chosen = NamedJudge(name, "", load())
+        judge = NamedJudge(name, "", load())
         # No row is None here, so no label is.
-        return lambda rows: [label for label in judge_rows(chosen, rows) if label is not None]
+        return lambda rows: [label for label in judge_rows(judge, rows) if label is not None]
 
     return Batcher(name, loaded, _row_cost, limits, listener)
 

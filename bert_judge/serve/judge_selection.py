@@ -61,22 +61,22 @@ def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Pat
     configured = list(raw.get("judges") or {})
     if unknown := [name for name in names if name not in configured]:
         raise InputError(f"--judge {unknown[0]}: not in {files[-1]}; there are: {', '.join(configured)}")
-    found = []
+    references = []
     for name in names or configured:
         try:
             reference = judge_loading.from_config(raw, name, config_files=files, results=results)
             if missing := reference.missing():
                 raise InputError(f"--judge {name}: {missing}")
-            found.append(reference)
+            references.append(reference)
         except ConfigError:
             raise
         except InputError as error:
             if names:
                 raise
             log.warning("not served: %s", error)
-    if not found:
+    if not references:
         raise InputError(f"{files[-1]}: none of its judges can be served; train one, or add a rule (kind: lexical)")
-    return found
+    return references
 
 
 def _load(reference: JudgeReference) -> Any:

@@ -111,7 +111,7 @@ def _dialogue(source: Source, row: SourceRow, context: str, turns: Sequence[Any]
     for turn, cell in enumerate(turns):
         question = cells.parse_text(cell, "question")
         # An annotator who answered fewer questions, or none, has a shorter list.
-        answers = [text for given in annotators if turn < len(given) for text in cells.parse_texts(given[turn], "answer")]
+        answers = [text for turns in annotators if turn < len(turns) for text in cells.parse_texts(turns[turn], "answer")]
         references = tuple(dict.fromkeys(answers))
         if not references:
             raise UnusableRow("a turn without an answer")
@@ -147,20 +147,20 @@ _ANSWER_FORMS: Mapping[str, Callable[[str], list[str]]] = {
 
 
 def _question(source: Source, row: SourceRow) -> str:
-    parts = [text for name in source["columns"]["question"] for text in cells.parse_texts(cells.get_cell(row, name), "question")]
-    return cells.parse_text(" ".join(parts), "question")
+    texts = [text for name in source["columns"]["question"] for text in cells.parse_texts(cells.get_cell(row, name), "question")]
+    return cells.parse_text(" ".join(texts), "question")
 
 
 def _context(source: Source, row: SourceRow) -> str:
     """Return the text above the question; members of several columns are joined pairwise: title and paragraph."""
     columns = [cells.get_cell(row, name) for name in source["columns"]["context"]]
     if len(columns) == 1:
-        paragraphs = [_paragraph(part) for part in (columns[0] if isinstance(columns[0], list) else columns)]
+        paragraphs = [_paragraph(text) for text in (columns[0] if isinstance(columns[0], list) else columns)]
     else:
         members = [column if isinstance(column, list) else [column] for column in columns]
         if len({len(column) for column in members}) > 1:
             raise UnusableRow("titles and paragraphs that do not match")
-        paragraphs = ["\n".join(filter(None, map(_paragraph, parts))) for parts in zip(*members, strict=True)]
+        paragraphs = ["\n".join(filter(None, map(_paragraph, texts))) for texts in zip(*members, strict=True)]
     return cells.parse_text("\n\n".join(filter(None, paragraphs)), "text to read")
 
 

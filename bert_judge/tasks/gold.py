@@ -72,7 +72,7 @@ def drop_answers(cell: Any) -> Iterator[str]:
             yield from number_forms(cells.parse_text(number, "number"))
         elif spans:
             yield ", ".join(spans)
-        elif date_parts := [date[part].strip() for part in ("day", "month", "year") if date.get(part)]:
+        elif date_parts := [date[unit].strip() for unit in ("day", "month", "year") if date.get(unit)]:
             yield " ".join(date_parts)
 
 

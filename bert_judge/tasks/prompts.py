@@ -8,7 +8,7 @@ from bert_judge.tasks.registry import Sample
 MARKER = "Final answer:"
 
 # Stands for X in "Final answer: X".
-WANTED = {
+ANSWER_FORMATS = {
     "multiple_choice": "the letter of the right option",
     "reading": "a short span taken from the text, a number, or yes or no",
     "math": "a number or a formula",
@@ -17,8 +17,8 @@ WANTED = {
 
 INSTRUCTIONS = {
     "free": "",
-    "soft": "\n\nAnswer in your own way, and conclude your response with `{marker} X`, where X is {wanted}.",
-    "strict": "\n\nPlease respond only with the exact format `{marker} X`, where X is {wanted}.",
+    "soft": "\n\nAnswer in your own way, and conclude your response with `{marker} X`, where X is {answer_format}.",
+    "strict": "\n\nPlease respond only with the exact format `{marker} X`, where X is {answer_format}.",
 }
 
 
@@ -43,9 +43,9 @@ def instruction(family: str, style: str) -> str:
     """
     if style not in INSTRUCTIONS:
         raise InputError(f"prompt_style: {style!r} is none of {', '.join(INSTRUCTIONS)}")
-    if family not in WANTED:
-        raise InputError(f"family: {family!r} is none of {', '.join(WANTED)}")
-    return INSTRUCTIONS[style].format(marker=MARKER, wanted=WANTED[family])
+    if family not in ANSWER_FORMATS:
+        raise InputError(f"family: {family!r} is none of {', '.join(ANSWER_FORMATS)}")
+    return INSTRUCTIONS[style].format(marker=MARKER, answer_format=ANSWER_FORMATS[family])
 
 
 def style_of(prompt: str, question: str) -> str:

@@ -57,9 +57,9 @@ def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]]
     """
 
     def register(samples: Callable[[], Iterable[Sample]]) -> Callable[[], Iterable[Sample]]:
-        if (other := _tasks.get(name)) and other.samples.__code__.co_filename != samples.__code__.co_filename:
+        if (existing := _tasks.get(name)) and existing.samples.__code__.co_filename != samples.__code__.co_filename:
             raise InputError(
-                f"{samples.__code__.co_filename}: task {name!r} exists already in {other.samples.__code__.co_filename}"
+                f"{samples.__code__.co_filename}: task {name!r} exists already in {existing.samples.__code__.co_filename}"
             )
         _tasks[name] = Task(name, family, samples)
         return samples

@@ -69,15 +69,15 @@ def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
     if encoder.template is None:
         # A completion of a plain prompt starts on a new line.
         return f"\n{answer}"
-    start, whole = encoder.render(prompt), encoder.render(prompt, answer)
+    start, rendered = encoder.render(prompt), encoder.render(prompt, answer)
     # Some templates render a finished turn differently from one that begins.
-    return whole.removeprefix(start) if whole.startswith(start) else answer
+    return rendered.removeprefix(start) if rendered.startswith(start) else answer
 
 
-def encode_completion(encoder: PromptEncoder, prompt: str, parts: Sequence[str], eos_ids: frozenset[int]) -> Example:
+def encode_completion(encoder: PromptEncoder, prompt: str, segments: Sequence[str], eos_ids: frozenset[int]) -> Example:
     """Encode a prompt with a completion that follows it directly, as in a request with choices.
 
-    The parts are tokenized separately, so the first has the same tokens as a choice, whatever follows it.
+    The segments are tokenized separately, so the first has the same tokens as a choice, whatever follows it.
 
     Raises:
         InputError: the chat template opens a reasoning block, which a choice cannot follow.
@@ -87,4 +87,4 @@ def encode_completion(encoder: PromptEncoder, prompt: str, parts: Sequence[str],
         raise InputError("the chat template opens a reasoning block, but the answer must follow directly; set thinking: false")
     # The end token of any answer, according to the template.
     end = [token for token in encode_dialogue(encoder, "?", "0", eos_ids).completion[-1:] if token in eos_ids]
-    return Example(prompt_ids, [token for part in parts for token in encoder.tokenize(part)] + end)
+    return Example(prompt_ids, [token for segment in segments for token in encoder.tokenize(segment)] + end)

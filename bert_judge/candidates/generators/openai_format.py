@@ -90,17 +90,17 @@ def parse_response(response: Any, reasoning_end: str, choices: Sequence[str] | N
     counts_valid = all(isinstance(count, int | None) for count in token_counts)
     if not isinstance(text, str) or not isinstance(reasoning, str | None) or not counts_valid:
         raise MalformedResponseError("a field of the response has the wrong type")
-    parts = split_reasoning(text, reasoning_end)
-    answer = _unwrap_json(parts.answer, choices) if choices else parts.answer
+    split = split_reasoning(text, reasoning_end)
+    answer = _unwrap_json(split.answer, choices) if choices else split.answer
     status, reason = "ok" if answer else "empty", None
-    if finish_reason == "length" or not parts.finished:
+    if finish_reason == "length" or not split.finished:
         # A server that separates the reasoning itself leaves the text empty while the reasoning is unfinished.
         status = "truncated"
     elif not answer and finish_reason not in (None, "stop"):
         # A content filter, for example.
         reason = f"stopped by the server: {finish_reason}"
     probabilities = choice_probabilities(choices, _steps_of_choice(steps, choices)) if choices and steps else None
-    return Completion(answer, status, reasoning or parts.reasoning, *token_counts, probabilities, reason)
+    return Completion(answer, status, reasoning or split.reasoning, *token_counts, probabilities, reason)
 
 
 def _unwrap_json(text: str, choices: Sequence[str]) -> str:

@@ -175,8 +175,8 @@ class CompletionDecoder:
         """
         visible_ids = [token for token in ids if token not in self.hidden_ids]
         text = self.tokenizer.decode(visible_ids, clean_up_tokenization_spaces=False)
-        parts = split_reasoning(text, self.reasoning_end, in_reasoning)
-        status = "ok" if parts.answer else "empty"
-        if not finished or not parts.finished:
+        split = split_reasoning(text, self.reasoning_end, in_reasoning)
+        status = "ok" if split.answer else "empty"
+        if not finished or not split.finished:
             status = "truncated"
-        return Completion(parts.answer, status, parts.reasoning, *token_counts)
+        return Completion(split.answer, status, split.reasoning, *token_counts)

@@ -56,15 +56,15 @@ class VLLMProcess:
 
     def __init__(self, name: str, settings: Mapping[str, Any], manifest: Manifest, python: str) -> None:
         self.name, self.revisions = name, {name: manifest.revision}
-        read, write = os.pipe()
+        read_end, write_end = os.pipe()
         path = os.pathsep.join([str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         try:
             self.process = subprocess.Popen(
-                [python, "-m", "bert_judge.candidates.generators.vllm_worker", str(write)],
+                [python, "-m", "bert_judge.candidates.generators.vllm_worker", str(write_end)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=[write],
+                pass_fds=[write_end],
                 env=os.environ | {"PYTHONPATH": path},
                 encoding="utf-8",
                 errors="backslashreplace",
@@ -72,11 +72,11 @@ class VLLMProcess:
                 start_new_session=True,
             )
         except OSError as error:
-            os.close(read)
+            os.close(read_end)
             raise InputError(f"{PYTHON}: {python} cannot be started: {error.strerror}; name the Python of vLLM") from error
         finally:
-            os.close(write)
-        self.responses = os.fdopen(read, encoding="utf-8")
+            os.close(write_end)
+        self.responses = os.fdopen(read_end, encoding="utf-8")
         assert self.process.stdout is not None
         threading.Thread(target=_log_lines, args=(name, self.process.stdout), daemon=True).start()
         loaded = self._exchange({"name": name, "settings": dict(settings), "folder": str(manifest.path)})

@@ -101,7 +101,9 @@ class VLLMEngine:
         if not choices:
             return completion
         steps = [
-            TokenStep(self._token_text(token), {self._token_text(other): entry.logprob for other, entry in logprobs.items()})
+            TokenStep(
+                self._token_text(token), {self._token_text(alternative): entry.logprob for alternative, entry in logprobs.items()}
+            )
             for token, logprobs in zip(ids, output.logprobs or (), strict=False)
         ]
         status = "ok" if completion.text in choices else "truncated"

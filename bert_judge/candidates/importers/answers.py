@@ -50,7 +50,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False) -> Reco
         is_csv: references in brackets are a JSON list.
     """
 
-    def read(record: Record) -> list[Answer]:
+    def read_answers(record: Record) -> list[Answer]:
         def cell(name: str) -> Any:
             return record.get(columns[name]) if name in columns else None
 
@@ -68,7 +68,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False) -> Reco
             )
         ]
 
-    return read
+    return read_answers
 
 
 def make_answers(references: Sequence[Any], candidates: Sequence[Any], **common: Any) -> list[Answer]:

@@ -26,24 +26,28 @@ def known_names() -> Mapping[str, tuple[str, ...]]:
 
 
 def detect_columns(
-    path: Path, columns: Sequence[str], given: Mapping[str, str], required: Sequence[str] = REQUIRED, with_label: bool = False
+    path: Path,
+    columns: Sequence[str],
+    user_columns: Mapping[str, str],
+    required: Sequence[str] = REQUIRED,
+    with_label: bool = False,
 ) -> dict[str, str]:
     """Return role → column of a file.
 
     Args:
         path: for error messages.
         columns: of the file.
-        given: role → column as given by the user; these are not detected.
+        user_columns: role → column as named by the user; these are not detected.
         required: roles that must be detected.
         with_label: detect a `label` too.
 
     Raises:
-        InputError: a given column does not exist, a role has no column or several, or a column has two roles.
+        InputError: one of `user_columns` does not exist, a role has no column or several, or a column has two roles.
     """
-    for role, column in given.items():
+    for role, column in user_columns.items():
         if column not in columns:
             raise InputError(f"{path}: no column {column!r} for the {role}; there are {_list_columns(columns)}")
-    detected = dict(given)
+    detected = dict(user_columns)
     for role, names in known_names().items():
         if role in detected or (role == "label" and not with_label):
             continue
@@ -58,8 +62,8 @@ def detect_columns(
             )
         detected[missing[0]] = ambiguous[0]
     for role, column in detected.items():
-        if others := [other for other in detected if detected[other] == column and other != role]:
-            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {others[0]}; set --{role} COLUMN")
+        if conflicts := [known_role for known_role in detected if detected[known_role] == column and known_role != role]:
+            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {conflicts[0]}; set --{role} COLUMN")
     return detected
 
 

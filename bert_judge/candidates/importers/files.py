@@ -47,7 +47,7 @@ def distinct_models(entry: Import, path: Path) -> list[str]:
     return list(dict.fromkeys(_read_columns(entry.model_dump(mode="json"), path, required=["model"])["model"]))
 
 
-def read(
+def read_rows(
     spec: Mapping[str, Any],
     path: str | Path,
     where: Where | None = None,
@@ -94,12 +94,12 @@ def read_task_rows(
 
     Args:
         spec: contains `task`, `part` (`where` and `questions`) and `import`.
-        required, optional, model: see `read`; question and references are always read.
+        required, optional, model: see `read_rows`; question and references are always read.
 
     Returns:
         The rows in the file's order, with `sample_id` and `attempt`, see `add_sample_ids`.
     """
-    frame = read(spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional, model)
+    frame = read_rows(spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional, model)
     low, high = spec["part"]["question_split"]
     points = {question: tables.question_point(question) for question in frame["question"].unique()}
     inside = frame["question"].map(lambda question: low <= points[question] and (points[question] < high or high >= 1))
@@ -115,20 +115,20 @@ def add_sample_ids(frame: pd.DataFrame, task: str) -> pd.DataFrame:
 
 @dataclass
 class _Filter:
-    """A condition of `where`, and what it saw, for the error message."""
+    """A condition of `where`, with the values of its column for the error message."""
 
     column: str
     expected: Any
     passed: int = 0
-    seen: dict[str, None] = field(default_factory=dict)
+    distinct_values: dict[str, None] = field(default_factory=dict)
 
     def accepts(self, record: Record) -> bool:
         cell = record.get(self.column)
         expected = self.expected if isinstance(self.expected, list) else [self.expected]
         accepted = any(values.matches_filter(cell, value) for value in expected)
         self.passed += accepted
-        if not self.passed and len(self.seen) < 100:
-            self.seen[repr(cell)] = None
+        if not self.passed and len(self.distinct_values) < 100:
+            self.distinct_values[repr(cell)] = None
         return accepted
 
     def check(self, path: Path) -> None:
@@ -149,7 +149,7 @@ def _read_columns(
     parsers: Parsers | None = None,
 ) -> dict[str, list[Any]]:
     """Return the parsed cells of the requested columns, in one pass over the file."""
-    filters = [_Filter(column, expected) for part in (spec["where"], where or {}) for column, expected in part.items()]
+    filters = [_Filter(column, expected) for conditions in (spec["where"], where or {}) for column, expected in conditions.items()]
     has_ids = spec["columns"]["id"] is not None
     needed = [*required, *(["id"] if has_ids else []), *(["model"] if model is not None else [])]
     mapped = {name: spec["columns"][name] for name in [*needed, *optional] if spec["columns"][name] is not None}

@@ -35,13 +35,13 @@ def _read_rows(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
 
 
 def _read_list(prefix: str) -> Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]:
-    def read(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
+    def read_file(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
         for location, value in json_documents.iterate_list(path, prefix):
             if not isinstance(value, dict):
                 raise InputError(f"{path}: {location} is not an object; check the format of the file")
             yield location, value
 
-    return read
+    return read_file
 
 
 @dataclass(frozen=True)

@@ -54,15 +54,15 @@ def _samples(library: Any, path: Path, run: Any) -> Iterator[Any]:
     if run.dataset.sample_ids is None:
         raise ValueError("it has no list of its samples; convert it with inspect log convert")
     planned = product(run.dataset.sample_ids, range(1, (run.config.epochs or 1) + 1))
-    read = _archive_reader(library, path) if path.suffix in ENDINGS else _document_reader(library, path)
+    read_samples = _archive_reader(library, path) if path.suffix in ENDINGS else _document_reader(library, path)
     while batch := list(islice(planned, BATCH_SAMPLES)):
         try:
-            yield from read(batch)
+            yield from read_samples(batch)
         except IndexError:
             # One of them is missing, as in the log of a run that was stopped.
             for sample_id in batch:
                 with suppress(IndexError):
-                    yield from read([sample_id])
+                    yield from read_samples([sample_id])
 
 
 def _document_reader(library: Any, path: Path) -> ReadSamples:
@@ -82,13 +82,13 @@ def _archive_reader(library: Any, path: Path) -> ReadSamples:
         raise InputError("this version of inspect_ai is not supported; pip install inspect_ai==0.3.285") from error
     directory: Any = None
 
-    async def read(batch: SampleIds) -> Sequence[Any]:
+    async def read_samples(batch: SampleIds) -> Sequence[Any]:
         nonlocal directory
         reader = AsyncZipReader(get_async_filesystem(), str(path), central_directory=directory)
         directory = await reader.entries()
         return await library.read_eval_log_samples_by_id_async(str(path), batch, exclude_fields=UNUSED_FIELDS, reader=reader)
 
-    return lambda batch: run_coroutine(read(batch))
+    return lambda batch: run_coroutine(read_samples(batch))
 
 
 def _to_record(sample: Any, run: Any) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def _as_indices(value: Any) -> list[int]:
 
 def _model_name(path: Path) -> str:
     """Return the part of the path between `details` and the time; empty for a file that was moved."""
-    parts = path.resolve().parent.parts
-    if "details" in parts and _TIME.fullmatch(parts[-1]):
-        start = len(parts) - parts[::-1].index("details")
-        return "/".join(parts[start:-1])
+    folders = path.resolve().parent.parts
+    if "details" in folders and _TIME.fullmatch(folders[-1]):
+        start = len(folders) - folders[::-1].index("details")
+        return "/".join(folders[start:-1])
     return ""

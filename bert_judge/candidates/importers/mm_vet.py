@@ -39,7 +39,7 @@ def split_accepted(answer: str) -> list[str]:
     >>> split_accepted("-1 <AND> -5")
     ['-1 and -5']
     """
-    synonyms = [" and ".join(part.strip() for part in _AND.split(synonym) if part.strip()) for synonym in _OR.split(answer)]
+    synonyms = [" and ".join(member.strip() for member in _AND.split(synonym) if member.strip()) for synonym in _OR.split(answer)]
     return list(dict.fromkeys(filter(None, synonyms)))
 
 

@@ -90,5 +90,5 @@ def _as_list(value: Any) -> list[Any]:
 def _join_text(content: Any) -> str:
     """Return the text of a content, which is a text or a list of parts."""
     if isinstance(content, list):
-        return "".join(values.parse_text(get_path(part, "text")) for part in content)
+        return "".join(values.parse_text(get_path(content_part, "text")) for content_part in content)
     return values.parse_text(content)

@@ -35,12 +35,12 @@ def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
         A frame of the schema `tables.PAIRS`, in the file's order.
 
     Raises:
-        InputError: as `files.read`; a blank question, or an invalid label.
+        InputError: as `files.read_rows`; a blank question, or an invalid label.
     """
     import pandas as pd
 
     import_spec = spec["import"]
-    rows = files.read(
+    rows = files.read_rows(
         {**import_spec, "columns": {**import_spec["columns"], "id": None}},
         path,
         spec["where"],

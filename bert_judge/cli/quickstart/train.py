@@ -68,7 +68,7 @@ class _Run:
     def check_size(self) -> None:
         """Reject a file with too few labelled questions, or with equal labels only."""
         spec = self.plan.task_spec(TRAIN)
-        rows = files.read(spec["import"], self.file, None, ["question", "references", "candidate", "label"])
+        rows = files.read_rows(spec["import"], self.file, None, ["question", "references", "candidate", "label"])
         questions = rows.loc[rows["label"].notna(), "question"].unique()
         split_point = spec["part"]["question_split"][1]
         test_questions = sum(question_point(question) >= split_point for question in questions)

@@ -100,8 +100,8 @@ def truncated(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> Aug
 def _change_value(reference: str, rng: KeyedRandom) -> str | None:
     """Change the month or the scale, or the sign or the power of ten of a bare number; None if there is none of these."""
     if month := _MONTH.search(reference):
-        other = rng.choose([name for name in MONTHS if name != month[1]], "month")
-        return reference[: month.start()] + other + reference[month.end() :]
+        replacement = rng.choose([name for name in MONTHS if name != month[1]], "month")
+        return reference[: month.start()] + replacement + reference[month.end() :]
     if scale := _SCALE.search(reference):
         return reference[: scale.start()] + _OTHER_SCALE[scale[1]] + reference[scale.end() :]
     if not (value := _VALUE.fullmatch(reference.strip())) or not value["number"].strip("0.,"):

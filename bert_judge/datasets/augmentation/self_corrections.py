@@ -23,11 +23,11 @@ def retracted(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> Aug
     """A reference, retracted in favour of another answer or of none."""
     if not (pair := _draw_pair(answer, rng, pool)):
         return None
-    reference, other = pair
+    reference, distractor = pair
     if rng.bernoulli(0.35, "nothing instead"):
         text = rng.choose(PHRASES["retractions"], "form").format(reference)
     else:
-        text = rng.choose(PHRASES["corrections"], "form").format(reference, other)
+        text = rng.choose(PHRASES["corrections"], "form").format(reference, distractor)
     return AugmentedRow(answer.references, text, False)
 
 
@@ -50,14 +50,14 @@ def self_corrected(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -
     """Another answer, retracted in favour of a reference; or several answers and a decision for the reference."""
     if not (pair := _draw_pair(answer, rng, pool)):
         return None
-    reference, other = pair
+    reference, distractor = pair
     if rng.bernoulli(0.3, "several"):
         decision = rng.choose(PHRASES["decisions"], "decision").format(reference)
-        text = f"{_list_answers(reference, other, answer, rng, pool)} {decision}"
+        text = f"{_list_answers(reference, distractor, answer, rng, pool)} {decision}"
     elif rng.bernoulli(0.2, "denied first"):
-        text = f"{rng.choose(PHRASES['retractions'], 'denial').format(other)} {vary_phrasing(reference, rng)}"
+        text = f"{rng.choose(PHRASES['retractions'], 'denial').format(distractor)} {vary_phrasing(reference, rng)}"
     else:
-        text = rng.choose(PHRASES["corrections"], "form").format(other, reference)
+        text = rng.choose(PHRASES["corrections"], "form").format(distractor, reference)
     return AugmentedRow(answer.references, text, True)
 
 
@@ -73,13 +73,13 @@ def _draw_pair(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> tu
     return reference, borrowed[0]
 
 
-def _list_answers(reference: str, other: str, answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> str:
+def _list_answers(reference: str, distractor: str, answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> str:
     """List two to six answers in random order, the reference among them."""
     more = [
         borrowed[0]
         for n in range(rng.integers(0, 4, "more"))
         if (borrowed := pool.similar_references(reference, KeyedRandom((*rng.key, n))))
     ]
-    distinct = dict.fromkeys([reference, other, *(text for text in more if not overlaps_reference(text, answer.references))])
+    distinct = dict.fromkeys([reference, distractor, *(text for text in more if not overlaps_reference(text, answer.references))])
     text = rng.choose(PHRASES["list_separators"], "between").join(rng.shuffled(list(distinct), "order"))
     return rng.choose(PHRASES["undecided_frames"], "frame").format(text)

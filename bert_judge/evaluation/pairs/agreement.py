@@ -38,9 +38,9 @@ def measure_agreement(frame: pd.DataFrame, judges: Sequence[str]) -> list[dict[s
         judges: those with columns in it.
     """
     rows: list[dict[str, Any]] = []
-    for (level, task), part in group_by_task(frame):
-        measures = [(judge, _judge_measures(part, judge)) for judge in judges]
-        measures += [(PEOPLE, _annotator_measures(part)), (MAJORITY, _majority_measures(part))]
+    for (level, task), subset in group_by_task(frame):
+        measures = [(judge, _judge_measures(subset, judge)) for judge in judges]
+        measures += [(PEOPLE, _annotator_measures(subset)), (MAJORITY, _majority_measures(subset))]
         for judge, judge_measures in measures:
             for measure, measured_rows, interval in judge_measures:
                 row = {"level": level, "task": task, "judge": judge, "measure": measure, "n": len(measured_rows)}

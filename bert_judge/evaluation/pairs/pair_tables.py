@@ -151,5 +151,5 @@ def group_by_task(frame: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.Dat
     """Yield ((level, task), pairs): all pairs, then each task if there are several."""
     yield ("all", "all"), frame
     if frame["task"].nunique() > 1:
-        for task, part in frame.groupby("task", sort=True):
-            yield ("task", str(task)), part
+        for task, subset in frame.groupby("task", sort=True):
+            yield ("task", str(task)), subset

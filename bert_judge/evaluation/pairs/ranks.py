@@ -67,14 +67,14 @@ def build_ranks(
     for name, judges in spec["sets"].items():
         frame = load_pairs(pairs[name], preferences[name])
         rows["pair_agreement"] += [{"set": name, **row} for row in measure_agreement(frame, judges)]
-        for (level, task), part in group_by_task(frame):
+        for (level, task), subset in group_by_task(frame):
             group = {"set": name, "level": level, "task": task}
-            task_answers = answers[answers[TASK].isin(part["task"].unique())]
+            task_answers = answers[answers[TASK].isin(subset["task"].unique())]
             # One bootstrap for both, so that correlations are between the same resamples of the questions.
-            bootstrap = QuestionBootstrap.over([*part["sample_id"], *task_answers["sample_id"]])
-            rankings = rank_models(part, judges, bootstrap.select(slice(0, len(part))))
+            bootstrap = QuestionBootstrap.over([*subset["sample_id"], *task_answers["sample_id"]])
+            rankings = rank_models(subset, judges, bootstrap.select(slice(0, len(subset))))
             rows["ranks"] += [{**group, "judge": judge, **row} for judge, ranking in rankings.items() for row in ranking.rows]
-            accuracies = _resample_accuracies(task_answers, spec["judges"], bootstrap.select(slice(len(part), None)))
+            accuracies = _resample_accuracies(task_answers, spec["judges"], bootstrap.select(slice(len(subset), None)))
             correlations = correlate_rankings(rankings, accuracies)
             rows["rank_correlations"] += [{**group, **row, "questions": bootstrap.questions} for row in correlations]
         log.info("%s: %d pairs, %d judges", name, len(frame), len(judges))
@@ -168,14 +168,14 @@ def correlate_rankings(
     for judge, ranking in rankings.items():
         if ranking.strengths is None:
             continue
-        others: dict[str, tuple[str, list[str], Floats | None]] = {}
+        rankings_by_name: dict[str, tuple[str, list[str], Floats | None]] = {}
         if people and judge != PEOPLE:
-            others[PEOPLE] = ("pairs", people.models, people.strengths)
-        others |= {other: ("answers", models, values) for other, (models, values) in accuracies.items()}
-        for other, (basis, models, values) in others.items():
+            rankings_by_name[PEOPLE] = ("pairs", people.models, people.strengths)
+        rankings_by_name |= {name: ("answers", models, values) for name, (models, values) in accuracies.items()}
+        for name, (basis, models, values) in rankings_by_name.items():
             if values is not None:
                 correlation = _correlate(ranking.models, ranking.strengths, models, values)
-                yield {"judge": judge, "other": other, "by": basis, **correlation}
+                yield {"judge": judge, "other": name, "by": basis, **correlation}
 
 
 def _correlate(models: list[str], strengths: Floats, other_models: list[str], values: Floats) -> dict[str, Any]:

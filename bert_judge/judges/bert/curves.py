@@ -26,10 +26,10 @@ def draw_curves(scores: ArrayLike, labels: ArrayLike, threshold: float, path: st
     """
     p, y = np.asarray(scores, float), np.asarray(labels, float)
     figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _reliability(left, p, y)
-    _thresholds(right, p, y >= 0.5, threshold)
-    for axes in (left, right):
+    reliability_axes, threshold_axes = figure.subplots(1, 2)
+    _reliability(reliability_axes, p, y)
+    _thresholds(threshold_axes, p, y >= 0.5, threshold)
+    for axes in (reliability_axes, threshold_axes):
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)

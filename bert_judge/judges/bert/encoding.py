@@ -58,14 +58,14 @@ class RowEncoder:
         self.max_length = min(settings.max_length, window)
         if settings.format == "tags":
             tokenizer.add_special_tokens({"additional_special_tokens": list(TAGS.values())})
-            self.tags = {part: cast(int, tokenizer.convert_tokens_to_ids(tag)) for part, tag in TAGS.items()}
+            self.tags = {name: cast(int, tokenizer.convert_tokens_to_ids(tag)) for name, tag in TAGS.items()}
 
     def encode(self, questions: Sequence[str], candidates: Sequence[str], references: Sequence[str]) -> list[EncodedRow]:
         """Return one encoded row per (question, candidate, reference)."""
         visible_questions = questions if self.settings.question else [""] * len(questions)
-        parts = [self._tokens(texts) for texts in (visible_questions, candidates, references)]
+        token_lists = [self._tokens(texts) for texts in (visible_questions, candidates, references)]
         assemble = self._assemble_tags if self.settings.format == "tags" else self._assemble_pair
-        return [assemble(question, candidate, reference) for question, candidate, reference in zip(*parts, strict=True)]
+        return [assemble(question, candidate, reference) for question, candidate, reference in zip(*token_lists, strict=True)]
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
         # The end of an over-long text is kept, because answers and questions usually stand there.

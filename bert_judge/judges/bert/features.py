@@ -146,8 +146,8 @@ def _best_similarity(word: str, text: _Text) -> float:
         return 1.0
     if len(word) < 5:
         return 0.0
-    similar = (other for other in text.vocabulary if abs(len(other) - len(word)) <= 2 and other[:1] == word[:1])
-    best = max((_bigram_dice(word, other) for other in similar), default=0.0)
+    similar = (entry for entry in text.vocabulary if abs(len(entry) - len(word)) <= 2 and entry[:1] == word[:1])
+    best = max((_bigram_dice(word, entry) for entry in similar), default=0.0)
     return best if best > 0.6 else 0.0
 
 

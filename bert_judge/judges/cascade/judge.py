@@ -143,7 +143,7 @@ def _sum(*counts: int | None) -> int | None:
 
 def fitted_judges(path: str | Path) -> list[str]:
     """Return the judges of a fitted cascade, the cheapest first."""
-    description = _read(path)
+    description = _read_json(path)
     return [*description["thresholds"], description["last"]]
 
 
@@ -153,7 +153,7 @@ def load_thresholds(path: str | Path) -> dict[str, DecisionThresholds]:
     Raises:
         InputError: the file is missing or does not describe a cascade.
     """
-    return {name: DecisionThresholds(**values) for name, values in _read(path)["thresholds"].items()}
+    return {name: DecisionThresholds(**values) for name, values in _read_json(path)["thresholds"].items()}
 
 
 def to_json(thresholds: Mapping[str, DecisionThresholds], last: str) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def to_json(thresholds: Mapping[str, DecisionThresholds], last: str) -> dict[str
     return {"thresholds": {name: asdict(values) for name, values in thresholds.items()}, "last": last}
 
 
-def _read(path: str | Path) -> dict[str, Any]:
+def _read_json(path: str | Path) -> dict[str, Any]:
     try:
         content = json.loads(Path(path).read_text("utf-8"))
         thresholds = {str(name): dict(values) for name, values in content["thresholds"].items()}

@@ -51,8 +51,8 @@ class CascadeKind(JudgeKind):
         """
         block: Any = plan.config.judges[judge]
         labelled = plan.config.scorers if (model, task) in plan.score_tables else []
-        first, *others = block.judges
-        escalated = {name: model if name in labelled else selections.Escalated(model, judge, name).name for name in others}
+        first, *later_judges = block.judges
+        escalated = {name: model if name in labelled else selections.Escalated(model, judge, name).name for name in later_judges}
         return [(first, model, task), *((name, source, task) for name, source in escalated.items())]
 
     def fit_tables(self, plan: RunPlan, judge: str) -> list[LabelTable]:

@@ -42,25 +42,25 @@ class ImportedJudge:
         self._in_rows = "verdicts" not in spec
         answers = spec["source"]
         named = answers["settings"].get("model_name", spec["model"])
-        told = aspects.AspectColumnsReader(spec["aspects"]) if "aspects" in spec else None
-        verdicts = told.required if told else ["label"]
+        reader = aspects.AspectColumnsReader(spec["aspects"]) if "aspects" in spec else None
+        verdicts = reader.required if reader else ["label"]
         if self._in_rows:
-            mapped = {**answers, "import": told.map_columns(answers["import"]) if told else answers["import"]}
+            mapped = {**answers, "import": reader.map_columns(answers["import"]) if reader else answers["import"]}
             frame = files.read_task_rows(mapped, source, verdicts, ["candidate"], named)
         else:
-            mapped = told.map_columns(spec["verdicts"]) if told else spec["verdicts"]
-            needs = ["question", "references", *verdicts]
-            frame = files.add_sample_ids(files.read(mapped, source, None, needs, ["candidate"], named), spec["task"])
+            mapped = reader.map_columns(spec["verdicts"]) if reader else spec["verdicts"]
+            required = ["question", "references", *verdicts]
+            frame = files.add_sample_ids(files.read_rows(mapped, source, None, required, ["candidate"], named), spec["task"])
         self._by_text = "candidate" in frame and not self._in_rows
         identity = ["sample_id", "candidate" if self._by_text else "attempt"]
-        if told and told.is_long and not self._by_text:
+        if reader and reader.is_long and not self._by_text:
             raise InputError(
                 f"{source}: has a row per answer and aspect, and no answers to tell them apart by, or these rows are the answers; "
                 "name the file twice under imports, once with `where` for the answers and once with `aspects` for the judge"
             )
-        self._aspects = told.values(frame, identity, source) if told else {}
-        if told:
-            self._scores: dict[Any, float] = {key: told.score(found) for key, found in self._aspects.items()}
+        self._aspects = reader.values(frame, identity, source) if reader else {}
+        if reader:
+            self._scores: dict[Any, float] = {key: reader.score(values) for key, values in self._aspects.items()}
         else:
             self._scores = frame.groupby(identity)["label"].mean().to_dict()
         self._texts: dict[Any, str] = {}

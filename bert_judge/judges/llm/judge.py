@@ -53,7 +53,7 @@ class LLMJudge(PromptedJudge[_Case]):
         text = prompting.build_prompt(row, case.candidate, reply_format.instructions)
         return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references), reply_format.choices)
 
-    def _read(self, case: _Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+    def _parse_completion(self, case: _Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         is_choice = choices is not None and completion.text.strip().lower() in choices
         # A backend that enforces the choice may stop at its limit right after the word.
         finished = is_choice or completion.status != "truncated"

@@ -93,7 +93,7 @@ class PromptedJudge(ABC, Generic[Case]):
         """Build the request of a case."""
 
     @abstractmethod
-    def _read(self, case: Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+    def _parse_completion(self, case: Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         """Interpret a completion that has text."""
 
     def _ask(self, cases: Sequence[Case]) -> list[Reply]:
@@ -122,9 +122,9 @@ class PromptedJudge(ABC, Generic[Case]):
             return Reading(f"{MODEL_FAILED}: {completion.reason}" if completion.reason else MODEL_FAILED)
         if completion.status == "truncated" and completion.reasoning and not completion.text:
             return Reading(REASONING_TRUNCATED, retry=True)
-        return self._read(case, completion, choices)
+        return self._parse_completion(case, completion, choices)
 
 
 def _sum_known(counts: Any) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    known_counts = [count for count in counts if count is not None]
+    return sum(known_counts) if known_counts else None

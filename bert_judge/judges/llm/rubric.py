@@ -90,7 +90,7 @@ class RubricJudge(PromptedJudge[_Case]):
         )
         return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references))
 
-    def _read(self, case: _Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+    def _parse_completion(self, case: _Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         code, text = case.candidate.code, case.candidate.text
         parsed = parse_grades(completion.text, self.ranges, code, text, completion.status != "truncated")
         if parsed.grades is None:
@@ -127,9 +127,9 @@ def parse_grades(
     text = verdicts.strip_quotes(verdicts.normalize_characters(reply), (code,) if code else ())
     if text is None:
         return ParsedGrades(None, verdicts.REASONING_TRUNCATED)
-    shown = verdicts.normalize_characters(candidate).strip()
-    if next(_json_objects(shown), None) is not None:
-        text = text.replace(shown, "\n")
+    normalized = verdicts.normalize_characters(candidate).strip()
+    if next(_json_objects(normalized), None) is not None:
+        text = text.replace(normalized, "\n")
     if not text.strip():
         return ParsedGrades(None, verdicts.EMPTY_REPLY)
     last = next(_json_objects(text), None)

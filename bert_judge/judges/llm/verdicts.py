@@ -142,10 +142,10 @@ def strip_quotes(text: str, codes: Sequence[str], candidate: str = "") -> str | 
         text = text.replace(candidate, "\n")
     for end in _REASONING_ENDS:
         if end in text or text.lstrip().startswith(str(start_marker(end))):
-            parts = split_reasoning(text, end)
-            if not parts.finished:
+            split = split_reasoning(text, end)
+            if not split.finished:
                 return None
-            text = parts.answer
+            text = split.answer
     return _QUOTED_LINES.sub("", text)
 
 

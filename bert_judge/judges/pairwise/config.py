@@ -88,15 +88,15 @@ class PairwiseJudgeConfig(JudgeConfig):
     @model_validator(mode="after")
     def _one_origin(self) -> PairwiseJudgeConfig:
         origins = {name for names in ORIGINS for name in names}
-        given = tuple(sorted(origin for origin in origins if getattr(self, origin) is not None))
-        if given not in ORIGINS:
+        configured = tuple(sorted(origin for origin in origins if getattr(self, origin) is not None))
+        if configured not in ORIGINS:
             raise ValueError("give one of model (to prompt), pairs (to train on), both (to tune the model), checkpoint and rule")
         if self.model and self.model.attempts != 1:
             raise ValueError("a judge gives one verdict per order; remove model.attempts")
         elsewhere = {name for settings in ORIGINS.values() for name in settings} | origins
-        if wrong := (self.model_fields_set & elsewhere) - ORIGINS[given] - set(given):
+        if wrong := (self.model_fields_set & elsewhere) - ORIGINS[configured] - set(configured):
             raise ValueError(
-                f"{' and '.join(sorted(wrong))} cannot be combined with {' and '.join(given)}; remove what is set here"
+                f"{' and '.join(sorted(wrong))} cannot be combined with {' and '.join(configured)}; remove what is set here"
             )
         return self
 

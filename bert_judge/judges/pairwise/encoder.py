@@ -107,7 +107,7 @@ class PairEncoderJudge:
             return [combine_orders(verdict, replace(verdict, prompt_tokens=None)) for verdict in verdicts]
         verdicts = self._verdicts([*pairs, *(pair.swapped for pair in pairs)])
         forward, backward = verdicts[: len(pairs)], verdicts[len(pairs) :]
-        return [combine_orders(one, other.swapped) for one, other in zip(forward, backward, strict=True)]
+        return [combine_orders(first, second.swapped) for first, second in zip(forward, backward, strict=True)]
 
     def differences(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Compute d(A, B) of each pair in its own order, before the temperature, shape (n,)."""
@@ -160,8 +160,8 @@ class PairEncoderJudge:
         n = len(rows)
         differences = logits[:n] - logits[n:] if subtracted else logits
         return [
-            PairScore(difference, row.truncated or other.truncated, len(row.ids) + (len(other.ids) if subtracted else 0))
-            for difference, row, other in zip(differences.tolist(), rows, subtracted or rows, strict=True)
+            PairScore(difference, row.truncated or second.truncated, len(row.ids) + (len(second.ids) if subtracted else 0))
+            for difference, row, second in zip(differences.tolist(), rows, subtracted or rows, strict=True)
         ]
 
     def _verdicts(self, pairs: Sequence[Pair]) -> list[OrderVerdict]:
@@ -193,28 +193,30 @@ class PairRowEncoder(RowEncoder):
     ) -> list[EncodedRow]:
         """Encode one row per (question, references, first answer, second answer)."""
         rows = []
-        for parts in zip(*map(self._tokens, (questions, references, first_answers, second_answers)), strict=True):
-            question, reference, first, second = parts
-            lengths = self._fair_lengths(parts, separators=2)
+        for segments in zip(*map(self._tokens, (questions, references, first_answers, second_answers)), strict=True):
+            question, reference, first, second = segments
+            lengths = self._fair_lengths(segments, separators=2)
             first, second = truncate_middle(first, lengths[2]), truncate_middle(second, lengths[3])
             question, reference = keep_tail(question, lengths[0]), reference[: lengths[1]]
             tail = [*second, self._separator, *question, self._separator, *reference]
-            rows.append(self._assemble(first, tail, truncated=lengths != [len(part) for part in parts]))
+            rows.append(self._assemble(first, tail, truncated=lengths != [len(segment) for segment in segments]))
         return rows
 
     def encode_single(self, questions: Sequence[str], references: Sequence[str], answers: Sequence[str]) -> list[EncodedRow]:
         """Encode one row per (question, references, answer)."""
         rows = []
-        for parts in zip(*map(self._tokens, (questions, references, answers)), strict=True):
-            question, reference, answer = parts
-            lengths = self._fair_lengths(parts, separators=1)
+        for segments in zip(*map(self._tokens, (questions, references, answers)), strict=True):
+            question, reference, answer = segments
+            lengths = self._fair_lengths(segments, separators=1)
             tail = [*truncate_middle(answer, lengths[2]), self._separator, *reference[: lengths[1]]]
-            truncated = lengths != [len(part) for part in parts]
+            truncated = lengths != [len(segment) for segment in segments]
             rows.append(self._assemble(keep_tail(question, lengths[0]), tail, truncated=truncated))
         return rows
 
-    def _fair_lengths(self, parts: Sequence[list[int]], separators: int) -> list[int]:
-        return fair_lengths([len(part) for part in parts], self.max_length - sum(map(len, self._pair_template)) - separators)
+    def _fair_lengths(self, segments: Sequence[list[int]], separators: int) -> list[int]:
+        return fair_lengths(
+            [len(segment) for segment in segments], self.max_length - sum(map(len, self._pair_template)) - separators
+        )
 
     def _assemble(self, first: Sequence[int], second: Sequence[int], truncated: bool) -> EncodedRow:
         start, middle, end = self._pair_template

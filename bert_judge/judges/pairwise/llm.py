@@ -37,12 +37,12 @@ class PairLLMJudge(PromptedJudge[prompting.RenderedPair]):
         seed, max_chars = self.settings["seed"], self.settings["max_answer_chars"]
         rendered = [prompting.render_pair(order, seed, max_chars) for order in different]
         replies = zip(rendered, self._ask(rendered), strict=True)
-        found = iter(
-            OrderVerdict(reply.reading.verdict or "invalid", reply.reading.score, truncated=shown.truncated, **reply.details)
-            for shown, reply in replies
+        outcomes = iter(
+            OrderVerdict(reply.reading.verdict or "invalid", reply.reading.score, truncated=case.truncated, **reply.details)
+            for case, reply in replies
         )
         same = OrderVerdict("tie", VERDICT_SCORES["tie"], "the same answer twice")
-        order_verdicts = [same if order.answer_a.strip() == order.answer_b.strip() else next(found) for order in orders]
+        order_verdicts = [same if order.answer_a.strip() == order.answer_b.strip() else next(outcomes) for order in orders]
         return [
             combine_orders(forward, backward.swapped)
             for forward, backward in zip(order_verdicts[::2], order_verdicts[1::2], strict=True)
@@ -58,7 +58,7 @@ class PairLLMJudge(PromptedJudge[prompting.RenderedPair]):
         pair, text = case.pair, prompting.build_prompt(case, reply_format.instructions)
         return Request(content_key(pair), 0, text, Sample(pair.question, pair.references), reply_format.choices)
 
-    def _read(self, case: prompting.RenderedPair, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+    def _parse_completion(self, case: prompting.RenderedPair, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         if choices and completion.choice_probabilities:
             return _read_probabilities(completion.choice_probabilities)
         if self.settings["scores"] and choices != prompting.CHOICES:

@@ -103,9 +103,9 @@ def build_prompt(rendered: RenderedPair, reply_format: str) -> str:
     Args:
         reply_format: `REASONED`, `VERDICT_ONLY`, `SCORED`, `SCORES_ONLY`, `TUNED` or `RETRY`.
     """
-    parts = [INSTRUCTIONS, section("Question", rendered.pair.question)]
+    sections = [INSTRUCTIONS, section("Question", rendered.pair.question)]
     if rendered.pair.references:
-        parts.append(references_section(rendered.pair.references))
+        sections.append(references_section(rendered.pair.references))
     for letter, answer in zip("AB", (rendered.first, rendered.second), strict=True):
-        parts.append(section(f"Answer {letter}", f"It is {answer.fenced}"))
-    return "\n\n".join([*parts, section("Your verdict", reply_format)])
+        sections.append(section(f"Answer {letter}", f"It is {answer.fenced}"))
+    return "\n\n".join([*sections, section("Your verdict", reply_format)])

@@ -85,7 +85,7 @@ class HiddenStateExtractor:
         for batch in batch_by_tokens([len(prompt.ids) for prompt in unique], self._batch_tokens):
             # Padding is on the right, where position ids need no correction.
             tensors = collate([unique[index] for index in batch], self._pad, self._layers.model.config)
-            pooled = self._layers.read({name: tensor.to(self.device) for name, tensor in tensors.items()}).cpu().numpy()
+            pooled = self._layers.pool_states({name: tensor.to(self.device) for name, tensor in tensors.items()}).cpu().numpy()
             # An outlier beyond the range of float16 becomes its largest number instead of infinity.
             states[batch] = np.clip(pooled, np.finfo(self._dtype).min, np.finfo(self._dtype).max)
         index_of = {prompt: index for index, prompt in enumerate(unique)}
@@ -115,7 +115,7 @@ class PooledLayers:
         self.layers, self.width = len(self._blocks) + 1, int(model.config.hidden_size)
 
     @torch.inference_mode()
-    def read(self, batch: dict[str, Tensor]) -> Tensor:
+    def pool_states(self, batch: dict[str, Tensor]) -> Tensor:
         """Run one forward pass.
 
         Args:

@@ -61,9 +61,9 @@ class Adapter:
 
     def estimate(self) -> None:
         """Estimate the base rates from the collected scores."""
-        for (name, model), parts in self._scores.items():
+        for (name, model), chunks in self._scores.items():
             prior = self.calibrations[name].prior
-            self.base_rates[name, model] = estimate_base_rate(np.concatenate(parts), prior, PRIOR_STRENGTH)
+            self.base_rates[name, model] = estimate_base_rate(np.concatenate(chunks), prior, PRIOR_STRENGTH)
 
     def apply(self, models: Sequence[str], labels: Sequence[Sequence[Label | None]]) -> list[list[Label | None]]:
         """Return the labels with shifted scores; labels without a score are unchanged."""

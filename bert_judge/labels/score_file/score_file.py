@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
 from bert_judge.judges.lexical import extraction
-from bert_judge.judges.protocol import Label, Row, invalid, restored
+from bert_judge.judges.protocol import Label, Row, from_record, invalid
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new_columns, open_writer
@@ -192,7 +192,7 @@ def _load_or_judge(
     pending = [row for row in inputs if isinstance(row, Row)]
 
     def compute(rows: Sequence[Row]) -> list[dict[str, Any]]:
-        labels = [label.kept() for label in judge.judge.judge(rows)]
+        labels = [label.to_record() for label in judge.judge.judge(rows)]
         report(len(rows))
         return labels
 
@@ -200,7 +200,7 @@ def _load_or_judge(
     results: Iterator[Mapping[str, Any]] = iter(
         resume.run_resumable(pending, keys, compute, folder, SHARD_ROWS, "verdicts") if pending else []
     )
-    return [restored(next(results)) if isinstance(row, Row) else row for row in inputs]
+    return [from_record(next(results)) if isinstance(row, Row) else row for row in inputs]
 
 
 def _column_values(labels: Sequence[Sequence[Label | None]]) -> list[list[Any]]:

@@ -141,12 +141,12 @@ def scored_rows(path: Path, judge: str | None = None) -> Iterator[dict[str, Any]
     verdict_column = judges[_select_judge(path, judge if "" not in judges else "", list(judges), list(judges))]
     columns = _column_by_field(path, source.columns)
     for chunk in source.chunks(1024):
-        for place, record in zip(chunk.locations, chunk.records, strict=True):
+        for location, record in zip(chunk.locations, chunk.records, strict=True):
             verdict = record.get(verdict_column)
             if verdict is None:
                 continue
             if verdict not in tables.VERDICTS:
-                raise InputError(f"{path}: {place}: unknown verdict {verdict!r}; expected one of {', '.join(tables.VERDICTS)}")
+                raise InputError(f"{path}: {location}: unknown verdict {verdict!r}; expected one of {', '.join(tables.VERDICTS)}")
             yield _to_row(record, columns, verdict_column)
 
 

@@ -40,7 +40,7 @@ def audit_tab(sheet: AuditLabels, page: gr.Blocks) -> None:
             return f"{sheet.sheet}: the sheet is empty", "", "", "", "", 0, ""
         position = min(max(position, 0), len(rows) - 1)
         row = rows[position]
-        num_labelled = sum(other.id in labels for other in rows)
+        num_labelled = sum(answer.id in labels for answer in rows)
         progress = f"Answer {position + 1:,} of {len(rows):,}; {num_labelled:,} labelled; saved in {sheet.labels_file}"
         texts = (display_text(text, HEAD, TAIL) for text in (row.question, "\n".join(row.references), row.candidate))
         return progress, *texts, labels.get(row.id, ""), position, row.id

@@ -95,12 +95,12 @@ def _pairwise_row(name: str, preference: Preference) -> list[str]:
     """Return a table row for a pairwise judge; both scores follow from its single score."""
     better = {"inconsistent": "cannot tell", "invalid": "cannot tell"}.get(preference.verdict, preference.verdict)
     orders = f"A first: {preference.forward.verdict}; B first: {preference.backward.verdict}"
-    other = None if preference.score is None else 1 - preference.score
+    complement = None if preference.score is None else 1 - preference.score
     return [
         name,
         better,
         format_score(preference.score),
-        format_score(other),
+        format_score(complement),
         preference.reason if preference.score is None and preference.reason else orders,
     ]
 

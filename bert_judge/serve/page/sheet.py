@@ -39,7 +39,7 @@ class AuditLabels:
         Raises:
             InputError: the sheet is missing or invalid.
         """
-        frame = _read(self.sheet, (ID, *TEXTS))
+        frame = _read_sheet(self.sheet, (ID, *TEXTS))
         columns = [frame[ID], *(frame[name].map(_unescape_cell) for name in TEXTS)]
         return [
             SheetRow(identity, question, references.split("\n"), candidate)
@@ -54,10 +54,10 @@ class AuditLabels:
         """
         if not self.labels_file.exists():
             return {}
-        frame = _read(self.labels_file, COLUMNS)
+        frame = _read_sheet(self.labels_file, COLUMNS)
         verdicts = frame[VERDICT].map(lambda cell: " ".join(cell.casefold().split()))
-        if not (known := verdicts.isin(("", *VERDICTS))).all():
-            unknown = verdicts[~known].iloc[0]
+        if not (is_known := verdicts.isin(("", *VERDICTS))).all():
+            unknown = verdicts[~is_known].iloc[0]
             raise InputError(f"{self.labels_file}: unknown verdict {unknown!r:.60}; use {', '.join(VERDICTS)}, or leave it empty")
         return {identity: verdict for identity, verdict in zip(frame[ID], verdicts, strict=True) if verdict}
 
@@ -71,7 +71,9 @@ class AuditLabels:
             # Validate the file before writing to it.
             self.labels()
             frame = (
-                _read(self.labels_file, COLUMNS) if self.labels_file.exists() else pd.DataFrame(columns=list(COLUMNS), dtype=str)
+                _read_sheet(self.labels_file, COLUMNS)
+                if self.labels_file.exists()
+                else pd.DataFrame(columns=list(COLUMNS), dtype=str)
             )
             if (frame[ID] == identity).any():
                 frame.loc[frame[ID] == identity, VERDICT] = verdict
@@ -88,7 +90,7 @@ class AuditLabels:
                 ) from error
 
 
-def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+def _read_sheet(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """Read all cells as text; empty cells are empty strings."""
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")

@@ -35,7 +35,7 @@ def test_what_is_imported_is_read_by_a_configuration(tmp_path: Path, ending: str
     assert (result.exit_code, result.stdout) == (0, f"{output}: 7 answers\n")
     assert "3 skipped: another filter of the same document" in result.stderr
     spec = Import(path=str(output)).model_dump(mode="json", exclude={"path"})
-    frame = files.read(spec, output, {"task": "gsm8k_sums"}, ["question", "references", "candidate", "model"])
+    frame = files.read_rows(spec, output, {"task": "gsm8k_sums"}, ["question", "references", "candidate", "model"])
     assert frame["references"].tolist() == [["1253", "1,253"], ["8"], ["72"]]
     assert set(frame["model"]) == {"dummy"}
     assert files.distinct_models(Import(path=str(output)), output) == sorted(

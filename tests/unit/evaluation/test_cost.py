@@ -128,7 +128,7 @@ def test_batch_jobs_are_shared_by_rows(tmp_path: Path) -> None:
     paths = [labels(tmp_path, "encoder", [(1, 1)] * 3, seconds=1.0), labels(tmp_path, "encoder", [(1, 1)], seconds=2.0)]
     results = tmp_path / "results"
     (results / "label_batches/encoder/m").mkdir(parents=True)
-    (results / "label_batches/encoder/m/0123.json").write_text(json.dumps({"parts": {"t": {}, "u": {}}, "inputs": {}}))
+    (results / "label_batches/encoder/m/0123.json").write_text(json.dumps({"specs": {"t": {}, "u": {}}, "inputs": {}}))
     # Of a job that was not measured, nobody knows what its tables took.
     assert pd.isna(cost.judge_costs(paths)["seconds"]).all()
     (results / "benchmarks/label_batches/encoder/m").mkdir(parents=True)

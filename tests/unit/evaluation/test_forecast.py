@@ -78,7 +78,7 @@ def test_rates_are_means_of_finished_tables(tmp_path: Path) -> None:
 def test_vllm_models_are_timed_by_batch_and_count_all_gpus(tmp_path: Path) -> None:
     table(tmp_path, "candidates/large/facts_test", [(10, 5)] * 30, seconds=1)
     (tmp_path / "answer_batches/large").mkdir(parents=True)
-    (tmp_path / "answer_batches/large/0123.json").write_text(json.dumps({"parts": {"facts_test": {}}, "inputs": {}}))
+    (tmp_path / "answer_batches/large/0123.json").write_text(json.dumps({"specs": {"facts_test": {}}, "inputs": {}}))
     timed(tmp_path, "answer_batches/large/0123", 90)
     work = works(tmp_path, "candidates/large/word_problems_test")["large"]
     assert work.rates.seconds == 3.0

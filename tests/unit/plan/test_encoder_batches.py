@@ -38,7 +38,7 @@ def found(
 
 def together(made: batches.Batches) -> list[list[str]]:
     """The tasks of each batch that is not done."""
-    return [sorted(batch.parts) for name, batch in made.by_name.items() if name not in made.done]
+    return [sorted(batch.specs) for name, batch in made.by_name.items() if name not in made.done]
 
 
 @pytest.mark.parametrize(

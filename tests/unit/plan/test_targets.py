@@ -100,8 +100,8 @@ def test_all_that_is_needed_is_one_batch(planned: plan.Plan, tmp_path: Path) -> 
     found = made(planned, tmp_path, "sums", "capitals")
     assert found.batch_by_task["sums"] == found.batch_by_task["capitals"] != found.batch_by_task["sums_train"]
     batch = found.by_name[found.batch_by_task["sums"]]
-    assert list(batch.parts) == ["capitals", "sums"]
-    assert batch.parts["sums"] == {"answers": planned.candidates_spec("a", "sums"), "questions": planned.task_spec("sums")}
+    assert list(batch.specs) == ["capitals", "sums"]
+    assert batch.specs["sums"] == {"answers": planned.candidates_spec("a", "sums"), "questions": planned.task_spec("sums")}
     # Its questions come from the user's file.
     assert {name.split()[0] for name in batch.inputs} == {"source"}
 
@@ -112,7 +112,7 @@ def test_a_table_stays_in_its_batch(planned: plan.Plan, tmp_path: Path) -> None:
         found = made(planned, tmp_path, *needs)
         assert found.batch_by_task["sums"] == found.batch_by_task["capitals"] == first.name
         assert found.by_name[first.name] == first
-        assert list(found.by_name[found.batch_by_task["sums_train"]].parts) == ["sums_train"]
+        assert list(found.by_name[found.batch_by_task["sums_train"]].specs) == ["sums_train"]
 
 
 def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_path: Path) -> None:
@@ -121,14 +121,14 @@ def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_p
     limited = plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models)
     found = made(limited, tmp_path, "sums", "capitals")
     assert found.batch_by_task["capitals"] == first.name
-    assert list(found.by_name[found.batch_by_task["sums"]].parts) == ["sums"]
+    assert list(found.by_name[found.batch_by_task["sums"]].specs) == ["sums"]
     models = {name: model.model_copy(update={"max_new_tokens": 7}) for name, model in planned.models.items()}
     found = made(plan.Plan(planned.config, None, models), tmp_path, "sums", "capitals")
-    assert list(found.by_name[found.batch_by_task["sums"]].parts) == ["capitals", "sums"]
+    assert list(found.by_name[found.batch_by_task["sums"]].specs) == ["capitals", "sums"]
     assert found.batch_by_task["sums"] != first.name
 
 
-@pytest.mark.parametrize("content", ["", "{]", "[]", "null", '{"parts": {}}'])
+@pytest.mark.parametrize("content", ["", "{]", "[]", "null", '{"specs": {}}'])
 def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str) -> None:
     name = answer(planned, tmp_path, "sums").name
     (tmp_path / f"{name}.json").write_text(content)
@@ -171,12 +171,12 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     later = found(planned, "strict", ("strict", "a", "sums_train"))
     assert later.done == {name}
     assert later.batch_by_task["sums"] == later.batch_by_task["capitals"] == name
-    assert list(later.by_name[later.batch_by_task["sums_train"]].parts) == ["sums_train"]
+    assert list(later.by_name[later.batch_by_task["sums_train"]].specs) == ["sums_train"]
     # New answers of one task are another batch, and leave the other table in its own.
     tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
     limited = found(plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models))
     assert limited.batch_by_task["capitals"] == name
-    assert list(limited.by_name[limited.batch_by_task["sums"]].parts) == ["sums"]
+    assert list(limited.by_name[limited.batch_by_task["sums"]].specs) == ["sums"]
 
 
 def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) -> None:
@@ -199,7 +199,7 @@ def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, mo
     needed = targets.required_labels(planned, ["results/labels/both/a/sums.parquet"])
     found = batches.plan_label_batches(planned, "dear", model, needed, tmp_path)
     batch = found.by_name[found.batch_by_task[tasks[0]]]
-    assert list(batch.parts) == tasks
+    assert list(batch.specs) == tasks
     assert batch.inputs == {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}
     # The store of what a model said is that of the model under test.
-    assert batch.parts[tasks[0]]["verdicts"]["model"] == model.split("@both")[0]
+    assert batch.specs[tasks[0]]["verdicts"]["model"] == model.split("@both")[0]

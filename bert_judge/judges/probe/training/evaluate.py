@@ -68,10 +68,12 @@ def _evaluate_aspect(table: pd.DataFrame, source: str) -> dict[str, Any]:
         if not len(probe_rows) == len(merged) == len(rows):
             raise InputError(f"{source}: {predictor} predicts other rows than the probe; delete its table and run again")
         truth, questions = merged["truth"].to_numpy(), merged["question"].to_numpy()
-        other = merged["prediction_other"].to_numpy()
-        results[str(split)][predictor] = class_metrics(truth, other, questions)
+        baseline_prediction = merged["prediction_other"].to_numpy()
+        results[str(split)][predictor] = class_metrics(truth, baseline_prediction, questions)
         if split == TEST and predictor != "probe":
-            results["differences"][predictor] = metric_differences(truth, merged["prediction"].to_numpy(), other, questions)
+            results["differences"][predictor] = metric_differences(
+                truth, merged["prediction"].to_numpy(), baseline_prediction, questions
+            )
     return results
 
 

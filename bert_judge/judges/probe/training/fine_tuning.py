@@ -89,7 +89,7 @@ def predict(
     prompts = encoder.encode(rows["question"].tolist(), rows["candidate"].tolist())
     training = _training_settings(settings, spec["baseline"])
     model = with_lora(model, settings) if spec["baseline"] == "lora" else model
-    train_rows, held_out_rows = (([prompts[row] for row in part], targets[part]) for part in (train, held_out))
+    train_rows, held_out_rows = (([prompts[row] for row in subset], targets[subset]) for subset in (train, held_out))
     details = _fit(model, heads, train_rows, held_out_rows, training, settings.num_evals, work)
     predictions = {}
     for name, aspect in labels.items():

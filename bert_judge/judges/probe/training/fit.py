@@ -46,7 +46,7 @@ class StatesByLayer(Protocol):
     @property
     def layers(self) -> list[LayerPooling]: ...
 
-    def read(self, layer: LayerPooling) -> np.ndarray:
+    def load(self, layer: LayerPooling) -> np.ndarray:
         """Shape (rows, width)."""
         ...
 
@@ -94,11 +94,11 @@ class CachedLayers:
 
     def __init__(self, states: StatesByLayer) -> None:
         self.layers = states.layers
-        self.read = lru_cache(maxsize=MAX_CANDIDATE_LAYERS)(states.read)
+        self.load = lru_cache(maxsize=MAX_CANDIDATE_LAYERS)(states.load)
 
     def concatenate(self, layers: Sequence[LayerPooling]) -> np.ndarray:
         """Shape (rows, sum of the widths)."""
-        return np.concatenate([self.read(layer) for layer in layers], axis=1)
+        return np.concatenate([self.load(layer) for layer in layers], axis=1)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def rank_layers(states: CachedLayers, subsets: Sequence[TrainingSubset], setting
     """Rank all layers for each subset by macro-F1 in its folds; each layer is read once for all subsets."""
     scores = np.zeros((len(subsets), len(states.layers)))
     for column, layer in enumerate(states.layers):
-        features = states.read(layer)
+        features = states.load(layer)
         scores[:, column] = [cross_validated_f1(features[subset.indices], subset, settings) for subset in subsets]
     orders = np.argsort(-scores, axis=1, kind="stable")
     return [[(states.layers[column], float(line[column])) for column in order] for line, order in zip(scores, orders, strict=True)]

@@ -38,8 +38,8 @@ class AspectLabels:
 
 def read_rows(train: str | Path, validation: str | Path) -> tuple[pd.DataFrame, int]:
     """Return all rows of a dataset, the training rows first, and the number of training rows."""
-    parts = [tables.read(path, tables.DATASET) for path in (train, validation)]
-    return pd.concat(parts, ignore_index=True), len(parts[0])
+    frames = [tables.read(path, tables.DATASET) for path in (train, validation)]
+    return pd.concat(frames, ignore_index=True), len(frames[0])
 
 
 def aspect_labels(aspect: str, head: Mapping[str, Any], rows: pd.DataFrame, num_train: int) -> AspectLabels:

@@ -56,14 +56,14 @@ class DatasetStates:
         self._rows = [(np.flatnonzero(location[:, 0] == n), location[location[:, 0] == n, 1]) for n in range(len(self._tables))]
         self.layers: list[LayerPooling] = [(layer, pooling) for layer in range(self._tables[0].layers) for pooling in poolings]
 
-    def read(self, layer: LayerPooling) -> np.ndarray:
+    def load(self, layer: LayerPooling) -> np.ndarray:
         """float32, shape (rows, width)."""
         states: np.ndarray | None = None
         for table, (dataset_rows, table_rows) in zip(self._tables, self._rows, strict=True):
             if len(dataset_rows):
-                part = table.states(*layer)[table_rows]
-                states = np.zeros((self._num_rows, part.shape[1]), np.float32) if states is None else states
-                states[dataset_rows] = part
+                layer_states = table.states(*layer)[table_rows]
+                states = np.zeros((self._num_rows, layer_states.shape[1]), np.float32) if states is None else states
+                states[dataset_rows] = layer_states
         assert states is not None
         return states
 
@@ -115,7 +115,7 @@ def _train_aspect(
     """Fit an aspect; return its classifier, a description of the selection, and all predictions."""
     labels = aspect_labels(name, head, rows, num_train)
     fitted, out_of_fold = fit_aspect(states, AspectRows(name, head, labels.train, labels.classes, labels.questions), spec)
-    test_states = np.concatenate([states.read(layer)[labels.test] for layer in fitted.layers], axis=1)
+    test_states = np.concatenate([states.load(layer)[labels.test] for layer in fitted.layers], axis=1)
     cross_validation, test = predict_without_model(rows, labels, spec["folds"], spec["seed"])
     cross_validation["probe"] = out_of_fold
     test["probe"] = fitted.model.predict(test_states) if len(labels.test) else np.zeros(0, int)

@@ -165,7 +165,7 @@ def test_pregeneration_resumes(tmp_path: Path) -> None:
     pregenerate(tmp_path, again, {"t": QUESTIONS[:5], "u": ["go on"]})
     # The shard in hand, with two answers and the stop, was lost.
     assert again.prompts == [*QUESTIONS[3:5], "go on"]
-    assert json.loads((tmp_path / "note.json").read_text())["parts"].keys() == {"t", "u"}
+    assert json.loads((tmp_path / "note.json").read_text())["specs"].keys() == {"t", "u"}
 
 
 def test_complete_cache_loads_no_model(tmp_path: Path) -> None:

@@ -119,21 +119,21 @@ def test_a_configuration_reads_a_frameworks_file_by_itself_or_by_its_name(tmp_pa
         entry = Import.model_validate({"path": str(path), "format": format})
         assert files.distinct_models(entry, path) == ["org/name"]
         spec = entry.model_dump(mode="json", exclude={"path"})
-        frame = files.read(spec, path, {"task": "gsm8k_cot"}, ["question", "references", "candidate"], model="org/name")
+        frame = files.read_rows(spec, path, {"task": "gsm8k_cot"}, ["question", "references", "candidate"], model="org/name")
         assert frame["candidate"].tolist() == ["The answer is 1253."] * 2
     with pytest.raises(InputError, match="no row is left where 'task' is 'other'"):
-        files.read(spec, path, {"task": "other"}, ["candidate"])
+        files.read_rows(spec, path, {"task": "other"}, ["candidate"])
     mapped = Import.model_validate(
         {"path": str(path), "columns": {"question": "target", "references": "target", "candidate": "filter"}}
     )
-    raw = files.read(mapped.model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
+    raw = files.read_rows(mapped.model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
     assert raw["candidate"].tolist() == ["strict-match", "flexible-extract", "strict-match"]
 
 
 def test_a_file_without_an_answer_says_why(tmp_path: Path) -> None:
     path = next((FIXTURES / "lm_eval" / "dummy").glob("samples_planets*"))
     with pytest.raises(InputError, match=r"2 skipped: a task scored by likelihood.*; there is no answer to import"):
-        files.read(Import(path=str(path)).model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
+        files.read_rows(Import(path=str(path)).model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
 
 
 def test_answers_of_a_framework_as_plain_rows(tmp_path: Path) -> None:

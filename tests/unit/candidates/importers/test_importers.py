@@ -55,7 +55,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_every_format_reads_the_same(tmp_path: Path, ending: str) -> None:
-    frame = files.read(spec_of(), write(tmp_path / f"answers.{ending}", ROWS))
+    frame = files.read_rows(spec_of(), write(tmp_path / f"answers.{ending}", ROWS))
     assert frame["question"].tolist() == [row["question"] for row in ROWS]
     assert frame["references"].tolist() == [row["references"] for row in ROWS]
     assert frame["candidate"].tolist() == ["Rousseau", 'say "big",\nor large', ""]
@@ -67,7 +67,7 @@ def test_every_format_reads_the_same(tmp_path: Path, ending: str) -> None:
 def test_csv_of_a_spreadsheet_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_bytes('﻿question,references,candidate\r\nGröße?,"[""1,5 m"", 2]",NA\r\n\r\nx?,[no list,null\r\n'.encode())
-    frame = files.read(spec_of(), path, required=["question", "references", "candidate"])
+    frame = files.read_rows(spec_of(), path, required=["question", "references", "candidate"])
     assert frame["references"].tolist() == [["1,5 m", "2"], ["[no list"]]
     # Words that other readers take for nulls.
     assert frame["candidate"].tolist() == ["NA", "null"]
@@ -77,7 +77,7 @@ def test_csv_of_a_spreadsheet_with_a_byte_order_mark(tmp_path: Path) -> None:
 def test_texts_of_a_megabyte_and_nul_characters_pass_through(tmp_path: Path, ending: str) -> None:
     candidate = "ü\0" + "x" * 1_000_000
     rows = [ROWS[0] | {"candidate": candidate}] * 2
-    assert files.read(spec_of(), write(tmp_path / f"answers.{ending}", rows))["candidate"].tolist() == [candidate] * 2
+    assert files.read_rows(spec_of(), write(tmp_path / f"answers.{ending}", rows))["candidate"].tolist() == [candidate] * 2
 
 
 @pytest.mark.parametrize(
@@ -175,22 +175,22 @@ def test_filter_values(cell: Any, wanted: Any, same: bool) -> None:
 def test_where_keeps_rows(tmp_path: Path, ending: str, where: dict[str, Any], kept: int) -> None:
     marks = [("test", 1), ("test", 2), ("dev", 1), (None, 1)]
     path = write(tmp_path / f"answers.{ending}", [ROWS[0] | {"split": split, "turn": turn} for split, turn in marks])
-    assert len(files.read(spec_of(where=where), path)) == kept
-    assert len(files.read(spec_of(), path, where)) == kept
+    assert len(files.read_rows(spec_of(where=where), path)) == kept
+    assert len(files.read_rows(spec_of(), path, where)) == kept
 
 
 def test_columns_are_mapped_and_only_those_needed_must_be_there(tmp_path: Path) -> None:
     path = write(tmp_path / "answers.jsonl", [{"q": "Who?", "gold": "I", "grade": "yes", "opts": ["I", 2]}])
     spec = spec_of(columns={"question": "q", "references": "gold", "label": "grade", "choices": "opts"})
-    frame = files.read(spec, path, required=["question", "references", "label", "choices"], optional=["candidate"])
+    frame = files.read_rows(spec, path, required=["question", "references", "label", "choices"], optional=["candidate"])
     assert frame.to_dict("records") == [{"question": "Who?", "references": ["I"], "label": 1.0, "choices": ["I", "2"]}]
 
 
 def test_rows_of_one_model(tmp_path: Path) -> None:
     path = write(tmp_path / "answers.parquet", [*ROWS, ROWS[0] | {"model": " a "}])
-    assert len(files.read(spec_of(), path, model="a")) == 3
-    assert len(files.read(spec_of(), path, model="*")) == len(ROWS) + 1
-    assert files.read(spec_of(), path, model="nobody").empty
+    assert len(files.read_rows(spec_of(), path, model="a")) == 3
+    assert len(files.read_rows(spec_of(), path, model="*")) == len(ROWS) + 1
+    assert files.read_rows(spec_of(), path, model="nobody").empty
     assert files.distinct_models(Import(path="unused"), path) == ["a", "b"]
     assert files.distinct_models(Import(path="unused", where={"label": 0}), path) == ["b"]
 
@@ -267,7 +267,7 @@ def test_what_is_wrong_with_a_file_is_one_line(tmp_path: Path, name: str, conten
     else:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError) as caught:
-        files.read(spec_of(**entry), path)
+        files.read_rows(spec_of(**entry), path)
     assert str(path) in str(caught.value)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -276,9 +276,9 @@ def test_what_is_wrong_with_a_file_is_one_line(tmp_path: Path, name: str, conten
 def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path) -> None:
     for ending in ("parquet", "csv", "jsonl"):
         with pytest.raises(InputError, match="no such file"):
-            files.read(spec_of(), tmp_path / f"none.{ending}")
+            files.read_rows(spec_of(), tmp_path / f"none.{ending}")
         with pytest.raises(InputError, match=f"not a readable {ending} file"):
-            files.read(spec_of(format=ending), tmp_path)
+            files.read_rows(spec_of(format=ending), tmp_path)
 
 
 def test_the_workflow_can_list_models_without_the_heavy_libraries(tmp_path: Path) -> None:

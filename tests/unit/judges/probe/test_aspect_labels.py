@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bert_judge import tables
-from bert_judge.judges.protocol import decided, invalid, restored
+from bert_judge.judges.protocol import decided, from_record, invalid
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
@@ -30,15 +30,15 @@ def label_frame(aspects: list[Any]) -> pd.DataFrame:
 
 def test_label_survives_a_shard(tmp_path: Path) -> None:
     keys = [str(n) for n in range(len(LABELS))]
-    resume.save_shard(tmp_path, {key: label.kept() for key, label in zip(keys, LABELS, strict=True)})
+    resume.save_shard(tmp_path, {key: label.to_record() for key, label in zip(keys, LABELS, strict=True)})
     found = resume.run_resumable(keys, keys, pytest.fail, tmp_path, 10)
-    assert [restored(values) for values in found[:3]] == LABELS[:3]
-    assert restored(found[3]).raw == "\ufffd" * 3
+    assert [from_record(values) for values in found[:3]] == LABELS[:3]
+    assert from_record(found[3]).raw == "\ufffd" * 3
 
 
 def test_shard_without_aspects() -> None:
-    old = {name: value for name, value in decided(1.0).kept().items() if name != "aspects"}
-    assert restored(old) == decided(1.0)
+    old = {name: value for name, value in decided(1.0).to_record().items() if name != "aspects"}
+    assert from_record(old) == decided(1.0)
 
 
 def test_aspects_survive_a_table(tmp_path: Path) -> None:

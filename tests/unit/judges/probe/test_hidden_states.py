@@ -84,7 +84,7 @@ def test_padding_side_does_not_matter(tmp_path: Path, architecture: str) -> None
         ids[row, longest - len(prompt.ids) :] = torch.tensor(prompt.ids)
         mask[row, longest - len(prompt.ids) :] = 1
     positions = (mask.cumsum(1) - 1).clamp(min=0)
-    left = extractor._layers.read({"input_ids": ids, "attention_mask": mask, "position_ids": positions})
+    left = extractor._layers.pool_states({"input_ids": ids, "attention_mask": mask, "position_ids": positions})
     np.testing.assert_allclose(left.numpy(), extractor.extract(QUESTIONS, ANSWERS).states, atol=1e-5)
 
 

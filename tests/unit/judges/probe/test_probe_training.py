@@ -42,7 +42,7 @@ class SyntheticStates:
         self.states = {layer: random.normal(size=(ROWS, WIDTH)).astype("float32") for layer in self.layers}
         self.states[self.informative][:, :4] += strength * classes[:, None]
 
-    def read(self, layer: tuple[int, str]) -> np.ndarray:
+    def load(self, layer: tuple[int, str]) -> np.ndarray:
         return self.states[layer]
 
 
