@@ -64,7 +64,7 @@ def generate_candidates(
     shard_rows: int = SHARD_ROWS,
     keep: bool = False,
 ) -> None:
-    """Let a model answer every question of a task, as often as its setting `attempts` says, and write the answers.
+    """Generate a model's answers to every question of a task, `attempts` per question, and write them.
 
     Args:
         spec: `Plan.candidates_spec` of a generating model.
@@ -101,7 +101,7 @@ def pregenerate_answers(
         output: the manifest of the batch.
         folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
     """
-    # It imports the configuration's classes, a third of a second that light jobs need not spend.
+    # Imported lazily: it loads the configuration's classes, which takes a third of a second.
     from bert_judge.runtime import batch_manifest
 
     requests: list[Request] = []
@@ -135,8 +135,8 @@ def answer_cache(
 ) -> CachedGenerator:
     """Return the model with its answers cached in a folder.
 
-    An answer is reused if model, revision, settings and prompt agree, whatever the task, its limit and the number of attempts. A
-    server's error is not: it is written to the table, and the next run asks again.
+    An answer is reused if model, revision, settings and prompt agree, whatever the task, its limit and the number of attempts. An
+    error of a server is written to the table but not cached, so the next run asks again.
     """
     settings = {key: value for key, value in spec["settings"].items() if key != "attempts"}
     return CachedGenerator(
@@ -151,7 +151,7 @@ def answer_cache(
 
 
 def with_runtime_settings(settings: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the settings that change no answer, which the spec therefore lacks, to a spec's settings.
+    """Add to a spec's settings those that do not change answers, which the spec leaves out.
 
     Args:
         entry: the model's block in the configuration.

@@ -127,7 +127,7 @@ def _batch_tasks(manifest: Path) -> list[str]:
 
 
 def _read_seconds(file: Path) -> float | None:
-    """Read a benchmark file of Snakemake; None if there is none, or it contains no time."""
+    """Read a benchmark file of Snakemake; None if it is missing or contains no time."""
     try:
         frame = pd.read_csv(file, sep="\t")
     except (FileNotFoundError, pd.errors.EmptyDataError, pd.errors.ParserError):
@@ -161,7 +161,7 @@ def judge_costs(paths: Iterable[str | Path], prices: Mapping[str, Price] | None 
         cost (NaN without a price or a count) and seconds (NaN unless the jobs of all tables were measured).
 
     Raises:
-        InputError: a file is no such table, or there is none.
+        InputError: a file is not such a table, or there are no tables.
     """
     by_judge: dict[str, list[tuple[Path, pd.Series]]] = {}
     for path in map(Path, paths):

@@ -1,6 +1,6 @@
 """Forecast of the cost of a run's missing tables: answers and verdicts, tokens, GPU hours.
 
-Rates are those of finished tables of the same model or judge; they are unknown where there are none.
+Rates are those of finished tables of the same model or judge; without finished tables they are unknown.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PendingWork:
 
     @property
     def gpu_hours(self) -> float | None:
-        """None for a server, and without a measured time."""
+        """Return the GPU hours; None for a server, or without a measured time."""
         seconds = self.total(self.rates.seconds)
         return None if seconds is None or self.gpus == 0 else seconds * self.gpus / 3600
 

@@ -32,10 +32,10 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
     """Write the score table of one model and task: one row per candidate, in the candidates' order.
 
     Args:
-        spec: `model`, `task` and `judges`, as `Plan.scores_spec` makes it.
+        spec: `model`, `task` and `judges`, see `Plan.scores_spec`.
         candidates: a candidates table.
         labels: judge → its label table of these candidates.
-        output: where the score table goes.
+        output: the score table to write.
 
     Raises:
         InputError: a candidate without label, a label without candidate, or a table of another model or judge.

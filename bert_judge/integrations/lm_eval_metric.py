@@ -1,6 +1,6 @@
 """A judge as a metric of lm-evaluation-harness: every document records its answer, and all are judged together at the end.
 
-A task's file names two functions of a module beside it (see `examples/lm_eval`):
+A task's file names two functions of a module in its folder (see `examples/lm_eval`):
 
     process_results: !function judge.process_results
     metric_list:

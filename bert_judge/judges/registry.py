@@ -33,7 +33,7 @@ Inputs = dict[str, str | list[str]]
 
 
 class RunPlan(Protocol):
-    """What a kind may ask of the plan; `plan.Plan` implements it."""
+    """The interface of the plan that kinds rely on; `plan.Plan` implements it."""
 
     @property
     def config(self) -> Config: ...
@@ -52,7 +52,7 @@ class RunPlan(Protocol):
 
 @dataclass(frozen=True)
 class Dependencies:
-    """Entries of the configuration that a judge is made from.
+    """Entries of the configuration that a judge depends on.
 
     Attributes:
         judges: judges whose verdicts it combines.
@@ -67,7 +67,7 @@ class Dependencies:
 
 @dataclass(frozen=True)
 class LabelResources:
-    """What a label job of a kind requests; memory doubles with each retry."""
+    """Resources that a label job requests; memory doubles with each retry."""
 
     mem_mb: int = 1000
     minutes: int = 20
@@ -75,14 +75,14 @@ class LabelResources:
 
 @dataclass(frozen=True)
 class LoadContext:
-    """Everything that `JudgeKind.load` needs.
+    """The arguments of `JudgeKind.load`.
 
     Attributes:
         spec: `Plan.labels_spec`, or `Plan.preferences_spec` of a pairwise judge.
         inputs: the files of `JudgeKind.inputs` and, in a run, of `JudgeKind.label_inputs`.
         block: the judge's block of the configuration, with the keys that the spec leaves out: addresses, concurrency.
         work_folder: keeps converted models for the next process; None: they are converted every time.
-        store: keeps what a language model wrote, so that nothing is requested twice; None: nothing is kept.
+        store: caches the completions of a language model, so that nothing is requested twice; None: no cache.
         check_device: raises `InputError` when a cluster job did not get its GPUs.
     """
 
@@ -108,16 +108,16 @@ class JudgeKind:
 
     Attributes:
         name: value of the configuration's `kind` key.
-        stage_version: raised when the labels of the same spec change, so that old tables are made again.
+        stage_version: increased when the labels of an unchanged spec change, so that old tables become stale.
         definition_files: patterns, relative to the folder of the kind, of the files that hold its prompts and phrase tables. YAML
             files count whole, Python files with the string constants of their modules. A change relabels the tables of the kind.
         compares_pairs: it compares two answers: `load` returns a `judges.pairwise.protocol.PairJudge`.
-        combines_labels: its labels are made from label tables of other judges by `combine_labels`; it has no `load`.
-        looks_up_labels: it looks up what is known about the answers of a run and cannot judge other answers.
+        combines_labels: its labels are merged from label tables of other judges by `combine_labels`; it has no `load`.
+        looks_up_labels: it looks up existing verdicts on the answers of a run and cannot judge other answers.
         is_trained: it learns from labels.
         is_calibrated: its scores are probabilities.
         is_costly: its labels take long or cost money, so they are part of the forecast.
-        keeps_progress: a killed label job continues where it was.
+        keeps_progress: a killed label job resumes.
         counts_training: the cost of its training is part of the run's cost.
     """
 
@@ -156,7 +156,7 @@ class JudgeKind:
     # Dependencies
 
     def depends_on(self, block: Any) -> Dependencies:
-        """Return the entries of the configuration that the judge is made from."""
+        """Return the entries of the configuration that the judge depends on."""
         return Dependencies()
 
     def source_tables(self, plan: RunPlan, judge: str, model: str, task: str) -> list[LabelTable]:
@@ -164,7 +164,7 @@ class JudgeKind:
         return []
 
     def fit_tables(self, plan: RunPlan, judge: str) -> list[LabelTable]:
-        """Return the label tables that the judge is fitted on, beside those of its datasets."""
+        """Return the label tables that the judge is fitted on, in addition to those of its datasets."""
         return []
 
     def selections(self, plan: RunPlan, judge: str) -> list[str]:
@@ -172,11 +172,11 @@ class JudgeKind:
         return []
 
     def assets(self, judge: str, block: Any) -> dict[str, Spec]:
-        """Return what `prepare` resolves to a local folder: name of the asset → repository and revision."""
+        """Return the assets that `prepare` downloads: name → repository and revision."""
         return {}
 
     def inputs(self, judge: str, block: Any, results: Path = RESULTS) -> Inputs:
-        """Return the files that `load` reads whatever the answers are: checkpoints, manifests."""
+        """Return the files that `load` reads for any answers: checkpoints, manifests."""
         return {}
 
     def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
@@ -278,7 +278,7 @@ def find(name: str) -> JudgeKind:
     """Return the kind with this name.
 
     Raises:
-        InputError: there is none.
+        InputError: no kind has this name.
     """
     if name in _REGISTERED:
         return _REGISTERED[name]
@@ -299,7 +299,7 @@ def kinds() -> list[JudgeKind]:
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """Return the judge.json of a folder; empty if there is none that can be read, which loading the judge reports."""
+    """Return the judge.json of a folder; empty if it cannot be read, which loading the judge reports."""
     try:
         card = json.loads((folder / "judge.json").read_text("utf-8"))
     except (OSError, ValueError):

@@ -104,6 +104,6 @@ def _loaded(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Ca
 
 
 def _progress_folder(spec: Spec, output: str) -> Path | None:
-    """Return where finished labels wait for their table; None for judges that are fast, or that store what a model wrote."""
+    """Return the folder of finished labels of an unfinished table; None for judges that are fast or cache their completions."""
     kind = registry.find(spec["settings"]["kind"])
     return work_folder(output) if kind.keeps_progress else None

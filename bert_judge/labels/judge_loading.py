@@ -19,7 +19,7 @@ from bert_judge.runtime.errors import InputError
 
 RESULTS = Path("results")
 JUDGES = RESULTS / "judges"
-# The rules by name, each in its lenient form: it looks where answers mostly stand, and then everywhere.
+# The rules by name, each in its lenient form: the usual places of an answer first, then the full text.
 RULES: Mapping[str, Mapping[str, Any]] = {
     "exact_match": {"metric": "exact_match", "extract": ["choice", "boxed", "final_answer", "full_text"]},
     "contains": {"metric": "contains", "extract": ["choice", "final_answer", "full_text"]},
@@ -30,15 +30,15 @@ RULES: Mapping[str, Mapping[str, Any]] = {
 }
 # The best of the rules over ten files of real answers (benchmarks/default_rule.py).
 DEFAULT_RULE = "contains"
-# Takes the place of the model and the task of answers whose origin is unknown.
+# Placeholder for the model and the task of answers of unknown origin.
 UNKNOWN = "_any"
-# A file that holds judges and nothing else is a configuration when these are added; the model is never run.
-_MINIMAL_CONFIG = {"models": {"nobody": {"generator": "simulated", "p_correct": 0.5}}, "tasks": {"test": ["facts_test"]}}
+# Completes a file that contains only judges to a valid configuration; the model is never run.
+_MINIMAL_CONFIG = {"models": {"placeholder": {"generator": "simulated", "p_correct": 0.5}}, "tasks": {"test": ["facts_test"]}}
 
 
 @dataclass(frozen=True)
 class NamedJudge:
-    """A loaded judge with its name, and with what its verdicts depend on: equal origins, equal verdicts."""
+    """A loaded judge with its name and its origin; equal origins give equal verdicts."""
 
     name: str
     origin: str
@@ -52,12 +52,12 @@ class NamedJudge:
 
 @dataclass(frozen=True)
 class JudgeReference:
-    """A judge that was found and is not loaded yet.
+    """A resolved judge that is not loaded yet.
 
     Attributes:
         context: what `JudgeKind.load` needs; its spec is that of a label table, or of preferences.
         required: files of `context.inputs` that must exist: a trained judge, or the manifest of a model.
-        assets: name → what `prepare` fetches, for manifests that do not exist.
+        assets: name → input of `prepare`, for manifests that do not exist.
     """
 
     name: str
@@ -68,7 +68,7 @@ class JudgeReference:
     results: Path = RESULTS
 
     def missing(self) -> str | None:
-        """Return what has to be made before the judge can be loaded."""
+        """Describe the first file that is missing to load the judge; None if all exist."""
         path = next((path for path in self.required.values() if not path.is_file()), None)
         return None if path is None else f"{path}: no such file; make it with snakemake --cores 2 {path}"
 
@@ -98,11 +98,11 @@ def load_judges(names: Sequence[str], threshold: float | None = None, results: P
     """Load the judges of single answers with these names.
 
     Args:
-        threshold: lowest score that counts as correct; each judge's own when left out.
+        threshold: lowest score that counts as correct; by default each judge's own.
         results: folder of a run.
 
     Raises:
-        InputError: there is no such judge, it cannot be loaded, or two have one name.
+        InputError: a judge does not exist or cannot be loaded, or two have the same name.
     """
     references = [find_judge(name, results=results, threshold=threshold) for name in names]
     for reference in references:
@@ -114,7 +114,7 @@ def load_judges(names: Sequence[str], threshold: float | None = None, results: P
 
 
 def default_judge(judges: Path = JUDGES) -> tuple[str, str]:
-    """Return the judge to take when the user names none, and why."""
+    """Return the judge that is used by default, and why."""
     names = [name for name in trained_judges(judges) if not registry.read_card(judges / name).get("pairwise")]
     if len(names) == 1:
         return names[0], f"the only trained judge in {judges}"
@@ -141,11 +141,11 @@ def find_judge(
     Args:
         config_files: a configuration, whose judges come first.
         results: folder of a run.
-        threshold: lowest score that counts as correct; the judge's own when left out.
-        model, task: whose answers are judged, for the spec.
+        threshold: lowest score that counts as correct; by default the judge's own.
+        model, task: of the answers to judge, for the spec.
 
     Raises:
-        InputError: there is no such judge, it judges the answers of a run only, or the configuration is faulty.
+        InputError: no such judge, a judge of the answers of a run only, or an invalid configuration.
     """
     about: dict[str, Any] = {"threshold": threshold, "results": results, "model": model, "task": task}
     configured: Sequence[str] = ()
@@ -161,7 +161,7 @@ def find_judge(
     file, _, in_file = name.rpartition(":")
     if file.lower().endswith((".yaml", ".yml")):
         return _from_file(Path(file), in_file, **about)
-    # A path is none of the run's names, not even a whole one, which the folder of judges would not change.
+    # A path is not the name of a judge of the run; joining an absolute path to the folder of judges would ignore the folder.
     if Path(name).name == name and registry.is_trained_judge(results / "judges" / name):
         return _of_folder(results / "judges" / name, results / ".work" / "encoders" / name, name, **about)
     if (folder := Path(name).expanduser()).is_dir():
@@ -172,7 +172,7 @@ def find_judge(
             f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
             f"there are: {available}"
         )
-    # Only here, because local judges need nothing of the hub's client.
+    # Imported lazily: local judges do not need the hub's client.
     from bert_judge.assets import hub
 
     folder, _ = hub.snapshot(name, None, remote_code=False)
@@ -192,9 +192,9 @@ def from_config(
     """Find a judge in a configuration; models, tasks and scorers may be missing there.
 
     Raises:
-        InputError: the configuration is faulty, or the judge judges the answers of a run only.
+        InputError: the configuration is invalid, or the judge judges the answers of a run only.
     """
-    # Only here, because it imports the configuration's classes.
+    # Imported lazily: it loads the configuration's classes.
     from bert_judge import plan
 
     missing = {key: value for key, value in _MINIMAL_CONFIG.items() if key not in raw}
@@ -211,7 +211,7 @@ def from_config(
         inputs,
         raw["judges"][name],
         results / ".work" / "encoders" / name,
-        # As in a run: nothing is requested twice, whatever is changed in the parsing of it.
+        # As in a run: no completion is requested twice, even if its parsing changes.
         resume.store_folder(f"verdicts/{name}/{model}", results),
     )
     return JudgeReference(name, kind, context, required, assets, results)

@@ -1,4 +1,4 @@
-"""Label a table of answers with a judge: one row per answer, also for those that cannot be judged."""
+"""Label a table of answers with a judge: one row per answer, including those that cannot be judged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Answers held in memory at once, with their labels: the bound of a job's memory, however long its table is.
+# Answers held in memory at once with their labels, which bounds the memory of a job.
 BATCH_ROWS = 16_384
 # Labels per shard of a work folder: the most that a kill can lose.
 SHARD_ROWS = 1024
@@ -74,9 +74,9 @@ def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Call
     Args:
         batch: the tables; its inputs are the answers.
         output: manifest of the batch.
-        folder: task → work folder in which the labels wait; None for a judge that stores what its model wrote.
+        folder: task → work folder of the finished labels; None for a judge that caches its model's completions.
     """
-    # Only here: it takes a third of a second to import, which light jobs need not pay.
+    # Imported lazily: it takes a third of a second.
     from bert_judge.runtime import batch_manifest
 
     with tempfile.TemporaryDirectory() as scratch:

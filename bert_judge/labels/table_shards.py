@@ -54,7 +54,7 @@ def label_shard(
 
 
 def join_shards(spec: Mapping[str, Any], candidates: str | Path, shards: Sequence[str | Path], output: str | Path) -> None:
-    """Write the label table that its shards make up: the same table as a single job would have written.
+    """Join the shards of a label table; the result equals the table of a single job.
 
     Raises:
         InputError: a shard was made with other settings, or rows are missing.

@@ -185,7 +185,7 @@ def classification_resamples(
     Args:
         bootstrap: over the questions of the rows.
         y_true, y_pred: classes, shape (rows,).
-        classes: those that macro averages are over; all that occur when left out.
+        classes: those that macro averages are over; by default all that occur.
 
     Returns:
         accuracy, macro_precision, macro_recall, macro_f1, weighted_f1 and kappa, each of shape (1 + resamples,). A class that is

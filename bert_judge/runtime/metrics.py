@@ -17,7 +17,7 @@ THRESHOLDS = np.linspace(0.05, 0.95, 37)
 
 
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of predictions that equal the truth, shape (n,); NaN for no rows."""
+    """Compute the share of predictions that equal the truth, shape (n,); NaN for no rows."""
     from sklearn.metrics import accuracy_score
 
     return float(accuracy_score(y_true, y_pred, sample_weight=sample_weight)) if np.size(y_true) else math.nan
@@ -26,11 +26,11 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | No
 def macro_f1(
     y_true: ArrayLike, y_pred: ArrayLike, labels: Sequence[object] | None = None, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean of the F1 of the classes, 0 for an undefined one; NaN for no rows.
+    """Compute the mean of the F1 of the classes, 0 for an undefined one; NaN for no rows.
 
     Args:
         y_true, y_pred: classes, shape (n,).
-        labels: classes to average over; those that occur when left out.
+        labels: classes to average over; by default those that occur.
         sample_weight: shape (n,).
     """
     from sklearn.metrics import f1_score
@@ -41,7 +41,7 @@ def macro_f1(
 
 
 def cohen_kappa(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Cohen's kappa of two lists of classes, shape (n,); NaN if only one class occurs."""
+    """Compute Cohen's kappa of two lists of classes, shape (n,); NaN if only one class occurs."""
     from sklearn.metrics import cohen_kappa_score
 
     if len(np.unique(np.concatenate([np.asarray(y_true), np.asarray(y_pred)]))) < 2:
@@ -50,7 +50,7 @@ def cohen_kappa(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike |
 
 
 def auroc(y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the ROC curve of booleans and scores, shape (n,); NaN if only one class occurs."""
+    """Compute the area under the ROC curve of booleans and scores, shape (n,); NaN if only one class occurs."""
     from sklearn.metrics import roc_auc_score
 
     truth = np.asarray(y_true, bool)
@@ -60,7 +60,7 @@ def auroc(y_true: ArrayLike, scores: ArrayLike) -> float:
 
 
 def expected_calibration_error(y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Mean absolute gap between score and share of positives, over `BINS` bins of equal width weighted by their rows.
+    """Compute the mean absolute gap between score and share of positives, over `BINS` bins of equal width weighted by their rows.
 
     Args:
         y_true: 0/1 or soft labels in [0, 1], shape (n,).
@@ -102,7 +102,7 @@ def classification_metrics(y_true: ArrayLike, scores: ArrayLike, threshold: floa
 
 
 def bin_index(scores: ArrayLike) -> NDArray[np.intp]:
-    """Bin index, of `BINS` bins of equal width, for scores in [0, 1]; an edge belongs to the upper bin, 1 to the last."""
+    """Return the index of the bin, of `BINS` equal ones, of scores in [0, 1]; an edge belongs to the upper bin, 1 to the last."""
     return np.minimum((np.asarray(scores, float) * BINS).astype(np.intp), BINS - 1)
 
 

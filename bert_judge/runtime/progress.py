@@ -11,12 +11,12 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class ProgressLogger:
-    """Report how far work is, at most once per `seconds`; if the total is known, the last line always comes.
+    """Report the progress of work, at most once per `seconds`; if the total is known, the last line is always emitted.
 
     Args:
         unit: plural noun for the items, e.g. `answers`.
         total: number of items, if known.
-        seconds: least time between two lines.
+        seconds: minimum time between two lines.
         emit: receives each line.
     """
 

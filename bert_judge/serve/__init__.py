@@ -1,1 +1,1 @@
-"""One process that judges what clients send it, over HTTP and on a web page; it gathers what all of them ask into full batches."""
+"""A server that judges answers over HTTP and on a web page; concurrent requests are combined into batches."""

@@ -123,12 +123,12 @@ class Batcher(Generic[Item, Answer]):
 
     @property
     def alive(self) -> bool:
-        """Whether the judge accepts rows."""
+        """True if the judge accepts rows."""
         return self._task is not None and not self._task.done()
 
     @property
     def busy(self) -> bool:
-        """Whether any request is waiting."""
+        """True if a request is waiting."""
         return bool(self._open)
 
     async def submit(self, items: Sequence[Item]) -> list[Answer]:

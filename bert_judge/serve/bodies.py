@@ -87,7 +87,7 @@ class LabelBody(BaseModel):
 
     verdict: Literal["correct", "incorrect", "invalid"]
     score: float | None = Field(description="Probability of being correct, 0 to 1; null if invalid.")
-    reason: str | None = Field(description="Why the verdict is invalid, or what decided it.")
+    reason: str | None = Field(description="Why the verdict is invalid, or how it was reached.")
     raw: str | None = Field(description="The judge's own output or uncalibrated score.")
     truncated: bool = Field(description="The input was truncated.")
     prompt_tokens: int | None
@@ -95,7 +95,7 @@ class LabelBody(BaseModel):
 
 
 class Judged(LabelBody):
-    """The verdict on one answer."""
+    """The response to a single answer."""
 
     judge: str
 
@@ -108,7 +108,7 @@ class JudgedBatch(BaseModel):
 
 
 class PreferenceBody(BaseModel):
-    """Which of two answers is better."""
+    """A preference between two answers."""
 
     verdict: Literal["A", "B", "tie", "inconsistent", "invalid"] = Field(
         description="inconsistent: the verdict depends on the order."
@@ -125,7 +125,7 @@ class PreferenceBody(BaseModel):
 
 
 class JudgedPair(PreferenceBody):
-    """The preference between two answers."""
+    """The response to a single pair."""
 
     judge: str
 
@@ -144,14 +144,14 @@ class ErrorBody(BaseModel):
 
 
 def row_of(row: RowBody) -> Row | Label:
-    """Return a row as judges read it, prepared like a file's row; an invalid label if there is nothing to judge."""
+    """Convert a body to the input of a judge, as for a row of a file; return an invalid label if there is nothing to judge."""
     record = {"question": row.question, "references": row.references, "candidate": row.candidate}
     row = to_row(_READ_COLUMNS, record)
     return invalid("no answer") if row is None else row
 
 
 def pair_of(pair: PairBody) -> Pair:
-    """Return a pair as judges read it, with finished reasoning removed from the answers."""
+    """Convert a body to the input of a pairwise judge, with finished reasoning removed from the answers."""
     references = [pair.references] if isinstance(pair.references, str) else pair.references
     answer_a, answer_b = (strip_reasoning(text) or "" for text in (pair.answer_a, pair.answer_b))
     return Pair(pair.question, answer_a, answer_b, tuple(reference for reference in references if reference.strip()))

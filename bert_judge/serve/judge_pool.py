@@ -66,7 +66,7 @@ def pointwise(name: str, load: Callable[[], Judge], limits: Limits, listener: Li
 
     def loaded() -> Callable[[Sequence[Items]], list[Label]]:
         judge = NamedJudge(name, "", load())
-        # No row is None here, so no label is.
+        # Labels are None only for rows that are None.
         return lambda rows: [label for label in judge_rows(judge, rows) if label is not None]
 
     return Batcher(name, loaded, _row_cost, limits, listener)

@@ -31,7 +31,7 @@ def choose(names: Sequence[str], files: Sequence[Path], results: Path, limits: L
         results: folder of the run.
 
     Raises:
-        InputError: there is no such judge, or none at all.
+        InputError: a named judge does not exist, or there is no judge to serve.
     """
     references = _configured_judges(names, files, results) if files else _named_judges(names, results)
     single = {r.name: pointwise(r.name, partial(_load, r), limits, listener) for r in references if not r.kind.compares_pairs}
@@ -40,7 +40,7 @@ def choose(names: Sequence[str], files: Sequence[Path], results: Path, limits: L
 
 
 def marks(files: Sequence[Path]) -> Path:
-    """The file of the audit's marks that a configuration names, or `labels.csv`."""
+    """Return the file of audit labels that a configuration names, or `labels.csv`."""
     audit = config_files.merge(files).get("audit") if files else None
     named = audit.get("labels") if isinstance(audit, dict) else None
     return Path(named or "labels.csv")
@@ -56,7 +56,7 @@ def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:
 
 
 def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Path) -> list[JudgeReference]:
-    """Return the judges of a configuration that can judge what clients send."""
+    """Return the judges of a configuration that can judge the answers of clients."""
     raw = config_files.merge(files)
     configured = list(raw.get("judges") or {})
     if unknown := [name for name in names if name not in configured]:
@@ -80,10 +80,10 @@ def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Pat
 
 
 def _load(reference: JudgeReference) -> Any:
-    """Load a judge in the thread that will judge with it.
+    """Load a judge in the thread that will run it.
 
-    What clients send is not stored. The judge labels one answer, so that the first client does not wait for a model's conversion;
-    a language model is not asked for it.
+    Requests are not stored. The judge labels one answer first, so that the first client does not wait for the conversion of a
+    model; a language model is not called for this.
     """
     judge = replace(reference, context=replace(reference.context, store=None)).load().judge
     if "model" not in reference.context.settings:

@@ -34,7 +34,7 @@ def build_task(
         manifest: of a prepared dataset.
 
     Raises:
-        InputError: the file is unreadable, there is no such task, a sample is invalid, or there is none.
+        InputError: the file is unreadable, the task does not exist, or it has an invalid sample or no samples.
     """
     revisions: dict[str, str] = {}
     if "import" in spec:
@@ -92,7 +92,7 @@ def _no_samples(spec: Mapping[str, Any], source: str | Path | None) -> str:
             f"{source}: no question of task {spec['task']!r} is in the range {spec['part']['question_split']}; "
             f"widen tasks.imported.{spec['task']}.question_split"
         )
-    return f"task {spec['task']!r}: its function yields no sample; let it yield at least one"
+    return f"task {spec['task']!r}: its function yields no sample; yield at least one"
 
 
 def answer_kind(question: str, references: Sequence[str], choices: Sequence[str] | None = None) -> str:

@@ -34,7 +34,7 @@ def after_hashes(solution: str) -> list[str]:
     """Return the number after the last #### (GSM8K).
 
     Raises:
-        UnusableRow: there is none.
+        UnusableRow: nothing matches.
     """
     _, mark, answer = solution.rpartition("####")
     if not mark or not answer.strip():
@@ -46,7 +46,7 @@ def last_box(solution: str) -> list[str]:
     r"""Return the content of the last `\boxed{…}` of a solution, including nested braces (MATH).
 
     Raises:
-        UnusableRow: there is none.
+        UnusableRow: nothing matches.
     """
     if (answer := boxed(solution)) is None:
         raise UnusableRow("no closed box in its solution")

@@ -30,7 +30,7 @@ def prompt(sample: Sample, family: str, style: str) -> str:
         style: `free`, `soft` or `strict`.
 
     Raises:
-        InputError: no such family or style.
+        InputError: unknown family or style.
     """
     return sample.question + instruction(family, style)
 
@@ -39,12 +39,12 @@ def instruction(family: str, style: str) -> str:
     """Return the instruction after the question; empty for `free`.
 
     Raises:
-        InputError: no such family or style.
+        InputError: unknown family or style.
     """
     if style not in INSTRUCTIONS:
-        raise InputError(f"prompt_style: {style!r} is none of {', '.join(INSTRUCTIONS)}")
+        raise InputError(f"prompt_style: unknown value {style!r}; choose one of {', '.join(INSTRUCTIONS)}")
     if family not in ANSWER_FORMATS:
-        raise InputError(f"family: {family!r} is none of {', '.join(ANSWER_FORMATS)}")
+        raise InputError(f"family: unknown value {family!r}; choose one of {', '.join(ANSWER_FORMATS)}")
     return INSTRUCTIONS[style].format(marker=MARKER, answer_format=ANSWER_FORMATS[family])
 
 

@@ -100,7 +100,7 @@ def find(name: str) -> Task:
     """Return the task with this name.
 
     Raises:
-        InputError: there is none.
+        InputError: no task has this name.
     """
     _load_built_in()
     if name not in _tasks:

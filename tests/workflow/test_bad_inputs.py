@@ -196,7 +196,7 @@ FILE_FAULTS: dict[str, tuple[bytes | None, str]] = {
     "no candidate column": (without("candidate"), "old.jsonl: no column 'candidate'"),
     "no label column": (without("label"), "old.jsonl: no column 'label'"),
     "no model column": (without("model"), "old.jsonl: no column 'model'"),
-    "repeated id": (changed(3, id="old-one-2"), "old.jsonl: the id 'old-one-2' stands at line 3 and again at line 4"),
+    "repeated id": (changed(3, id="old-one-2"), "old.jsonl: the id 'old-one-2' occurs at line 3 and again at line 4"),
     "empty question": (changed(3, question=" "), "old.jsonl: line 4: column 'question' (question) is empty"),
     "no reference": (changed(3, references=[]), "old.jsonl: line 4: column 'references' (references) contains no text"),
     "unknown label": (changed(3, label="perhaps"), "old.jsonl: line 4: column 'label' (label) is 'perhaps'"),

@@ -1,4 +1,4 @@
-"""Training examples of a language model: a prompt, as it will be asked, and the completion to learn, in tokens."""
+"""Training examples of a language model: token ids of a prompt, as in generation, and of the completion to learn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Example:
 
     Attributes:
         prompt: read by the model, without loss.
-        completion: learnt, up to the end token.
+        completion: the tokens with a loss, including the end token.
     """
 
     prompt: list[int]
@@ -37,7 +37,7 @@ def select_fitting(examples: Sequence[Example | None], max_length: int, fix: str
         fix: what to do if none is left, besides raising `max_length`.
 
     Raises:
-        InputError: no example is left.
+        InputError: all examples are too long.
     """
     fitting = [example for example in examples if example is not None and len(example) <= max_length]
     left_out = len(examples) - len(fitting)

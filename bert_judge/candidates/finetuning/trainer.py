@@ -41,7 +41,7 @@ class FineTuned(NamedTuple):
 
     Attributes:
         manifest: of the saved model; once it is written into the folder, the model is a prepared one like any other.
-        examples, left_out: rows that were learnt, and rows that were too long.
+        examples, left_out: number of training rows, and of rows that were too long.
         metrics: of the training run.
     """
 

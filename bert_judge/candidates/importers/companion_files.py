@@ -43,7 +43,7 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
     columns = open_rows(path).columns
     id_column = next((name for name in ID_COLUMNS if name in columns), None)
     if id_column is None:
-        raise InputError(f"{path}: no column of ids; there must be one of {', '.join(ID_COLUMNS)}")
+        raise InputError(f"{path}: no column of ids; add one of {', '.join(ID_COLUMNS)}")
     rows = _parsed_rows(path, id_column)
     return DiskMap(path, id_column, ((location, row["id"], row["references"]) for location, row in rows))
 

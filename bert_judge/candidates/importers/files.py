@@ -168,7 +168,7 @@ def _read_columns(
 
     for location, record in records:
         if has_ids and (first := locations.setdefault(identity := parse("id", location, record), location)) != location:
-            raise InputError(f"{path}: the id {identity!r} stands at {first} and again at {location}; make the ids unique")
+            raise InputError(f"{path}: the id {identity!r} occurs at {first} and again at {location}; make the ids unique")
         if not all(condition.accepts(record) for condition in filters):
             continue
         if model is None or parse("model", location, record) == model:

@@ -91,7 +91,7 @@ def parse_preference(value: Any) -> str | None:
         return None
     word = values.parse_text(value).casefold().strip("[]\"' \n\t")
     if word not in PREFERENCE_BY_WORD:
-        raise values.UnreadableCell(f"is {value!r:.60}; give A, B or tie, or 1, 2 or 0, or nothing")
+        raise values.UnreadableCell(f"is {value!r:.60}; use A, B or tie; 1, 2 or 0; or leave it empty")
     return PREFERENCE_BY_WORD[word]
 
 

@@ -1,4 +1,4 @@
-"""What all augmentations share: labelled answers, a pool of other answers to borrow from, phrases, and word overlap."""
+"""Shared by all augmentations: labelled answers, a pool of other answers to borrow from, phrases, and word overlap."""
 
 from __future__ import annotations
 

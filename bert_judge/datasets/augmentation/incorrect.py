@@ -98,7 +98,7 @@ def truncated(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> Aug
 
 
 def _change_value(reference: str, rng: KeyedRandom) -> str | None:
-    """Change the month or the scale, or the sign or the power of ten of a bare number; None if there is none of these."""
+    """Change the month or the scale, or the sign or the power of ten of a bare number; None if none of these occurs."""
     if month := _MONTH.search(reference):
         replacement = rng.choose([name for name in MONTHS if name != month[1]], "month")
         return reference[: month.start()] + replacement + reference[month.end() :]

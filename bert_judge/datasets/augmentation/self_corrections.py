@@ -15,7 +15,7 @@ from bert_judge.datasets.augmentation.answers import (
 )
 from bert_judge.runtime.keyed_random import KeyedRandom
 
-# "Perhaps yes, perhaps Rome" makes no sense.
+# Not in phrases such as "Perhaps yes, perhaps Rome".
 BINARY_ANSWERS = frozenset({"yes", "no", "true", "false"})
 
 

@@ -1,4 +1,4 @@
-"""Families of attacks: one pattern of answers each, whose right verdict is known by construction."""
+"""Families of attacks: one pattern of answers each, whose correct verdict is known by construction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AttackedQuestion:
     """A question that a family generates answers to.
 
     Attributes:
-        references: right answers.
+        references: correct answers.
         wrong_answers: different ones of the same form: references of other questions, or letters of other options.
         options: letter → text, for multiple choice; else empty.
     """
@@ -33,14 +33,14 @@ class AttackedQuestion:
 
     @property
     def answer(self) -> str | None:
-        """The right answer, for multiple choice its letter; None if it is empty or very long."""
+        """The correct answer, for multiple choice its letter; None if it is empty or very long."""
         letters = [reference for reference in self.references if reference in self.options]
         usable = [text for text in (*letters, *self.references) if 0 < len(text.split()) <= MAX_WORDS_ANSWER]
         return usable[0] if usable else None
 
     @property
     def short_answer(self) -> str | None:
-        """The right answer if it fits into a sentence: a name, a number, a phrase."""
+        """The correct answer if it fits into a sentence: a name, a number, a phrase."""
         answer = self.answer
         if answer is None or len(answer.split()) > MAX_WORDS_SHORT_ANSWER or answer.strip(" .").casefold() in YES_NO:
             return None
@@ -53,7 +53,7 @@ class AttackedQuestion:
 
     @property
     def option_text(self) -> str | None:
-        """The text of the right option, for multiple choice."""
+        """The text of the correct option, for multiple choice."""
         return self.options.get(self.answer or "")
 
 
@@ -73,7 +73,7 @@ class Family:
     """One pattern of answers, an entry of families.yaml, which describes the attributes.
 
     Attributes:
-        kind: `attack`, whose right verdict is incorrect, or `benign_perturbation`, whose right verdict is correct.
+        kind: `attack`, whose answers are incorrect, or `benign_perturbation`, whose answers are correct.
         source: publication that describes the pattern.
         quotes_reference: the text of an attack may contain a reference.
         multiple_choice: False to skip multiple-choice questions.

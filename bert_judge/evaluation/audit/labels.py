@@ -89,7 +89,7 @@ def match_labels(verdicts: pd.DataFrame, scores: Sequence[Path], labels: Mapping
 
 
 def labels_from_gold(verdicts: pd.DataFrame, sample: pd.DataFrame, gold: str) -> NDArray[np.float64]:
-    """Return the same from the gold judge: its verdicts on the sampled rows, NaN where it is invalid."""
+    """Return the gold judge's verdicts on the sampled rows as labels, NaN where it is invalid."""
     sampled = set(answer_keys(sample))
     values = {"correct": 1.0, "incorrect": 0.0, "invalid": math.nan}
     gold_verdicts = verdicts[f"{gold}_verdict"].astype(str)

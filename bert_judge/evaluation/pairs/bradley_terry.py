@@ -79,7 +79,7 @@ class Comparisons:
 
     @property
     def disconnected(self) -> str | None:
-        """The reason why there is no ranking: groups of models without a comparison between them; None if all are connected."""
+        """Groups of models that were never compared with each other, as an error message; None if all models are connected."""
         compared = self.pairs[np.unique(self.pair)]
         graph = coo_array((np.ones(len(compared)), (compared[:, 0], compared[:, 1])), shape=(len(self.models),) * 2)
         num_groups, group = connected_components(graph, directed=False)

@@ -106,14 +106,14 @@ class RowEncoder:
 
     @cached_property
     def _single_template(self) -> tuple[list[int], list[int]]:
-        """Special tokens before and after a single text."""
+        """Return the special tokens before and after a single text."""
         ids = self._with_special_tokens("a")
         position = ids.index(self._placeholder)
         return ids[:position], ids[position + 1 :]
 
     @cached_property
     def _pair_template(self) -> tuple[list[int], list[int], list[int]]:
-        """Special tokens before, between and after a pair of texts."""
+        """Return the special tokens before, between and after a pair of texts."""
         ids = self._with_special_tokens("a", "a")
         first = ids.index(self._placeholder)
         second = ids.index(self._placeholder, first + 1)
@@ -122,7 +122,7 @@ class RowEncoder:
 
     @cached_property
     def _placeholder(self) -> int:
-        """The token of the text "a", to find the special tokens around it."""
+        """Return the token of the text "a", which locates the special tokens around it."""
         [token] = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         return token
 
@@ -138,7 +138,7 @@ class RowEncoder:
 def truncate_parts(
     question: list[int], candidate: list[int], reference: list[int], budget: int
 ) -> tuple[list[int], list[int], list[int], bool]:
-    """Truncate a row to `budget` tokens, what matters least for the verdict first.
+    """Truncate a row to `budget` tokens, starting with the text that matters least for the verdict.
 
     The reference is kept whole (one longer than half the budget loses its end), then the end of the candidate, where answers
     stand, then the end of the question, where the question follows its context, then the rest.

@@ -136,12 +136,12 @@ def _truncate_middle(sequence: T, limit: int) -> T:
 
 
 def _fuzzy_recall(words_to_find: Sequence[str], text: _Text) -> float:
-    """Mean similarity of words to their closest word in a text, in [0, 1]."""
+    """Return the mean similarity of words to their closest word in a text, in [0, 1]."""
     return sum(_best_similarity(word, text) for word in words_to_find) / len(words_to_find) if words_to_find else 0.0
 
 
 def _best_similarity(word: str, text: _Text) -> float:
-    """1 for the same word or stem, above 0.6 for a similar spelling, else 0."""
+    """Return 1 for the same word or stem, above 0.6 for a similar spelling, else 0."""
     if word in text.vocabulary or _stem(word) in text.stems:
         return 1.0
     if len(word) < 5:
@@ -169,7 +169,7 @@ def _stem(word: str) -> str:
 
 
 def _novel_words(text: _Text, question: frozenset[str]) -> list[str]:
-    """Content words that are not in the question."""
+    """Return the content words that are not in the question."""
     return [word for word in text.content if word not in question]
 
 
@@ -179,12 +179,12 @@ def _trigram_recall(reference: _Text, answer: _Text) -> float:
 
 
 def _number_recall(reference: _Text, answer: _Text) -> float:
-    """Share of the reference's numbers in the answer; −1 if the reference has none."""
+    """Return the share of the reference's numbers in the answer; −1 if the reference has none."""
     return len(reference.numbers & answer.numbers) / len(reference.numbers) if reference.numbers else -1.0
 
 
 def _year_match(reference: _Text, answer: _Text) -> float:
-    """1 all years agree, 0.5 some, −1 only other years, −0.5 no year in the answer, 0 none in the reference."""
+    """Compare years: 1 all agree, 0.5 some, −1 only other years, −0.5 none in the answer, 0 none in the reference."""
     reference_years, answer_years = set(_YEAR.findall(reference.text)), set(_YEAR.findall(answer.text))
     if not reference_years:
         return 0.0

@@ -64,7 +64,7 @@ def score_rows(
         output.truncated[chunk] = [row.truncated for row in rows]
         output.tokens[chunk] = [len(row.ids) for row in rows]
         done += len(chunk)
-        # The longest rows come first, so the logged time left is an upper limit.
+        # The longest rows come first, so the logged remaining time is an upper bound.
         progress.update(done, fraction=done / len(unique))
     return EncoderOutput(output.logits[positions], output.truncated[positions], output.tokens[positions])
 

@@ -120,7 +120,7 @@ def format_reason(judge: str, reason: str | None = None) -> str:
 
 
 def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
-    """Return the judge that `format_reason` named in a label's reason; None if it is none of these."""
+    """Return the judge that `format_reason` named in a label's reason; None if it names none of them."""
     prefix = (reason or "").split(":")[0]
     return next((judge for judge in judges if prefix == format_reason(judge)), None)
 

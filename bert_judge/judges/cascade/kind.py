@@ -81,7 +81,7 @@ class CascadeKind(JudgeKind):
             if problem := kind.member_problem(member):
                 errors.append(f"{where} {problem}")
             elif member == teacher and position < len(block.judges):
-                errors.append(f"{where} teaches {block.dataset!r}, so it is always right there; put it last")
+                errors.append(f"{where} is the teacher of {block.dataset!r} and always agrees with its labels; put it last")
             elif member != teacher and kind.looks_up_labels:
                 errors.append(
                     f"{where} has no verdicts on the validation rows of {block.dataset!r}; "

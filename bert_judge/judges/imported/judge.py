@@ -1,4 +1,4 @@
-"""Verdicts that somebody else gave, read from a file and joined to the answers by what they are about."""
+"""Verdicts imported from a file, such as human labels, and joined to the answers of a run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ NO_VERDICT = "the file has no verdict for this answer"
 
 
 class ImportedJudge:
-    """Looks verdicts up.
+    """Implements `judges.protocol.Judge` by looking up verdicts.
 
-    In the file that the answers come from, a verdict belongs to the answer in its row. In another file it belongs to the answers
-    with its question, references, model and text; of several verdicts on one answer, the mean counts. If that file has no texts,
-    the model's first row on a question belongs to its first answer, and so on.
+    In the file of the answers, a verdict belongs to the answer in its row. In a separate file, a verdict belongs to all answers
+    with the same question, references, model and text; several verdicts on one answer are averaged. If the separate file has no
+    texts, the model's first row for a question belongs to its first answer, and so on.
     """
 
     def __init__(self, spec: Mapping[str, Any], source: str | Path) -> None:
         """Read the file.
 
         Args:
-            spec: `Plan.labels_spec` of an imported judge. Its `source` says where the answers come from; its `verdicts`, when
-                there, is the import of another file; its `aspects`, when there, say where the file holds aspects.
+            spec: `Plan.labels_spec` of an imported judge. `source` is the import of the answers; `verdicts`, if present, the
+                import of a separate file; `aspects`, if present, describes the aspect columns of the file.
             source: the file with the verdicts.
 
         Raises:
@@ -55,7 +55,7 @@ class ImportedJudge:
         identity = ["sample_id", "candidate" if self._by_text else "attempt"]
         if reader and reader.is_long and not self._by_text:
             raise InputError(
-                f"{source}: has a row per answer and aspect, and no answers to tell them apart by, or these rows are the answers; "
+                f"{source}: has one row per answer and aspect, which cannot be assigned to answers; "
                 "name the file twice under imports, once with `where` for the answers and once with `aspects` for the judge"
             )
         self._aspects = reader.values(frame, identity, source) if reader else {}
@@ -68,10 +68,10 @@ class ImportedJudge:
             self._texts = frame.set_index(identity)["candidate"].to_dict()
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """The file's verdicts on the answers; without one, an answer is invalid.
+        """Return the file's verdict on each answer; an answer without one is invalid.
 
         Raises:
-            InputError: the file by now has another text in an answer's row.
+            InputError: the file has another text in the row of an answer.
         """
         return [self._label(row) for row in rows]
 

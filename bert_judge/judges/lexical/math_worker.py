@@ -36,7 +36,7 @@ _WORD = re.compile(
 
 
 class MathResult(NamedTuple):
-    """`equal` is None if Math-Verify could not decide; `reason` says why, or what decided."""
+    """The result of a comparison: `equal` is None if Math-Verify could not decide; `reason` explains the result."""
 
     equal: bool | None
     reason: str | None

@@ -65,7 +65,7 @@ def model_gpus(model: Any) -> int:
 
 
 def load_generator(context: LoadContext) -> Any:
-    """Return the generator of a prompted judge, with or without a store of what it wrote."""
+    """Return the generator of a prompted judge, with or without a cache of its completions."""
     from bert_judge.candidates.generators.factory import make_generator
     from bert_judge.candidates.stage import with_runtime_settings
     from bert_judge.judges.llm.run_generator import run_generator

@@ -1,4 +1,4 @@
-"""The common part of all LLM judges: send prompts, parse the replies, and ask once more where a reply cannot be parsed."""
+"""The common part of all LLM judges: send prompts, parse the replies, and repeat the request once if a reply cannot be parsed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Case = TypeVar("Case")
 
 
 class ReplyFormat(NamedTuple):
-    """The kind of reply that a prompt asks for.
+    """The format of the reply that a prompt requests.
 
     Attributes:
         instructions: the last part of the prompt.

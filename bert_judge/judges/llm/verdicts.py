@@ -6,8 +6,8 @@
    last one decides. Without any, a bare word counts as the last line, or as the first line of an explanation that does not
    contradict it.
 
-A verdict that is hedged or retracted ("Verdict: correct, but…", "Verdict: unclear") is none, and no earlier one replaces it: the
-judge is asked again for a single word. Talk about verdicts inside a sentence does not count. Every pattern searches a bounded
+A verdict that is hedged or retracted ("Verdict: correct, but…", "Verdict: unclear") does not count, and no earlier one replaces it:
+the judge is asked again for a single word. Talk about verdicts inside a sentence does not count. Every pattern searches a bounded
 stretch of text, so the time is linear in the length of the text.
 """
 

@@ -12,14 +12,14 @@ from bert_judge.config.training import Training, Tuning
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
-LEARNT = {"augment", "validation_fraction"}
+TRAINED = {"augment", "validation_fraction"}
 ENCODER = {"revision", "backbone", "compare", "max_length", "training"}
 PROMPTED = {"reasoning", "scores", "seed", "max_answer_chars"}
-# Where a judge comes from → what may be set besides.
+# Origin of a judge → further keys that may be set.
 ORIGINS = {
     ("model",): PROMPTED,
-    ("pairs",): LEARNT | ENCODER,
-    ("model", "pairs"): LEARNT | PROMPTED | {"tuning"},
+    ("pairs",): TRAINED | ENCODER,
+    ("model", "pairs"): TRAINED | PROMPTED | {"tuning"},
     ("checkpoint",): {"revision"},
     ("rule",): {"seed"},
 }
@@ -82,7 +82,7 @@ class PairwiseJudgeConfig(JudgeConfig):
 
     @property
     def tuned(self) -> bool:
-        """Whether a language model is fitted to the labels before it is asked."""
+        """True if the language model is fine-tuned on labelled pairs before it is prompted."""
         return self.model is not None and self.pairs is not None
 
     @model_validator(mode="after")

@@ -30,7 +30,7 @@ class PairwiseKind(JudgeKind):
         if block.rule:
             return block.model_dump(mode="json", include={"kind", "rule", "seed"})
         if block.model is None:
-            # What made the checkpoint is in the spec of its training.
+            # The spec of the training contains everything that determines the checkpoint.
             return {"kind": self.name}
         prompted = block.model_dump(mode="json", include={"kind", "reasoning", "scores", "seed", "max_answer_chars"})
         model = block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})

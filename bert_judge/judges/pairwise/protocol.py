@@ -28,7 +28,7 @@ class Pair:
 
     @property
     def swapped(self) -> Pair:
-        """The same answers in the other order."""
+        """The pair with its answers swapped."""
         return replace(self, answer_a=self.answer_b, answer_b=self.answer_a)
 
 

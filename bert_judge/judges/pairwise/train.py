@@ -57,7 +57,7 @@ def train_pair_judge(
     metadata = judge.checkpoint.metadata
     metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
     folder.mkdir(parents=True, exist_ok=True)
-    # Until the new file is written, last of all, the folder is no judge.
+    # Without judge.json, which is written last, the folder does not count as a judge.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     with tables.atomic(folder / "metrics.json") as temporary:
         temporary.write_text(json.dumps({"validation": metrics, "training": training_metrics}, indent=2) + "\n", encoding="utf-8")

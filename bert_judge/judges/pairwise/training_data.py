@@ -104,7 +104,7 @@ def split(rows: Sequence[LabelledPair], held_out_share: float, seed: int) -> tup
     train: list[LabelledPair] = []
     held_out: list[LabelledPair] = []
     for row in rows:
-        # Not the draw that splits sets (`tables.question_point`): all rows of a set may be on one side of that one.
+        # A different draw from the one that splits sets (`tables.question_point`), where all rows of a set may be on one side.
         key = tables.question_key(tables.question_stem(row.pair.question))
         (held_out if keyed_random.fraction("validation", seed, key) < held_out_share else train).append(row)
     return train, held_out

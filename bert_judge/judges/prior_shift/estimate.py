@@ -43,7 +43,7 @@ def estimate_base_rate(scores: ArrayLike, prior: float, prior_strength: float) -
 
 
 def shift_prior(scores: ArrayLike, prior: float, base_rate: float) -> NDArray[np.float64]:
-    """Move calibrated scores from one base rate to another.
+    """Shift calibrated scores from one base rate to another.
 
     Args:
         scores: in [0, 1], shape (n,).

@@ -16,20 +16,20 @@ Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]
 PoolingList = Annotated[list[Pooling], Field(min_length=1)]
 ClassifierList = Annotated[list[Classifier], Field(min_length=1)]
 Baseline = Literal["majority", "length", "fine_tuned", "lora", "prompted"]
-# Told without a model, when the probe is fitted; the others load the backbone, in a job each.
+# Computed without a model when the probe is fitted; each of the others loads the backbone in its own job.
 WITHOUT_MODEL = ("majority", "length")
 # Fitted to the labels.
 LEARNING = ("fine_tuned", "lora")
 BaselineList = Annotated[list[Baseline], BeforeValidator(as_list, json_schema_input_type=Baseline | list[Baseline])]
 
-# What is stored; `concat` is put together of all four when it is read.
+# The stored poolings; `concat` concatenates all four on reading.
 BASIC_POOLINGS = ("mean", "last", "min", "max")
 PROMPT = "Question: {question}\nAnswer: {candidate}\nHow good is this answer?"
 FIELDS = ("question", "candidate", "aspect")
 
 
 class BaselineTraining(MicroBatches):
-    """How the baselines `fine_tuned` and `lora` are trained: the backbone with one head per aspect, all aspects at once."""
+    """Training settings of the baselines `fine_tuned` and `lora`: the backbone with one head per aspect, trained jointly."""
 
     epochs: float = Field(6.0, gt=0)
     """passes over the training rows; the best evaluated checkpoint is kept"""
@@ -58,7 +58,7 @@ class BaselineTraining(MicroBatches):
 class ProbeJudgeConfig(JudgeConfig):
     """Classifiers on the hidden states of a frozen model, without references; each answer is read once for all aspects."""
 
-    # What a table of hidden states depends on; probes that agree in it share the table.
+    # The settings that determine a table of hidden states; probes with equal values share the table.
     reads: ClassVar[frozenset[str]] = frozenset(
         {"backbone", "revision", "prompt", "pooling", "max_length", "precision", "storage_dtype"}
     )
@@ -145,7 +145,7 @@ class ProbeJudgeConfig(JudgeConfig):
             if name not in FIELDS:
                 raise ValueError(f"prompt: unknown field {{{name}}}; there are {{question}}, {{candidate}} and {{aspect}}")
             if fields.count(name) > 1:
-                raise ValueError(f"prompt: {{{name}}} is there twice; keep one")
+                raise ValueError(f"prompt: {{{name}}} occurs twice; remove one")
         if "candidate" not in fields:
             raise ValueError("prompt: {candidate} is missing; without it every answer reads the same")
         return prompt

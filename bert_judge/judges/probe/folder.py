@@ -65,7 +65,7 @@ def save(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[str, Any
         revisions: backbone → revision.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    # Without this file the folder is no probe, until it is written again at the end.
+    # Without this file, which is written last, the folder does not count as a probe.
     (folder / PROBE_FILE).unlink(missing_ok=True)
     for name, head in aspects.items():
         with tables.atomic(folder / f"{name}.skops") as temporary:

@@ -10,7 +10,7 @@ from bert_judge.config.base import JudgeConfig
 
 
 class SimulatedJudgeConfig(JudgeConfig):
-    """The known truth about simulated models, with a share of flipped verdicts."""
+    """Ground truth of simulated models, with a share of flipped verdicts."""
 
     kind: Literal["simulated"]
     label_noise: Annotated[float, Field(ge=0, lt=0.5)] = 0.0

@@ -1,4 +1,4 @@
-"""The known truth about simulated models: each answer is made again, and with it whether it is right. A share can be flipped."""
+"""Ground truth of simulated answers, obtained by generating each answer again; a share of the verdicts can be flipped."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bert_judge.tasks.prompts import prompt
 
 
 class SimulatedJudge:
-    """Implements `judges.protocol.Judge` for answers whose truth is known because they were made up.
+    """Implements `judges.protocol.Judge` for the answers of simulated models, whose ground truth is known.
 
     Args:
         spec: of `Plan.labels_spec`; `settings` holds label_noise and seed, `source` the spec of the candidates.
-        task_table: the questions of the task, which the answers were made from.
+        task_table: the questions of the task.
 
     Raises:
         InputError: the task table cannot be read.
@@ -31,17 +31,17 @@ class SimulatedJudge:
         self.revisions: dict[str, str] = {}
         self._spec = spec
         self._task_table = task_table
-        # Only a simulated model has a truth to look up; for others the table may be anything.
+        # Other models have no ground truth, so their table is not read.
         self._samples = _samples(task_table) if self._is_simulated() else {}
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """The truth of each row, turned round for the share `label_noise` of them.
+        """Return the ground truth of each row, flipped for the share `label_noise` of the rows.
 
         Raises:
-            InputError: an answer is not the one that its model gives, so the tables are out of step.
+            InputError: an answer differs from the one that its model generates, so the tables are inconsistent.
         """
         if not self._is_simulated():
-            return [invalid(f"the truth is known about simulated models only; {row.model} is none") for row in rows]
+            return [invalid(f"only simulated models have a known ground truth; {row.model} is not simulated") for row in rows]
         return [self._label(row) for row in rows]
 
     def _is_simulated(self) -> bool:
@@ -58,7 +58,7 @@ class SimulatedJudge:
         completion, truth = simulate(source["model"], source["settings"], request)
         if completion.text != row.candidate:
             raise InputError(
-                f"candidates of {row.model}: the answer to {row.sample_id} is {row.candidate!r:.60}, but the model says "
+                f"candidates of {row.model}: the answer to {row.sample_id} is {row.candidate!r:.60}, but the model generates "
                 f"{completion.text!r:.60}; delete this candidates table and run again"
             )
         flipped = fraction("flip", settings["seed"], row.model, row.sample_id, row.attempt) < settings["label_noise"]

@@ -31,7 +31,7 @@ class SimulatedKind(JudgeKind):
     def table_problem(self, plan: RunPlan, judge: str, model: str, task: str) -> str | None:
         if plan.models[model].generator == "simulated":
             return None
-        return f"knows the truth about simulated models only, and {model!r} is none; use another judge"
+        return f"judges simulated models only, and {model!r} is not simulated; use another judge"
 
     def load(self, context: LoadContext) -> Any:
         from bert_judge.judges.simulated.judge import SimulatedJudge

@@ -1,1 +1,1 @@
-"""Verdicts beside the rows of a stranger's file, without a configuration."""
+"""Scoring of any file of answers, without a configuration: the file's rows with verdict columns appended."""

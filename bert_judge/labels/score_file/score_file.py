@@ -1,7 +1,7 @@
 """Scoring of a file: the same file with verdict columns appended, in chunks, so that it may have any size and scoring can resume.
 
-Until the output is complete, verdicts are stored beside it in `.{output}.parts`. A repeated call reuses every stored verdict of the
-same judge on the same answer.
+Until the output is complete, verdicts are stored in `.{output}.parts` in the same folder. A repeated call reuses every stored
+verdict of the same judge on the same answer.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def score_file(
         adapter.estimate()
         # The second pass finds all verdicts saved.
         on_progress = _no_progress
-    # Not beside the output: a kill leaves it with the other unfinished work.
+    # In the work folder, so that a killed run leaves all unfinished files in one place.
     unfinished = work / "whole" / output.name
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     with open_writer(source, unfinished, new_columns) as writer:

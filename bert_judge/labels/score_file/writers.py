@@ -68,7 +68,7 @@ class _TextWriter:
 
 
 class _LineFeedStream:
-    """Ends rows with a line feed. The CSV writer must not know: it would leave a carriage return in a cell unquoted."""
+    """Ends rows with a line feed. Not a setting of the CSV writer, which would then leave a carriage return in a cell unquoted."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file

@@ -149,7 +149,7 @@ def word_problems_train() -> Iterator[Sample]:
 
 @task("word_problems_test", family="math")
 def word_problems_test() -> Iterator[Sample]:
-    """The same kinds of story with other people and numbers."""
+    """Word problems of the same kinds with other people and numbers."""
     return _samples("test")
 
 

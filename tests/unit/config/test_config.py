@@ -210,7 +210,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "cascade with its teacher first": (
         {"judges/both": {**CASCADE, "judges": ["human", "bert"]}},
-        "judges.both.judges: 'human' teaches 'capitals', so it is always right there; put it last",
+        "judges.both.judges: 'human' is the teacher of 'capitals' and always agrees with its labels; put it last",
     ),
     "cascade with another's verdicts": (
         {"judges/other": {"kind": "imported", "from": "two"}, "judges/both": {**CASCADE, "judges": ["bert", "other"]}},
@@ -436,7 +436,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "truth about real models": (
         {"judges/truth": {"kind": "simulated"}, "scorers": ["human", "truth"]},
-        "scorers: 'truth' knows the truth about simulated models only, and 'bing' is none; use another judge",
+        "scorers: 'truth' judges simulated models only, and 'bing' is not simulated; use another judge",
     ),
 }
 NOISE = ("literal[", "list[", "union", "[key]", "Input should", "Value error", "dict_type", "tagged", "pydantic", "function-")

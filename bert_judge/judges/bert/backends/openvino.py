@@ -118,7 +118,7 @@ def _convert(model: PreTrainedModel, precision: str) -> openvino.Model:
     tensors = tuple(tensor.to(device) for tensor in example_inputs(model))
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # What `openvino.convert_model` does, without its telemetry.
+        # The same as `openvino.convert_model`, without its telemetry.
         frontend = FrontEndManager().load_by_framework("pytorch")
         traced = TorchScriptPythonDecoder(TraceableModel(model).eval(), example_input=tensors)
         converted = frontend.convert(frontend.load(traced))

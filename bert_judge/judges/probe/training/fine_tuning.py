@@ -117,7 +117,7 @@ class AspectHeads:
 
     @cached_property
     def ranges(self) -> dict[str, slice]:
-        """Aspect → slice of its logits."""
+        """Return aspect → slice of its logits."""
         ends = np.cumsum([len(classes) for classes in self.classes.values()]).tolist()
         return {name: slice(end - len(self.classes[name]), end) for name, end in zip(self.classes, ends, strict=True)}
 

@@ -251,7 +251,7 @@ def test_second_files_have_ids_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"line 2: column 'custom_id' is \{\}; give a text"):
         read(path, "openai_batch", CompanionFiles(odd))
     nameless = jsonl(tmp_path / "other.jsonl", [{"reference": "a"}])
-    with pytest.raises(InputError, match="no column of ids; there must be one of custom_id"):
+    with pytest.raises(InputError, match="no column of ids; add one of custom_id"):
         read(path, "openai_batch", CompanionFiles(nameless))
 
 

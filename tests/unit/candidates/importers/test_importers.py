@@ -229,9 +229,9 @@ def row(**cells: Any) -> dict[str, Any]:
             "x.jsonl",
             [row(id="é"), row(id="b"), row(id="é")],
             {"columns": {"id": "id"}},
-            "the id 'é' stands at line 1 and again at line 3",
+            "the id 'é' occurs at line 1 and again at line 3",
         ),
-        ("x.parquet", [row(id=7), row(id=7)], {"columns": {"id": "id"}}, "the id '7' stands at row 1 and again at row 2"),
+        ("x.parquet", [row(id=7), row(id=7)], {"columns": {"id": "id"}}, "the id '7' occurs at row 1 and again at row 2"),
         ("x.jsonl", [row()], {"where": {"split": "test"}}, "no column 'split' to filter by; there are 'question'"),
         (
             "x.jsonl",
