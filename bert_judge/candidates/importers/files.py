@@ -135,7 +135,7 @@ class _Filter:
         if not self.passed:
             raise InputError(
                 f"{path}: no row is left where {self.column!r} is {self.expected!r}; "
-                f"the column holds {', '.join(self.seen)[:200]}; fix the key `where`"
+                f"the column holds {', '.join(self.distinct_values)[:200]}; fix the key `where`"
             )
 
 

@@ -83,7 +83,7 @@ def test_a_column_per_aspect_in_the_rows_of_the_answers(tmp_path: Path) -> None:
         ({"aspect": " "}, LONG, False, "column 'aspect' (aspect) is empty"),
         ({}, {**LONG, "value": "score"}, False, "no column 'score' for the value"),
         ({}, WIDE, False, "no column 'tone' for the aspect tone"),
-        ({}, LONG, True, "has a row per answer and aspect"),
+        ({}, LONG, True, "has one row per answer and aspect"),
     ],
 )
 def test_what_no_file_of_aspects_looks_like(tmp_path: Path, change: Any, aspects: Any, in_rows: bool, says: str) -> None:

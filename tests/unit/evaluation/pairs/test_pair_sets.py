@@ -268,8 +268,8 @@ def test_splits_of_a_file_share_no_question(tmp_path: Path) -> None:
     [
         ([], "no column 'question'|empty|no rows"),
         ([{"question": "q", "answer_a": "x"}], "no column 'answer_b'"),
-        ([{**LINE, "label": "C3"}], "line 1.*'label'.*give A, B or tie"),
-        ([{**LINE, "votes": "1,9"}], "'votes'.*give A, B or tie"),
+        ([{**LINE, "label": "C3"}], "line 1.*'label'.*use A, B or tie"),
+        ([{**LINE, "votes": "1,9"}], "'votes'.*use A, B or tie"),
         ([{**LINE, "question": " "}], "'question'.*is empty"),
         ([{**LINE, "answer_a": ["x"]}], "'answer_a'.*give a text"),
     ],

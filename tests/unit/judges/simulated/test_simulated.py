@@ -316,7 +316,7 @@ def test_models_that_are_not_simulated_have_no_known_truth(tmp_path: Path) -> No
     rows, _ = answered()
     labels = SimulatedJudge(judge_spec(generator="hf"), tmp_path / "none.parquet").judge(rows[:3])
     assert [(label.verdict, label.score) for label in labels] == [("invalid", None)] * 3
-    assert "m is none" in str(labels[0].reason)
+    assert "m is not simulated" in str(labels[0].reason)
 
 
 def test_a_stale_answer_is_a_clear_error(task_table: Path) -> None:
