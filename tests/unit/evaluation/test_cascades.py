@@ -114,7 +114,7 @@ def test_curve_stays_within_the_plot(tmp_path: Path) -> None:
     places = [tuple(map(float, point.split(","))) for point in shown.curve.line.split()]
     assert [x for x, _ in places] == [0.0, 120.0, 400.0]
     assert all(0 <= y <= cascade_views.HEIGHT for _, y in places)
-    assert shown.curve.chosen == places[1]
+    assert shown.curve.operating_point == places[1]
     assert places[0][1] == shown.curve.cheap > places[2][1] == shown.curve.last
 
 

@@ -57,7 +57,7 @@ def test_findings_and_tables(tmp_path: Path) -> None:
     assert "panel_agreement" not in measures.columns
     assert view.ranks is not None and view.ranks.judges == ["good", "first", PEOPLE]
     assert [model for model, _ in view.ranks.rows] == ["ann", "cyd", EVIL]
-    assert view.correlations is not None and view.correlations.others == [(PEOPLE, "pairs")]
+    assert view.correlations is not None and view.correlations.rankings == [(PEOPLE, "pairs")]
     assert [(judge, cells[0]["models"]) for judge, cells in view.correlations.rows if cells[0]] == [("good", 3), ("first", 3)]
     chart = charts[str(view.chart_name)]
     assert [trace["name"] for trace in chart["data"]] == ["good", "first", PEOPLE]
