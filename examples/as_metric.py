@@ -1,4 +1,4 @@
-"""A trained judge as a metric in a script of one's own.
+"""Use a trained judge as a metric in a script.
 
 python examples/as_metric.py results/judges/judge
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import sys
 
-from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges import BERTJudge
 
 
 def main(folder: str) -> None:
     judge = BERTJudge(folder)
     questions = ["What is the capital of France?"] * 2
-    said = ["It is Paris, I believe.", "Lyon"]
-    # As a metric of the library `evaluate` …
-    print(judge.compute(predictions=said, references=["Paris", "Paris"], questions=questions))
-    # … and as a classifier of scikit-learn: wrong, right.
-    print(judge.predict_proba(questions, ["Paris", "Paris"], said))
+    candidates = ["It is Paris, I believe.", "Lyon"]
+    # Interface of the metrics of the library `evaluate`.
+    print(judge.compute(predictions=candidates, references=["Paris", "Paris"], questions=questions))
+    # Interface of the classifiers of scikit-learn: probabilities of incorrect and correct.
+    print(judge.predict_proba(questions, ["Paris", "Paris"], candidates))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A task of inspect_ai whose answers a judge scores.
+"""A task of inspect_ai, scored by a judge.
 
 inspect eval examples/inspect_task.py --model openai/gpt-4o-mini -T judge=results/judges/judge
 """

@@ -1,4 +1,4 @@
-"""A task of one's own: a decorated function that yields samples."""
+"""A custom task: a decorated function that yields samples."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,6 @@ from bert_judge.tasks import Sample, task
 
 @task("squares", family="math")
 def squares() -> Iterator[Sample]:
-    """What numbers are squared; any one of the references is right."""
+    """Yield questions about squares; any one of the references is correct."""
     for number in range(2, 22):
         yield Sample(f"What is {number} squared?", (str(number**2),), "number")

@@ -1,4 +1,4 @@
-"""What the task file beside this names: which part of a document is the question, which the reference, and which judge decides."""
+"""Functions for sums.yaml: the question and the reference of a document, and the judge."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
 
 
 def accuracy(items: Sequence[Any]) -> float:
-    # A trained judge's folder, a checkpoint on the hub or a rule's name; nothing: what `bert-judge score` would take.
+    # Folder of a trained judge, checkpoint on the hub, or rule. Default: that of `bert-judge score`.
     return lm_eval_metric.accuracy(items, os.environ.get("BERT_JUDGE"))

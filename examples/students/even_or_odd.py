@@ -1,4 +1,4 @@
-"""Three tasks that a tiny model can learn: is a number even or odd? What one of them asks, no other asks."""
+"""Three tasks that a tiny model can learn: is a number even or odd? They share no question."""
 
 from collections.abc import Iterator
 
@@ -6,27 +6,27 @@ from bert_judge.tasks import Sample, task
 
 
 def questions(*parts: int) -> Iterator[Sample]:
-    """Every number of three digits is in one of six parts; the ten numbers of a decade stay together."""
+    """Yield the three-digit numbers of some of six parts; the ten numbers of a decade are in the same part."""
     for number in range(100, 1000):
         if number // 10 % 6 in parts:
-            right = number % 2
-            references = ("AB"[right], ("even", "odd")[right])
+            parity = number % 2
+            references = ("AB"[parity], ("even", "odd")[parity])
             yield Sample(f"Is {number} even or odd?\n(A) even\n(B) odd", references, "choice", ("even", "odd"))
 
 
 @task("even_or_odd_test", family="multiple_choice")
 def even_or_odd_test() -> Iterator[Sample]:
-    """A hundred and fifty numbers."""
+    """150 numbers for the test."""
     return questions(0)
 
 
 @task("even_or_odd_graded", family="multiple_choice")
 def even_or_odd_graded() -> Iterator[Sample]:
-    """As many others, whose answers a teacher grades for a probe."""
+    """150 numbers whose answers a teacher grades to train a probe."""
     return questions(1)
 
 
 @task("even_or_odd_train", family="multiple_choice")
 def even_or_odd_train() -> Iterator[Sample]:
-    """Six hundred others, from whose answers students learn."""
+    """600 numbers whose answers students are trained on."""
     return questions(2, 3, 4, 5)

@@ -2,7 +2,7 @@
 
     python examples/students/tiny_model.py models/tiny
 
-It knows nothing; it is there to be fine-tuned where no real model can be fetched. Its tokenizer reads digits one by one.
+It is untrained, for fine-tuning where no real model can be downloaded. Its tokenizer splits numbers into digits.
 """
 
 import argparse
@@ -28,33 +28,33 @@ SHAPE = {
 }
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
-    """A byte-level BPE that knows every text."""
-    made = Tokenizer(models.BPE())
+def train_tokenizer() -> PreTrainedTokenizerFast:
+    """Train a byte-level BPE tokenizer."""
+    bpe = Tokenizer(models.BPE())
     digits, letters = pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.pre_tokenizer = pre_tokenizers.Sequence([digits, letters])
-    made.decoder = decoders.ByteLevel()
+    bpe.pre_tokenizer = pre_tokenizers.Sequence([digits, letters])
+    bpe.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     special = sorted(ENDS.values())
     trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
-    made.train_from_iterator(TEXT, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=made, **ENDS)
+    bpe.train_from_iterator(TEXT, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=bpe, **ENDS)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where the model goes")
+    parser.add_argument("folder", type=Path, help="output folder")
     parser.add_argument("--architecture", choices=("llama", "qwen3"), default="llama")
     arguments = parser.parse_args()
-    words = tokenizer()
-    ids = {f"{name}_token_id": getattr(words, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    tokenizer = train_tokenizer()
+    ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     shape = LlamaConfig if arguments.architecture == "llama" else Qwen3Config
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(shape(vocab_size=len(words), **SHAPE, **ids))
+    model = AutoModelForCausalLM.from_config(shape(vocab_size=len(tokenizer), **SHAPE, **ids))
     model.save_pretrained(arguments.folder)
-    words.save_pretrained(arguments.folder)
+    tokenizer.save_pretrained(arguments.folder)
     weights = sum(parameter.numel() for parameter in model.parameters())
-    print(f"{arguments.folder}: {arguments.architecture}, {weights:,} random weights, {len(words)} tokens")
+    print(f"{arguments.folder}: {arguments.architecture}, {weights:,} random weights, {len(tokenizer)} tokens")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The examples of docs/tasks.md give the tables that the page speaks of, offline; the grids in configs/ are what they say."""
+"""The example tasks of docs/tasks.md are built offline, and the grids in configs/ have the size that their comments state."""
 
 from pathlib import Path
 
@@ -17,32 +17,32 @@ def example(monkeypatch: pytest.MonkeyPatch) -> plan.Plan:
     return plan.make(config_files.load([Path("examples/own_tasks.yaml")]))
 
 
-def test_the_three_tasks_of_the_example(example: plan.Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_example_tasks_are_built(example: plan.Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for task in example.tasks:
         source = example.source_path(task) or tasks.file_of(task)
         build_task(example.task_spec(task), tmp_path / f"{task}.parquet", source)
-    made = {task: tables.read(tmp_path / f"{task}.parquet", tables.TASK) for task in example.tasks}
-    assert {task: len(frame) for task, frame in made.items()} == {"squares": 10, "quiz": 6, "rivers": 3}
-    assert made["quiz"]["references"].iloc[0] == ["Danube", "the Danube", "Donau"]
-    assert all(row.choices[ord(row.references[0]) - ord("A")] == row.references[1] for row in made["rivers"].itertuples())
-    assert "quiz: 1 of 8 rows are left out: 1 with no right answer" in caplog.text
+    built = {task: tables.read(tmp_path / f"{task}.parquet", tables.TASK) for task in example.tasks}
+    assert {task: len(frame) for task, frame in built.items()} == {"squares": 10, "quiz": 6, "rivers": 3}
+    assert built["quiz"]["references"].iloc[0] == ["Danube", "the Danube", "Donau"]
+    assert all(row.choices[ord(row.references[0]) - ord("A")] == row.references[1] for row in built["rivers"].itertuples())
+    assert "quiz: skipped 1 of 8 rows: 1 with no correct answer" in caplog.text
 
 
-def test_nothing_of_the_example_is_fetched(example: plan.Plan) -> None:
+def test_example_downloads_nothing(example: plan.Plan) -> None:
     assert example.assets == {}
 
 
 @pytest.mark.parametrize(("name", "models", "train", "test"), [("paper", 36, 7, 15), ("one_gpu", 6, 0, 6), ("api", 2, 3, 3)])
 def test_a_grid_is_planned_without_a_network(name: str, models: int, train: int, test: int) -> None:
-    made = plan.make(config_files.load([ROOT / "configs" / f"{name}.yaml"]))
-    assert (len(made.models), len(made.config.tasks.train), len(made.config.tasks.test)) == (models, train, test)
-    assert len(made.score_tables) == models * test
-    # Everything that is asked comes from the hub, and is pinned.
-    assert {asset.split("-")[0] for asset in made.assets} >= {"task"}
-    assert len([asset for asset in made.assets if asset.startswith("task-")]) == train + test
+    grid = plan.make(config_files.load([ROOT / "configs" / f"{name}.yaml"]))
+    assert (len(grid.models), len(grid.config.tasks.train), len(grid.config.tasks.test)) == (models, train, test)
+    assert len(grid.score_tables) == models * test
+    # All tasks come from the hub and are pinned.
+    assert {asset.split("-")[0] for asset in grid.assets} >= {"task"}
+    assert len([asset for asset in grid.assets if asset.startswith("task-")]) == train + test
 
 
-def test_a_37th_model_trains_no_judge_of_the_paper_again() -> None:
+def test_a_37th_model_retrains_no_judge() -> None:
     raw = config_files.load([ROOT / "configs" / "paper.yaml"])
     before = plan.make(raw)
     raw["models"] = {**raw["models"], "one-more": dict(raw["models"]["qwen3-8b"])}
