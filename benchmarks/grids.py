@@ -61,6 +61,7 @@ class Job(NamedTuple):
     output: Mapping[str, str]
     spec: str
     log: str
+    config: Mapping[str, Any]
 
     @property
     def targets(self) -> list[str]:
@@ -102,13 +103,13 @@ def stages(folder: Path) -> dict[str, list[Job]]:
 
     def job(script: str, made_of: Mapping[str, Any], output: str | Mapping[str, str], spec: plan.Spec) -> Job:
         named = {"table": output} if isinstance(output, str) else output
-        return Job(script, made_of, named, tables.canonical(spec), f"{next(iter(named.values()))}.log")
+        return Job(script, made_of, named, tables.canonical(spec), f"{next(iter(named.values()))}.log", {"judges": JUDGES})
 
-    def judged(kind: str) -> list[Job]:
+    def label_jobs() -> list[Job]:
         inputs = {(m, t): {"candidates": answers.format(m, t), "table": questions.format(t)} for m, t in made.score_tables}
         return [
-            job(f"label_{kind}", inputs[m, t], verdicts.format(judge, m, t), made.labels_spec(judge, m, t))
-            for judge in made.judges(kind)
+            job("label", inputs[m, t], verdicts.format(judge, m, t), made.labels_spec(judge, m, t))
+            for judge in JUDGES
             for m, t in made.score_tables
         ]
 
@@ -122,8 +123,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
             job("simulate_candidates", {"table": questions.format(t)}, answers.format(m, t), made.candidates_spec(m, t))
             for m, t in made.score_tables
         ],
-        "label_simulated": judged("simulated"),
-        "label_lexical": judged("lexical"),
+        "label": label_jobs(),
         "build_scores": [
             job(
                 "build_scores",
@@ -138,7 +138,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
             job(
                 "build_report",
                 {"standings": list(standings.values()), "scores": score_tables}
-                | {key: [] for key in ("audit", "attacks", "cascades", "pairs", "fitted", "judges")},
+                | {key: [] for key in ("audit", "attacks", "cascades", "pairs", "students", "fitted", "judges", "probes")},
                 "results/report.html",
                 made.report_spec(),
             )

@@ -21,7 +21,7 @@ class Files(list):
     def __init__(self, named):
         super().__init__(path for value in named.values() for path in (value if isinstance(value, list) else [value]))
         self.__dict__.update(named)
-        self.get = named.get
+        self.get, self.items = named.get, named.items
 
 
 def seconds():
@@ -40,9 +40,15 @@ def main(path, first=0):
             if number == first:
                 started, before = seconds(), megabytes()
             job = json.loads(line)
-            told = {"input": Files(job["input"]), "output": Files(job["output"]), "log": [job["log"]]}
-            given = SimpleNamespace(**told, params=SimpleNamespace(spec=job["spec"]))
-            runpy.run_path(job["script"], {"snakemake": given})
+            snakemake = SimpleNamespace(
+                input=Files(job["input"]),
+                output=Files(job["output"]),
+                log=[job["log"]],
+                params=SimpleNamespace(spec=job["spec"]),
+                config=job["config"],
+                resources={},
+            )
+            runpy.run_path(job["script"], {"snakemake": snakemake})
     print(json.dumps({"seconds": seconds() - started, "before": before, "peak": megabytes()}))
 
 

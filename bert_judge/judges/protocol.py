@@ -56,7 +56,7 @@ class Label:
 
 def from_record(record: Mapping[str, Any]) -> Label:
     """Build a label from the values of `Label.to_record`."""
-    aspects = record.get("aspects")
+    aspects = record["aspects"]
     return Label(**{**record, "aspects": None if aspects is None else {pair["aspect"]: pair["value"] for pair in aspects}})
 
 

@@ -151,7 +151,7 @@ class JudgeKind:
 
     def definition(self, block: Any) -> str | None:
         """Return a hash of the built-in prompts and phrase tables that decide the verdicts; None: there are none."""
-        return _definition(Path(inspect.getfile(type(self))).parent, tuple(self.definition_files))
+        return hash_texts(Path(inspect.getfile(type(self))).parent, tuple(self.definition_files))
 
     # Dependencies
 
@@ -329,17 +329,18 @@ def label_path(table: LabelTable) -> str:
 
 
 @cache
-def _built_in_names() -> tuple[str, ...]:
-    """Return the names of the sub-packages of `bert_judge.judges`, sorted."""
-    return tuple(module.name for module in pkgutil.iter_modules(bert_judge.judges.__path__) if module.ispkg)
-
-
-@cache
-def _definition(folder: Path, patterns: Iterable[str]) -> str | None:
+def hash_texts(folder: Path, patterns: Iterable[str]) -> str | None:
+    """Return a hash of the texts in data files and of the string constants in Python files; None: there are none."""
     listed = [path for pattern in patterns for path in (folder.glob(pattern) if "*" in pattern else [folder / pattern])]
     paths = sorted({path.resolve() for path in listed})
     constants = sorted(text for path in paths for text in _texts(path))
     return hashlib.sha256("\n".join(constants).encode()).hexdigest()[:16] if constants else None
+
+
+@cache
+def _built_in_names() -> tuple[str, ...]:
+    """Return the names of the sub-packages of `bert_judge.judges`, sorted."""
+    return tuple(module.name for module in pkgutil.iter_modules(bert_judge.judges.__path__) if module.ispkg)
 
 
 def _texts(path: Path) -> list[str]:

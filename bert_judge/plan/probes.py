@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from bert_judge.judges.probe.config import LEARNING, PROMPT, ProbeJudgeConfig
-from bert_judge.judges.probe.kind import aspect_features, backbone_asset
+from bert_judge.judges.probe.kind import aspect_features, backbone_asset, prompted_baseline_definition
 from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ResolvedConfig
 
@@ -71,7 +71,7 @@ class ProbeSpecs(ResolvedConfig):
             "aspects": {name: entry.model_dump(mode="json") for name, entry in probe.aspect_configs.items()},
         }
         if baseline not in LEARNING:
-            return spec
+            return {**spec, "definition": prompted_baseline_definition()}
         training = probe.baseline_training
         excluded = {*training.run_time, "lora" if baseline == "fine_tuned" else "head_lr_multiplier"}
         excluded |= {"lora_learning_rate" if baseline == "fine_tuned" else "learning_rate"}

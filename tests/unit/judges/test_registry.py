@@ -170,8 +170,8 @@ def test_an_edited_prompt_relabels_the_tables_of_its_kind_only(tmp_path: Path, m
             return text.replace(old, new) if path == source else text
 
         monkeypatch.setattr(Path, "read_text", edited)
-        registry._definition.cache_clear()
+        registry.hash_texts.cache_clear()
         after = specs()
         assert {name for name in before if after[name] != before[name]} == relabelled
     monkeypatch.undo()
-    registry._definition.cache_clear()
+    registry.hash_texts.cache_clear()

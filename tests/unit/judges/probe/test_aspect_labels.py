@@ -36,11 +36,6 @@ def test_label_survives_a_shard(tmp_path: Path) -> None:
     assert from_record(found[3]).raw == "\ufffd" * 3
 
 
-def test_shard_without_aspects() -> None:
-    old = {name: value for name, value in decided(1.0).to_record().items() if name != "aspects"}
-    assert from_record(old) == decided(1.0)
-
-
 def test_aspects_survive_a_table(tmp_path: Path) -> None:
     path, aspects = tmp_path / "l.parquet", [{"coherence": 3.0, "Stil": 1.5}, {}, None]
     tables.write(label_frame(aspects), path, tables.LABELS, {})

@@ -221,6 +221,7 @@ def test_baselines_do_not_change_other_specs() -> None:
     faster = planned(baselines=["lora"], baseline_training={"epochs": 2, "learning_rate": 1e-5})
     assert more.baseline_spec("p", "lora") == faster.baseline_spec("p", "lora")
     assert more.baseline_spec("p", "fine_tuned") != faster.baseline_spec("p", "fine_tuned")
+    assert more.baseline_spec("p", "prompted")["definition"]
     assert plain.probe("p").backbone_baselines == [] and more.probe("p").backbone_baselines == ["fine_tuned", "lora"]
 
 
