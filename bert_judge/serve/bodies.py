@@ -143,9 +143,9 @@ class ErrorBody(BaseModel):
     error: str = Field(description="One line: what is wrong and how to fix it.")
 
 
-def row_of(row: RowBody) -> Row | Label:
+def row_of(body: RowBody) -> Row | Label:
     """Convert a body to the input of a judge, as for a row of a file; return an invalid label if there is nothing to judge."""
-    record = {"question": row.question, "references": row.references, "candidate": row.candidate}
+    record = {"question": body.question, "references": body.references, "candidate": body.candidate}
     row = to_row(_READ_COLUMNS, record)
     return invalid("no answer") if row is None else row
 
