@@ -178,7 +178,7 @@ def config(
     if write:
         typer.echo(f"wrote {config_docs.write(file.value)}")
     else:
-        typer.echo(config_docs.made(file.value), nl=False)
+        typer.echo(config_docs.generate(file.value), nl=False)
 
 
 @app.command()

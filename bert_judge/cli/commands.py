@@ -72,12 +72,12 @@ def predict(
     Each line is an object with the keys question, references and candidate, or similar names; it is printed again with verdict,
     score and reason.
     """
-    from bert_judge.cli.predict import one, pipe
+    from bert_judge.cli.predict import predict_one, predict_stream
 
     if candidate is None:
-        pipe(judge or [], threshold)
+        predict_stream(judge or [], threshold)
     else:
-        one(candidate, reference or [], question, judge or [], threshold)
+        predict_one(candidate, reference or [], question, judge or [], threshold)
 
 
 def import_(

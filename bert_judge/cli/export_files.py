@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from bert_judge import tables
-from bert_judge.cli.import_files import answers_of
+from bert_judge.cli.import_files import read_answers
 from bert_judge.report import table_writer
 from bert_judge.report.exporters import every_eval_ever, inspect_scores, label_requests, lm_eval, model_cards, results
 from bert_judge.report.exporters.results import AccuracyResult
@@ -68,7 +68,7 @@ def _lines(options: ExportOptions) -> Iterator[str]:
     if options.form == "openai_batch":
         if options.teacher is None:
             raise InputError("--teacher: required for --to openai_batch; set it to the teacher's name on the server")
-        return label_requests.lines(answers_of(options.file), options.teacher)
+        return label_requests.lines(read_answers(options.file), options.teacher)
     rows = results.scored_rows(options.file, options.judge)
     if options.form == "inspect":
         return inspect_scores.lines(rows, str(options.file))

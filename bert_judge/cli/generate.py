@@ -76,7 +76,7 @@ def generate(request: Request) -> None:
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     _check_output(request)
-    typer.echo("; ".join(f"{part}: {column!r}" for part, column in columns.items()), err=True)
+    typer.echo("; ".join(f"{role}: {column!r}" for role, column in columns.items()), err=True)
     with job_log(None, offline=False):
         from bert_judge.cli.quickstart.generate import generate as generate_it
 

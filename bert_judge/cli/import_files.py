@@ -1,4 +1,4 @@
-"""`bert-judge import`: the answers in other frameworks' files as plain rows, for a configuration, `score`, or anybody's script."""
+"""`bert-judge import`: convert other frameworks' files of answers to plain rows."""
 
 from __future__ import annotations
 
@@ -56,86 +56,86 @@ class Request:
 
 
 def import_files(request: Request) -> None:
-    """Write the answers of the files, and say how many there are.
+    """Write the answers of the files and print their number.
 
     Raises:
-        InputError: a file cannot be read, tells no model's name, or the output is there already; then nothing is written.
+        InputError: a file cannot be read or has no model name, or the output exists; nothing is written.
     """
     check(request)
-    output, found = request.output, ImportStats()
+    output, stats = request.output, ImportStats()
     with tables.atomic(output) as temporary:
         with writer(output, temporary) as write:
-            rows = (row for path in request.files for row in _rows(path, request, found))
-            while some := list(islice(rows, CHUNK_ROWS)):
-                write(some)
-        if not found.answers:
-            raise frameworks.no_answers_error(request.files[0], found)
-    typer.echo(f"{output}: {found.answers:,} answers")
+            rows = (row for path in request.files for row in _rows(path, request, stats))
+            while chunk := list(islice(rows, CHUNK_ROWS)):
+                write(chunk)
+        if not stats.answers:
+            raise frameworks.no_answers_error(request.files[0], stats)
+    typer.echo(f"{output}: {stats.answers:,} answers")
 
 
 def check(request: Request) -> None:
-    """Whether what was asked for can be done.
+    """Check the format and the output path.
 
     Raises:
-        InputError: the output is there already or is a file that is read, or nobody knows the format.
+        InputError: the output exists or is an input file, or the format is unknown.
     """
     output = request.output
     if output.exists() and not request.force:
-        raise InputError(f"{output}: is there already; add --force to write over it, or name another with -o")
+        raise InputError(f"{output}: exists already; add --force to overwrite it, or choose another with -o")
     if request.format not in (None, ROWS, *FRAMEWORKS):
         raise InputError(f"--format {request.format}: unknown; there are {', '.join(FRAMEWORKS)} and {ROWS}")
     if any(path.resolve() == output.resolve() for path in request.files):
-        raise InputError(f"{output}: is a file that is read; name another with -o")
+        raise InputError(f"{output}: is an input file; choose another with -o")
 
 
-def imported(path: Path, format: str, output: Path) -> None:
-    """Write one file's answers as JSONL, under whatever name its model has."""
-    found = ImportStats()
+def convert_to_rows(path: Path, format: str, output: Path) -> None:
+    """Write the answers of one file as JSONL; a missing model name is allowed."""
+    stats = ImportStats()
     with tables.atomic(output) as temporary:
         with _jsonl(temporary) as write:
-            rows = (asdict(answer) for _, answer in _answers(path, Request([path], output, format), found))
-            while some := list(islice(rows, CHUNK_ROWS)):
-                write(some)
-        if not found.answers:
-            raise frameworks.no_answers_error(path, found)
+            rows = (asdict(answer) for _, answer in _answers(path, Request([path], output, format), stats))
+            while chunk := list(islice(rows, CHUNK_ROWS)):
+                write(chunk)
+        if not stats.answers:
+            raise frameworks.no_answers_error(path, stats)
 
 
-def answers_of(path: Path) -> Iterator[Answer]:
-    """The answers of a file, whatever wrote it, without saying what was left out."""
+def read_answers(path: Path) -> Iterator[Answer]:
+    """Return the answers of a file in any supported format, without reporting skipped rows."""
     return (answer for _, answer in _answers(path, Request([path], path), ImportStats()))
 
 
 def _rows(path: Path, request: Request, total: ImportStats) -> Iterator[dict[str, Any]]:
-    found = ImportStats()
-    for place, answer in _answers(path, request, found):
+    stats = ImportStats()
+    for location, answer in _answers(path, request, stats):
         row = asdict(answer)
         row["model"] = request.model or row["model"]
         row["task"] = request.task or row["task"]
         if not row["model"]:
-            raise InputError(f"{path}: {place}: the file does not tell the model's name; say --model NAME")
+            raise InputError(f"{path}: {location}: the file has no model name; set --model NAME")
         yield row
-    total.answers += found.answers
-    total.skipped += found.skipped
-    total.unreadable += found.unreadable
-    for line in found.describe_losses():
+    total.answers += stats.answers
+    total.skipped += stats.skipped
+    total.unreadable += stats.unreadable
+    for line in stats.describe_losses():
         typer.echo(f"{path}: {line}", err=True)
 
 
-def _answers(path: Path, request: Request, found: ImportStats) -> Iterator[tuple[str, Answer]]:
-    """Place and answer, whatever wrote the file."""
+def _answers(path: Path, request: Request, stats: ImportStats) -> Iterator[tuple[str, Answer]]:
+    """Yield location and answer of a file in any supported format."""
     format = request.format or frameworks.detect(path)
     if format in (None, ROWS):
         source = open_rows(path)
         columns = column_names.detect_columns(path, source.columns, {})
-        yield from frameworks.read_answers(make_column_reader(columns, source.format == "csv"), source.records(), found)
+        yield from frameworks.read_answers(make_column_reader(columns, source.format == "csv"), source.records(), stats)
         return
     assert format is not None
     kind, companions = FRAMEWORKS[format], CompanionFiles(request.references, request.requests, request.scores)
-    yield from frameworks.read_answers(kind.make_reader(path, companions), kind.records(path, companions), found)
+    yield from frameworks.read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats)
 
 
 def writer(output: Path, temporary: Path, schema: pa.Schema = SCHEMA) -> Any:
-    """The writer for an output's ending: a context manager that gives a function that takes rows with the schema's columns."""
+    """Return the writer for an output's suffix: a context manager that yields a function that writes rows of the schema."""
     writers: dict[str, Callable[[Path, pa.Schema], Any]] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
     if output.suffix.lower() not in writers:
         raise InputError(f"{output}: let its name end in {', '.join(writers)}")
@@ -151,9 +151,9 @@ def _jsonl(path: Path, _: pa.Schema = SCHEMA) -> Iterator[Callable[[Rows], None]
 @contextmanager
 def _csv(path: Path, schema: pa.Schema) -> Iterator[Callable[[Rows], None]]:
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(schema.names)
-        yield lambda rows: lines.writerows([_cell(row[name]) for name in schema.names] for row in rows)
+        csv_writer = csv.writer(file)
+        csv_writer.writerow(schema.names)
+        yield lambda rows: csv_writer.writerows([_cell(row[name]) for name in schema.names] for row in rows)
 
 
 def _cell(value: Any) -> Any:

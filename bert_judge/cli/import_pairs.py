@@ -1,4 +1,4 @@
-"""`bert-judge import --pairs`: every two answers of JudgeLM's files as plain rows, for a set of pairs."""
+"""`bert-judge import --pairs`: convert the answer pairs of JudgeLM files to plain rows, for a pair set."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SCHEMA = pa.schema([(name, pa.list_(pa.string()) if name == "reference" else pa.
 
 
 def import_pairs(request: Request) -> None:
-    """Write the pairs of the files, and say how many there are.
+    """Write the pairs of the files and print their number.
 
     Raises:
-        InputError: a file is not JudgeLM's, cannot be read or holds no pair, or the output is there; then nothing is written.
+        InputError: a file is not in JudgeLM's format, cannot be read or contains no pair, or the output exists; nothing is written.
     """
     check(request)
     unreadable: Counter[str] = Counter()
@@ -33,25 +33,25 @@ def import_pairs(request: Request) -> None:
     with tables.atomic(request.output) as temporary:
         with writer(request.output, temporary, SCHEMA) as write:
             rows = (row for path in request.files for row in _rows(path, request, unreadable))
-            while some := list(islice(rows, CHUNK_ROWS)):
-                write(some)
-                count += len(some)
-        for why, lines in unreadable.most_common(3):
-            typer.echo(f"{lines:,} not readable: {why}", err=True)
+            while chunk := list(islice(rows, CHUNK_ROWS)):
+                write(chunk)
+                count += len(chunk)
+        for error, lines in unreadable.most_common(3):
+            typer.echo(f"{lines:,} not readable: {error}", err=True)
         if not count:
-            raise InputError(f"{request.files[0]}: there is no pair to import; a line needs two answers")
+            raise InputError(f"{request.files[0]}: contains no pair; a line needs two answers")
     typer.echo(f"{request.output}: {count:,} pairs")
 
 
 def _rows(path: Path, request: Request, unreadable: Counter[str]) -> Iterator[dict[str, Any]]:
     if (request.format or frameworks.detect(path)) != "judgelm":
-        raise InputError(f"{path}: is no file of JudgeLM; a file with two answers in a row is read as it is, see `pairs`")
-    read = judgelm.JudgeLMPairReader(path, companion_files.references_by_id(request.references))
+        raise InputError(f"{path}: not a JudgeLM file; a file with two answers per row needs no import, see `pairs`")
+    read_pairs = judgelm.JudgeLMPairReader(path, companion_files.references_by_id(request.references))
     for _, record in open_rows(path).records():
         try:
-            found = list(read(record))
-        except values.UnreadableCell as why:
-            unreadable[str(why)] += 1
+            pairs = list(read_pairs(record))
+        except values.UnreadableCell as error:
+            unreadable[str(error)] += 1
             continue
-        for row in found:
+        for row in pairs:
             yield row | {"task": request.task or row["task"]}

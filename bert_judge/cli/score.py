@@ -1,4 +1,4 @@
-"""`bert-judge score`: a file of answers in, the same file with verdicts out."""
+"""`bert-judge score`: append verdicts to a file of answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from bert_judge.tables.readers.rows import RowFile, open_rows
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter
 
-SHOWN_MODELS, SHOWN_REASONS = 40, 3
+MAX_MODELS, MAX_REASONS = 40, 3
 
 
 Load = Callable[[], Sequence[judge_loading.NamedJudge]]
@@ -55,91 +55,91 @@ class Request:
 
 
 def score(request: Request, load: Load | None = None) -> None:
-    """Judge a file and say what came out.
+    """Score a file and print a summary.
 
     Args:
-        load: gives the judges, once the file is known to make sense; those that the request names when left out.
+        load: loads the judges, called after the file has been checked. Default: the judges that the request names.
 
     Raises:
-        InputError: the file, its columns, the judge or the output make no sense; nothing was written.
+        InputError: the file, its columns, the judge or the output is invalid; nothing was written.
     """
-    # Whoever names columns means the file's rows, whatever wrote them.
+    # Explicit columns mean that the file is read as plain rows, not as a framework's file.
     framework = None if request.columns else frameworks.detect(request.file)
     if framework is None or frameworks.FRAMEWORKS[framework].is_annotatable:
         output = request.output or request.file.with_suffix(f"{request.suffix}{request.file.suffix}")
         source = open_rows(request.file)
-        # All that can be told at once, before a judge is loaded.
+        # Fail early, before a judge is loaded.
         check_output(source, output, request.force)
     else:
         output = request.output or request.file.with_suffix(f"{request.suffix}.jsonl")
-        source = _imported(request, framework, output)
-    reader = _reader(source, framework, request)
+        source = _convert(request, framework, output)
+    reader = _make_reader(source, framework, request)
     judges = load() if load else load_judges(request.judges, request.threshold)
-    adapter = _adapter(judges) if request.prior_shift else None
-    with _progress() as tell:
+    adapter = _make_adapter(judges) if request.prior_shift else None
+    with _progress() as on_progress:
         tally = score_file(
-            source, reader, output, judges, prefix=request.prefix, force=request.force, on_progress=tell, adapter=adapter
+            source, reader, output, judges, prefix=request.prefix, force=request.force, on_progress=on_progress, adapter=adapter
         )
     _report(tally, output)
     if adapter:
-        _report_shares(adapter)
+        _report_base_rates(adapter)
 
 
-def _imported(request: Request, framework: str, output: Path) -> RowFile:
-    """A document's answers as rows of a file beside the output, which goes with the rest of the work when that is done."""
+def _convert(request: Request, framework: str, output: Path) -> RowFile:
+    """Convert a framework's document to a row file in the work folder, which is deleted when scoring is finished."""
     work = work_folder(output)
-    there, rows = work.exists(), work / "source" / "rows.jsonl"
+    work_exists, rows = work.exists(), work / "source" / "rows.jsonl"
     check_output(RowFile(rows, "jsonl", []), output, request.force)
     try:
-        import_files.imported(request.file, framework, rows)
+        import_files.convert_to_rows(request.file, framework, rows)
         source = open_rows(rows)
     except InputError:
-        if not there:
+        if not work_exists:
             resume.clear(work)
         raise
     return source
 
 
-def _reader(source: RowFile, framework: str | None, request: Request) -> RecordReader:
-    """How the rows are read; says what they were taken for."""
+def _make_reader(source: RowFile, framework: str | None, request: Request) -> RecordReader:
+    """Return the reader of the rows; log the detected format or columns."""
     if framework is not None:
         kind = frameworks.FRAMEWORKS[framework]
-        _say(f"{request.file}: {kind.description}")
+        _log(f"{request.file}: {kind.description}")
         if kind.is_annotatable:
             return kind.make_reader(source.path, CompanionFiles())
         return make_column_reader(frameworks.PLAIN_COLUMNS)
     columns = column_names.detect_columns(source.path, source.columns, request.columns)
-    _say("; ".join(f"{part}: {column!r}" for part, column in columns.items()))
+    _log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     return make_column_reader(columns, source.format == "csv")
 
 
 def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:
-    """The judges of these names; of none, the default one, and a line that says which."""
+    """Load judges by name; without names, load the default judge and log which one it is."""
     if not names:
-        name, why = judge_loading.default_judge()
-        _say(f"judge: {name} ({why})")
+        name, reason = judge_loading.default_judge()
+        _log(f"judge: {name} ({reason})")
         names = [name]
     disable_progress_bars()
     return judge_loading.load_judges(names, threshold)
 
 
-def _adapter(judges: Sequence[judge_loading.NamedJudge]) -> Adapter:
-    # Only here: rules need nothing of what trained judges do.
+def _make_adapter(judges: Sequence[judge_loading.NamedJudge]) -> Adapter:
+    # Lazy import: rule judges do not need the dependencies of trained judges.
     from bert_judge.labels.score_file.prior_shift import Adapter
 
     return Adapter(judges)
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     typer.echo(text, err=True)
 
 
 @contextmanager
 def _progress() -> Iterator[OnProgress]:
-    """A bar on a terminal, a line now and then elsewhere."""
+    """Show a progress bar on a terminal, and log lines otherwise."""
     screen = Console(stderr=True)
     if not screen.is_terminal:
-        progress, finished = ProgressLogger("rows judged", emit=_say), 0
+        progress, finished = ProgressLogger("rows judged", emit=_log), 0
 
         def report(rows: int, fraction: float) -> None:
             nonlocal finished
@@ -152,35 +152,35 @@ def _progress() -> Iterator[OnProgress]:
     with Progress(TextColumn("judging"), BarColumn(), texts, TimeRemainingColumn(), console=screen, transient=True) as bar:
         task = bar.add_task("", total=1.0, rows=0)
 
-        def tell(rows: int, share: float) -> None:
-            bar.update(task, completed=share, rows=bar.tasks[0].fields["rows"] + rows)
+        def update(rows: int, fraction: float) -> None:
+            bar.update(task, completed=fraction, rows=bar.tasks[0].fields["rows"] + rows)
 
-        yield tell
+        yield update
 
 
 def _report(tally: Tally, output: Path) -> None:
-    """Accuracy per judge and model, and why verdicts are missing."""
+    """Print the accuracy per judge and model, and the reasons of invalid verdicts."""
     table = Table("judge", "model", title_justify="left")
     for name in ("answers", "correct, % of the valid", "invalid, %"):
         table.add_column(name, justify="right")
     lines = list(tally.by_model())
-    for judge, model, verdicts, questions in lines[:SHOWN_MODELS]:
+    for judge, model, verdicts, questions in lines[:MAX_MODELS]:
         valid = verdicts != INVALID
-        found = proportion(verdicts[valid] == CORRECT, questions[valid])
-        share = f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]" if valid.any() else "–"
-        table.add_row(judge, model or "–", f"{len(verdicts):,}", share, f"{100 * (1 - valid.mean()):.1f}")
+        accuracy = proportion(verdicts[valid] == CORRECT, questions[valid])
+        cell = f"{100 * accuracy.value:.1f} [{100 * accuracy.low:.1f}, {100 * accuracy.high:.1f}]" if valid.any() else "–"
+        table.add_row(judge, model or "–", f"{len(verdicts):,}", cell, f"{100 * (1 - valid.mean()):.1f}")
     console().print(table)
-    if len(lines) > SHOWN_MODELS:
-        typer.echo(f"and {len(lines) - SHOWN_MODELS} more")
-    for reason, count in tally.reasons.most_common(SHOWN_REASONS):
+    if len(lines) > MAX_MODELS:
+        typer.echo(f"and {len(lines) - MAX_MODELS} more")
+    for reason, count in tally.reasons.most_common(MAX_REASONS):
         typer.echo(f"invalid: {count:,} × {reason}")
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
     typer.echo(f"{output}: {tally.rows:,} rows{skipped}")
     sys.stdout.flush()
 
 
-def _report_shares(adapter: Adapter) -> None:
-    """Which shares of right answers were told."""
-    for (judge, model), share in islice(adapter.base_rates.items(), SHOWN_MODELS):
+def _report_base_rates(adapter: Adapter) -> None:
+    """Print the estimated base rates."""
+    for (judge, model), base_rate in islice(adapter.base_rates.items(), MAX_MODELS):
         prior = adapter.calibrations[judge].prior
-        typer.echo(f"{judge}, {model or 'all answers'}: {share:.1%} right by its scores, moved from {prior:.1%}")
+        typer.echo(f"{judge}, {model or 'all answers'}: base rate estimated at {base_rate:.1%}, {prior:.1%} in training")

@@ -37,8 +37,8 @@ def show(path: str | Path, task: str | None = None, screen: Console | None = Non
     gold = json.loads(tables.provenance(path).get("spec", "{}")).get("gold")
     if standings.empty:
         screen.print(f"{path}: no answers were scored")
-    for name, part in _select_tables(standings, path, task):
-        _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(part, gold))
+    for name, group in _select_tables(standings, path, task):
+        _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(group, gold))
     if (table_path := path.parent / "audit" / "corrected_accuracy.parquet").is_file():
         _show_corrected(screen, table_path)
     if gold is not None and (table_path := path.with_name("agreement.parquet")).is_file():
@@ -50,23 +50,23 @@ def show(path: str | Path, task: str | None = None, screen: Console | None = Non
 def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> list[tuple[str, pd.DataFrame]]:
     """Return title and rows of the tables to print."""
     pooled = standings[standings["level"] == "all"]
-    tasks = {str(name): part for name, part in standings[standings["level"] == "task"].groupby("task", sort=False)}
+    tasks = {str(name): group for name, group in standings[standings["level"] == "task"].groupby("task", sort=False)}
     if task is not None:
         if task not in tasks:
             raise InputError(f"{path}: no task {task!r} in it; there are: {', '.join(tasks)}")
         return [(f"Task {task}", tasks[task])]
-    per_task = [(f"Task {name}", part) for name, part in tasks.items()]
+    per_task = [(f"Task {name}", group) for name, group in tasks.items()]
     if len(tasks) <= 1:
         # With one task, "all tasks" is the same table.
         return per_task
     return [("All tasks", pooled), *(per_task if len(tasks) <= MAX_TASK_TABLES else [])]
 
 
-def _accuracy(part: pd.DataFrame, gold: str | None) -> tuple[list[str], list[list[str]]]:
+def _accuracy(group: pd.DataFrame, gold: str | None) -> tuple[list[str], list[list[str]]]:
     """Return header and rows: one row per model, best first; one column per judge, gold first."""
-    judges = sorted(dict.fromkeys(part["judge"]), key=lambda judge: judge != gold)
-    cells = {(row["model"], row["judge"]): row for row in part.to_dict("records")}
-    first = part[part["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True], na_position="last")
+    judges = sorted(dict.fromkeys(group["judge"]), key=lambda judge: judge != gold)
+    cells = {(row["model"], row["judge"]): row for row in group.to_dict("records")}
+    first = group[group["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True], na_position="last")
     answers = {model: row["n"] for (model, _), row in cells.items()}
     rows = [
         [model, str(answers[model]), *(_accuracy_cell(cells.get((model, judge))) for judge in judges)] for model in first["model"]

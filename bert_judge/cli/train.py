@@ -48,7 +48,7 @@ def train(request: Request) -> None:
     if request.show:
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
-    typer.echo("; ".join(f"{part}: {column!r}" for part, column in columns.items()), err=True)
+    typer.echo("; ".join(f"{role}: {column!r}" for role, column in columns.items()), err=True)
     _check_folder(request.folder, request.force)
     if name in (configurations.LABELS, configurations.RULE):
         raise InputError(f"{request.folder}: {name!r} is the name of a baseline; choose another folder name")
@@ -62,10 +62,10 @@ def train(request: Request) -> None:
     typer.echo(f"{request.folder}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {request.folder}")
 
 
-def find_columns(file: Path, given: Mapping[str, str], required: tuple[str, ...], labelled: bool = False) -> dict[str, str]:
+def find_columns(file: Path, columns: Mapping[str, str], required: tuple[str, ...], labelled: bool = False) -> dict[str, str]:
     """Return part → column for the required parts of a file."""
-    detected = column_names.detect_columns(file, open_rows(file).columns, given, required, labelled)
-    return {part: detected[part] for part in required}
+    detected = column_names.detect_columns(file, open_rows(file).columns, columns, required, labelled)
+    return {role: detected[role] for role in required}
 
 
 def _check_folder(folder: Path, force: bool) -> None:

@@ -1,7 +1,7 @@
-"""What is generated from the configuration model: the commented `config.yaml`, the JSON schema and the reference in `docs/`.
+"""Generate the commented `config.yaml`, the JSON schema and the reference in `docs/` from the configuration models.
 
-The values of the default run stand in `default_run.py`, the meaning of every key in the docstrings of `config/`; nothing of
-either is written a second time. `bert-judge config … --write` writes the files, and a test fails when one of them differs.
+The values of the default run are in `default_run.py`, the description of each key is its docstring in `config/`.
+`bert-judge config … --write` writes the files; a test fails if one of them is out of date.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ HEADER = f"""\
 
 
 def default_yaml() -> str:
-    """The commented `config.yaml`."""
+    """Return the commented `config.yaml`."""
     from bert_judge.config.default_run import DEFAULT_RUN
 
     return f"{HEADER}\n{commented(DEFAULT_RUN)}"
 
 
 def commented(values: Mapping[str, Any]) -> str:
-    """A configuration as YAML, with the meaning of a key above it where it first appears."""
+    """Convert a configuration to YAML, with a comment that describes each key where it first appears."""
     schema = config.json_schema()
     writer = _Writer(schema)
     blocks = ["\n".join(writer.lines({key: value}, schema, "")) for key, value in values.items()]
@@ -48,20 +48,20 @@ def commented(values: Mapping[str, Any]) -> str:
 
 
 class _Writer:
-    """Writes YAML and remembers which keys it has explained."""
+    """YAML writer that describes each key once."""
 
     def __init__(self, schema: Fragment) -> None:
         self.schema = schema
-        self.told: set[tuple[str, str]] = set()
+        self.explained_keys: set[tuple[str, str]] = set()
 
     def lines(self, values: Mapping[str, Any], fragment: Fragment, indent: str) -> Iterator[str]:
         block = self._block(fragment, values)
         for key, value in values.items():
             inner = block.get("properties", {}).get(key)
-            if inner is not None and (block.get("title", ""), key) not in self.told:
-                self.told.add((block.get("title", ""), key))
+            if inner is not None and (block.get("title", ""), key) not in self.explained_keys:
+                self.explained_keys.add((block.get("title", ""), key))
                 yield from _comment(_meaning(inner, block), indent)
-            inner = inner or schema_text.member(block) or {}
+            inner = inner or schema_text.value_schema(block) or {}
             if isinstance(value, Mapping) and value and not self._fits_one_line(value, inner, f"{indent}{key}: "):
                 yield f"{indent}{_flow(key)}:"
                 yield from self.lines(value, inner, f"{indent}  ")
@@ -77,18 +77,19 @@ class _Writer:
             fragment = {"$ref": fragment["discriminator"]["mapping"][tag]}
         return schema_text.resolve(self.schema, fragment)
 
-    def _fits_one_line(self, value: Mapping[str, Any], fragment: Fragment, before: str) -> bool:
-        """Whether nothing is left to explain in a block and it is short."""
+    def _fits_one_line(self, value: Mapping[str, Any], fragment: Fragment, prefix: str) -> bool:
+        """Return whether a block is short, has no nested mappings and has no undescribed keys."""
         block = self._block(fragment, value)
-        new = any(key in block.get("properties", {}) and (block.get("title", ""), key) not in self.told for key in value)
-        deep = any(isinstance(inner, Mapping) for inner in value.values()) and "properties" not in block
-        return not new and not deep and len(before) + len(_flow(value)) <= WIDTH
+        new_keys = [key for key in value if (block.get("title", ""), key) not in self.explained_keys]
+        has_new_keys = any(key in block.get("properties", {}) for key in new_keys)
+        has_nested_mappings = any(isinstance(inner, Mapping) for inner in value.values()) and "properties" not in block
+        return not has_new_keys and not has_nested_mappings and len(prefix) + len(_flow(value)) <= WIDTH
 
 
 def _meaning(field: Fragment, block: Fragment) -> str:
-    """What a key means. The one that says what kind of entry this is (`kind: lexical`) means what its block means."""
-    told = block.get("description", "") if "const" in field else field.get("description", "")
-    return " ".join(str(told).split("\n\n")[0].split())
+    """Return the description of a key; the discriminator (`kind: lexical`) has the description of its block."""
+    description = block.get("description", "") if "const" in field else field.get("description", "")
+    return " ".join(str(description).split("\n\n")[0].split())
 
 
 def _comment(text: str, indent: str) -> list[str]:
@@ -101,36 +102,36 @@ def _flow(value: Any) -> str:
 
 
 def schema_json() -> str:
-    """The JSON schema as a file's text."""
+    """Return the JSON schema as text."""
     return json.dumps(config.json_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def reference() -> str:
-    """One table per block of the configuration, in Markdown: key, type, default, meaning."""
+    """Return a Markdown table per block of the configuration: key, type, default, meaning."""
     schema = config.json_schema()
-    parts = [_table("The top level", schema)]
-    parts += [_table(name, schema["$defs"][name]) for name in _order(schema)]
-    return "\n".join(parts)
+    sections = [_table("The top level", schema)]
+    sections += [_table(name, schema["$defs"][name]) for name in _order(schema)]
+    return "\n".join(sections)
 
 
 def _order(schema: Fragment) -> list[str]:
-    """The blocks in the order in which a reader meets them."""
-    found: list[str] = []
+    """Return the block names in the order of first reference."""
+    names: list[str] = []
 
-    def visit(part: Any) -> None:
-        if isinstance(part, Mapping):
-            if "$ref" in part and (name := schema_text.block_name(part)) not in found:
-                found.append(name)
+    def visit(fragment: Any) -> None:
+        if isinstance(fragment, Mapping):
+            if "$ref" in fragment and (name := schema_text.block_name(fragment)) not in names:
+                names.append(name)
                 visit(schema["$defs"][name])
-            for key, inner in part.items():
+            for key, inner in fragment.items():
                 if key not in ("$defs", "discriminator"):
                     visit(inner)
-        elif isinstance(part, list):
-            for inner in part:
+        elif isinstance(fragment, list):
+            for inner in fragment:
                 visit(inner)
 
     visit(schema)
-    return found
+    return names
 
 
 def _table(title: str, block: Fragment) -> str:
@@ -144,7 +145,7 @@ def _table(title: str, block: Fragment) -> str:
 
 
 def _type(field: Fragment) -> str:
-    return _cell(schema_text.words(field, lambda name: f"[{name}](#{name.lower()})"))
+    return _cell(schema_text.describe(field, lambda name: f"[{name}](#{name.lower()})"))
 
 
 def _default(key: str, field: Fragment, block: Fragment) -> str:
@@ -169,23 +170,23 @@ def with_reference(page: str) -> str:
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise InputError(f"{REFERENCE_FILE}: the lines {BEGIN!r} and {END!r} are missing; put them where the tables belong")
+        raise InputError(f"{REFERENCE_FILE}: the lines {BEGIN!r} and {END!r} are missing; add them where the tables should be")
     return f"{before}{BEGIN}\n\n{reference()}\n{END}{after}"
 
 
-def made(part: str) -> str:
-    """The text of a generated part: `default`, `schema` or `docs`."""
-    return {"default": default_yaml, "schema": schema_json, "docs": reference}[part]()
+def generate(name: str) -> str:
+    """Return the generated text `default`, `schema` or `docs`."""
+    return {"default": default_yaml, "schema": schema_json, "docs": reference}[name]()
 
 
-def write(part: str, root: Path = Path()) -> Path:
-    """Write the file of a part into the repository whose top folder is `root`.
+def write(name: str, root: Path = Path()) -> Path:
+    """Write a generated text to its file in the repository at `root`.
 
     Raises:
-        InputError: `root` is no such folder, or the page lacks its markers.
+        InputError: `root` is not the repository, or the page has no markers.
     """
-    path = root / {"default": DEFAULT_FILE, "schema": SCHEMA_FILE, "docs": REFERENCE_FILE}[part]
+    path = root / {"default": DEFAULT_FILE, "schema": SCHEMA_FILE, "docs": REFERENCE_FILE}[name]
     if not (root / REFERENCE_FILE).is_file():
         raise InputError(f"{root.resolve()}: not the top folder of the repository; change to it and try again")
-    path.write_text(with_reference(path.read_text("utf-8")) if part == "docs" else made(part), "utf-8")
+    path.write_text(with_reference(path.read_text("utf-8")) if name == "docs" else generate(name), "utf-8")
     return path

@@ -1,4 +1,4 @@
-"""Reading configuration files strictly: YAML takes the last of two equal keys in silence, and so a model would vanish."""
+"""Read configuration files strictly: PyYAML silently keeps only the last of duplicate keys, which would drop a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bert_judge.runtime.errors import ConfigError
 
 
 def load(paths: Iterable[str | Path]) -> dict[str, Any]:
-    """Read configuration files; a later file's keys go over an earlier one's, block by block, as Snakemake does it.
+    """Read and deep-merge configuration files; later files override earlier ones, as in Snakemake.
 
     Raises:
-        ConfigError: one line for each file that is missing or no YAML mapping and for each key that is there twice.
+        ConfigError: one line per file that is missing or not a YAML mapping, and per duplicate key.
     """
     paths = list(paths)
     if lines := faults(paths):
@@ -24,38 +24,38 @@ def load(paths: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def merge(paths: Iterable[str | Path]) -> dict[str, Any]:
-    """What configuration files say together, as far as they can be read; their faults are not told."""
+    """Deep-merge configuration files; skip files that cannot be read, without reporting problems."""
     merged: dict[str, Any] = {}
     for path in paths:
-        merged = _over(merged, _read(Path(path))[0])
+        merged = _deep_merge(merged, _load_file(Path(path))[0])
     return merged
 
 
 def faults(paths: Iterable[str | Path]) -> list[str]:
-    """What is wrong with configuration files as files, one line each."""
-    return [line for path in paths for line in _read(Path(path))[1]]
+    """Return the problems of reading configuration files, one line each."""
+    return [line for path in paths for line in _load_file(Path(path))[1]]
 
 
 class _Loader(yaml.SafeLoader):
-    """Collects repeated keys as (key, line, line of the first), lines counted from 1."""
+    """YAML loader that collects duplicate keys as (key, line, line of the first); lines start at 1."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
-        self.repeated: list[tuple[Any, int, int]] = []
+        self.duplicates: list[tuple[Any, int, int]] = []
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         first: dict[str, int] = {}
         for key, _ in node.value:
-            # Merged-in keys (`<<`) may be overridden: that is what they are for.
+            # Keys merged with `<<` may be overridden.
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 line = key.start_mark.line + 1
                 if key.value in first:
-                    self.repeated.append((key.value, line, first[key.value]))
+                    self.duplicates.append((key.value, line, first[key.value]))
                 first.setdefault(key.value, line)
         return super().construct_mapping(node, deep)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
+def _load_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
@@ -75,22 +75,22 @@ def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
     except yaml.YAMLError as error:
         return {}, [f"{path}: not YAML: {' '.join(str(error).split())}"]
     if content is not None and not isinstance(content, dict):
-        return {}, [f"{path}: holds a {_kind(content)}; a configuration is a mapping of keys (models: …, tasks: …)"]
-    repeated = [
+        return {}, [f"{path}: holds a {_describe_type(content)}; a configuration is a mapping of keys (models: …, tasks: …)"]
+    duplicates = [
         f"{path}:{line}: {key!r} is there twice, first in line {first}; rename or remove one"
-        for key, line, first in loader.repeated
+        for key, line, first in loader.duplicates
     ]
-    return content or {}, repeated
+    return content or {}, duplicates
 
 
-def _kind(content: object) -> str:
+def _describe_type(content: object) -> str:
     return "list" if isinstance(content, list) else "single value"
 
 
-def _over(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Deep merge: mappings are merged, all else is replaced."""
-    merged = dict(under)
-    for key, value in over.items():
-        old = merged.get(key)
-        merged[key] = _over(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+def _deep_merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge two mappings recursively; other values are replaced."""
+    merged = dict(base)
+    for key, value in override.items():
+        current = merged.get(key)
+        merged[key] = _deep_merge(current, value) if isinstance(current, Mapping) and isinstance(value, Mapping) else value
     return merged

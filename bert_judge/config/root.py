@@ -77,8 +77,8 @@ def parse(raw: Mapping[str, Any]) -> Config:
         # Accept only the documented keys, not the Python names of fields with an alias.
         config = config_model().model_validate(raw, by_alias=True, by_name=False)
     except ValidationError as error:
-        lines = validation.of_shape(raw, error.errors(), json_schema())
-    lines += validation.of_names(raw)
+        lines = validation.check_shape(raw, error.errors(), json_schema())
+    lines += validation.check_names(raw)
     if lines or config is None:
         raise ConfigError(lines)
     return config

@@ -1,4 +1,4 @@
-"""JSON schema in words: what a value of the configuration must be, for messages and for the reference in `docs/`."""
+"""Describe JSON schema types in words, for error messages and for the reference in `docs/`."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ def resolve(schema: Fragment, fragment: Fragment) -> Fragment:
 
 
 def block_name(fragment: Fragment) -> str:
-    """Name of the block that a reference points to."""
+    """Return the name of the block that a reference points to."""
     return str(fragment["$ref"]).removeprefix("#/$defs/")
 
 
-def member(fragment: Fragment) -> Fragment | None:
-    """What stands under each name of a mapping with free names; None when the fragment is no such mapping."""
+def value_schema(fragment: Fragment) -> Fragment | None:
+    """Return the schema of the values of a mapping with arbitrary keys; None for other schemas."""
     values = next(iter(fragment.get("patternProperties", {}).values()), None) or fragment.get("additionalProperties")
     return values if isinstance(values, Mapping) else None
 
 
-def words(fragment: Fragment, block: Callable[[str], str] = lambda name: "block of keys") -> str:
-    """What a value must be, e.g. `whole number above 0`.
+def describe(fragment: Fragment, block: Callable[[str], str] = lambda name: "block of keys") -> str:
+    """Describe the type and range of a value, e.g. `whole number above 0`.
 
     Args:
         fragment: a part of the schema.
-        block: turns the name of a referenced block into words.
+        block: returns the description of a referenced block, given its name.
     """
     if "$ref" in fragment:
         return block(block_name(fragment))
     if kinds := fragment.get("oneOf"):
-        return _either([words(kind, block) for kind in kinds])
+        return _either([describe(kind, block) for kind in kinds])
     if kinds := fragment.get("anyOf"):
         return _union(kinds, block)
     if "enum" in fragment:
@@ -47,8 +47,8 @@ def words(fragment: Fragment, block: Callable[[str], str] = lambda name: "block 
         case "array":
             return _list(fragment, block)
         case "object":
-            values = member(fragment)
-            return f"mapping of names to {words(values, block)}" if values else "block of keys"
+            values = value_schema(fragment)
+            return f"mapping of names to {describe(values, block)}" if values else "block of keys"
         case "string" if "pattern" in fragment:
             return "name"
         case kind:
@@ -58,7 +58,7 @@ def words(fragment: Fragment, block: Callable[[str], str] = lambda name: "block 
 def _union(kinds: list[Fragment], block: Callable[[str], str]) -> str:
     plain = {kind.get("type") for kind in kinds} >= PLAIN
     rest = [kind for kind in kinds if not (plain and kind.get("type") in PLAIN)]
-    return _either([*(["plain value"] if plain else []), *(words(kind, block) for kind in rest)])
+    return _either([*(["plain value"] if plain else []), *(describe(kind, block) for kind in rest)])
 
 
 def _either(texts: list[str]) -> str:
@@ -68,12 +68,12 @@ def _either(texts: list[str]) -> str:
 
 def _list(fragment: Fragment, block: Callable[[str], str]) -> str:
     if "prefixItems" in fragment:
-        members = [words(item, block) for item in fragment["prefixItems"]]
+        members = [describe(item, block) for item in fragment["prefixItems"]]
         return f"list of {len(members)}: {', '.join(members)}"
-    each = words(fragment["items"], block)
-    each = f"({each})" if " or " in each else each
-    least = fragment.get("minItems", 0)
-    return f"list of {each}" + (f", at least {'one' if least == 1 else least}" if least else "")
+    item = describe(fragment["items"], block)
+    item = f"({item})" if " or " in item else item
+    min_items = fragment.get("minItems", 0)
+    return f"list of {item}" + (f", at least {'one' if min_items == 1 else min_items}" if min_items else "")
 
 
 def _range(fragment: Fragment) -> str:
@@ -81,5 +81,5 @@ def _range(fragment: Fragment) -> str:
     if low is not None and high is not None:
         return f" from {low} to {high}"
     bounds = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}
-    given = [f"{text} {fragment[key]}" for key, text in bounds.items() if key in fragment]
-    return f" {' and '.join(given)}" if given else ""
+    limits = [f"{text} {fragment[key]}" for key, text in bounds.items() if key in fragment]
+    return f" {' and '.join(limits)}" if limits else ""

@@ -15,7 +15,7 @@ from bert_judge import tasks
 from bert_judge.assets.prepare import local_folder
 from bert_judge.candidates.importers import files
 from bert_judge.config import Attacks, Audit, Config, Import, ImportedModel
-from bert_judge.config.validation import entries, listed_tasks, texts
+from bert_judge.config.validation import entries, listed_tasks, strings
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
 from bert_judge.plan.resolved_config import import_path, resolve_data_path
@@ -85,7 +85,7 @@ def _validate_import(entry: Mapping[str, Any]) -> Import | None:
 def check_tasks(raw: Mapping[str, Any]) -> list[str]:
     """Return the tasks that no function, file or data set defines, and name collisions."""
     faults = []
-    for path in texts(raw.get("task_files")):
+    for path in strings(raw.get("task_files")):
         try:
             tasks.load_files([path])
         except InputError as error:

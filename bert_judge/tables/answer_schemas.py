@@ -31,7 +31,7 @@ TASK = Schema(
         QUESTION,
         REFERENCES,
         Column("choices", TEXTS, "answer options in their order, for multiple choice", nullable=True),
-        Column("answer_kind", pa.string(), "what a right answer looks like", allowed=ANSWER_KINDS),
+        Column("answer_kind", pa.string(), "format of a correct answer", allowed=ANSWER_KINDS),
     ),
 )
 
@@ -64,7 +64,7 @@ LABELS = Schema(
         MODEL,
         Column("judge", pa.string(), "name of the judge in the configuration"),
         Column("verdict", pa.string(), "the decision", allowed=VERDICTS),
-        Column("score", pa.float64(), "how right, 0 to 1; null when invalid", nullable=True, bounds=(0.0, 1.0)),
+        Column("score", pa.float64(), "degree of correctness, 0 to 1; null when invalid", nullable=True, bounds=(0.0, 1.0)),
         Column("reason", pa.string(), "why a verdict is invalid, or what decided it", nullable=True),
         Column("raw", pa.string(), "the judge's own words or uncalibrated score", nullable=True),
         Column("truncated", pa.bool_(), "the judge did not see the whole question, candidate and reference"),

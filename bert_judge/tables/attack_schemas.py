@@ -8,7 +8,7 @@ from bert_judge.tables.schemas import ATTEMPT, CANDIDATE, QUESTION, REFERENCES, 
 
 KINDS = ("attack", "benign_perturbation")
 FAMILY = Column("family", pa.string(), "the pattern that the answer follows")
-KIND = Column("kind", pa.string(), "attack: the right verdict is incorrect; benign_perturbation: it is correct", allowed=KINDS)
+KIND = Column("kind", pa.string(), "attack: the expected verdict is incorrect; benign_perturbation: it is correct", allowed=KINDS)
 JUDGE = Column("judge", pa.string(), "name of the judge")
 
 ATTACKS = Schema(
@@ -63,7 +63,7 @@ ATTACK_EXAMPLES = Schema(
         QUESTION,
         REFERENCES,
         CANDIDATE,
-        Column("verdict", pa.string(), "what the judge said, which is wrong", allowed=VERDICTS),
-        Column("score", pa.float64(), "how right it thought the answer, 0 to 1", bounds=(0.0, 1.0)),
+        Column("verdict", pa.string(), "wrong verdict of the judge", allowed=VERDICTS),
+        Column("score", pa.float64(), "score of the judge, 0 to 1", bounds=(0.0, 1.0)),
     ),
 )

@@ -263,8 +263,8 @@ def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:
         values = frame[column.name]
         if not column.nullable and values.isna().any():
             raise InputError(f"{path}: column {column.name!r} holds {int(values.isna().sum())} nulls; none is allowed")
-        if column.allowed and not (known := values.isin(column.allowed) | values.isna()).all():
-            raise InputError(f"{path}: column {column.name!r} holds {values[~known].iloc[0]!r}; allowed are {column.allowed}")
+        if column.allowed and not (is_allowed := values.isin(column.allowed) | values.isna()).all():
+            raise InputError(f"{path}: column {column.name!r} holds {values[~is_allowed].iloc[0]!r}; allowed are {column.allowed}")
         if column.type == TEXTS and (odd := [value for value in values.dropna() if not _are_texts(value)]):
             raise InputError(f"{path}: column {column.name!r} holds {odd[0]!r:.80}; it needs lists of texts")
         if column.bounds and not (inside := values.dropna().between(*column.bounds)).all():

@@ -1,4 +1,4 @@
-"""What makes a sample or a question the same one, wherever it turns up."""
+"""Compute content-based identifiers of samples and questions."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ OPTION_LINE = re.compile(r"\s*(?:\(([A-Z])\)|([A-Z])[.)])(?:\s|$)")
 
 
 def sample_id(task: str, question: str, references: Iterable[str]) -> str:
-    """Identity of a sample: 16 hex digits that depend on its content only."""
+    """Return the identifier of a sample: 16 hex digits of a hash of its content."""
     text = json.dumps([task, question, list(references)], ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def question_key(question: str) -> str:
-    """Identity of a question over tasks: case and white space do not count."""
+    """Return the identifier of a question across tasks; case and white space are ignored."""
     return hashlib.sha256(" ".join(question.casefold().split()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def question_stem(question: str) -> str:
-    """The question without its option lines at the end, so that one question asked with other options is still the same question.
+    """Remove the option lines at the end of a question, so that a question with other options has the same stem.
 
-    Options are lines lettered from A on without a gap, at least two; an option but the last may go on over further lines. A
-    question whose lines all belong to options is its own stem.
+    Options are at least two lines lettered from A without gaps; every option except the last may span several lines. A question
+    that consists of options only is its own stem.
     """
     lines = question.rstrip().split("\n")
-    wanted: str | None = None
-    for at in range(len(lines) - 1, 0, -1):
-        option = OPTION_LINE.match(lines[at])
+    expected_letter: str | None = None
+    for index in range(len(lines) - 1, 0, -1):
+        option = OPTION_LINE.match(lines[index])
         letter = (option[1] or option[2]) if option else None
-        if wanted is None and (letter is None or letter == "A"):
+        if expected_letter is None and (letter is None or letter == "A"):
             break
-        if wanted is not None and letter != wanted:
+        if expected_letter is not None and letter != expected_letter:
             continue
         if letter == "A":
-            return "\n".join(lines[:at]).rstrip() or question
-        wanted = chr(ord(str(letter)) - 1)
+            return "\n".join(lines[:index]).rstrip() or question
+        expected_letter = chr(ord(str(letter)) - 1)
     return question
 
 
 def question_point(question: str) -> float:
-    """A fixed point in [0, 1] for the question's stem: the same in every file, so a split by it never parts a question."""
+    """Map the question's stem to a point in [0, 1]; equal in every file, so splits by it keep a question together."""
     return int(question_key(question_stem(question)), 16) / 16**16

@@ -1,4 +1,4 @@
-"""Schemas of the tables that say how good the judges are: against gold, and against each other."""
+"""Schemas of the tables that evaluate judges, against gold and against each other."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ AGREEMENT = Schema(
             nullable=True,
         ),
         Column("most_shifted_model", pa.string(), "the model that the judge puts farthest from its gold rank", nullable=True),
-        Column("rank_shift", pa.int64(), "by how many places; positive is too good a rank", nullable=True),
+        Column("rank_shift", pa.int64(), "rank difference to gold; positive if the judge ranks the model too high", nullable=True),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Schemas of the tables that say how good the models are, and what it cost to find out."""
+"""Schemas of the tables that evaluate models, and of the cost tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STANDINGS = Schema(
         Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
         Column("invalid", pa.float64(), "share of invalid verdicts; null without rows", nullable=True),
         Column("accuracy_lower", pa.float64(), "accuracy if every invalid verdict were wrong", nullable=True),
-        Column("accuracy_upper", pa.float64(), "accuracy if every invalid verdict were right", nullable=True),
+        Column("accuracy_upper", pa.float64(), "accuracy if every invalid verdict were correct", nullable=True),
         Column("rank", pa.int64(), "place by accuracy, 1 is best; equal models share the better one", nullable=True),
         Column("rank_low", pa.int64(), "best place of the 95% interval, from one bootstrap over questions", nullable=True),
         Column("rank_high", pa.int64(), "worst place of it", nullable=True),
@@ -93,12 +93,12 @@ CORRECTED_ACCURACY = Schema(
         Column("answers", pa.int64(), "answers that the accuracy is about"),
         Column("questions", pa.int64(), "distinct questions among them"),
         Column("labels", pa.int64(), "answers that people called correct or incorrect"),
-        Column("unclear", pa.int64(), "answers of which people could not tell; they are no labels"),
+        Column("unclear", pa.int64(), "answers that people could not decide; excluded from the labels"),
         Column("invalid", pa.float64(), "share of the judge's verdicts that are invalid; null without rows", nullable=True),
         Column(
             "accuracy",
             pa.float64(),
-            "share of right answers, over all of them; under 'judge' over its valid verdicts; null where it cannot be told",
+            "share of correct answers among all answers; for 'judge' among its valid verdicts; null if it cannot be estimated",
             nullable=True,
             bounds=(0.0, 1.0),
         ),

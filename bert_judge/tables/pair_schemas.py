@@ -11,9 +11,9 @@ from bert_judge.tables.schemas import QUESTION, STATUSES, TEXTS, Column, Schema
 
 # Which of two answers is better, as people and judges say it.
 PREFERRED = ("A", "B", "tie")
-# What a judge comes to that has seen both orders. `inconsistent`: they contradict each other, and nobody guesses which is right.
+# Verdict over both orders; `inconsistent` if they contradict each other.
 PAIR_VERDICTS = (*PREFERRED, "inconsistent", "invalid")
-# What a judge says of one order.
+# Verdict on one order.
 ORDER_VERDICTS = (*PREFERRED, "invalid")
 
 PAIR_ID = Column("pair_id", pa.string(), "first 16 hex digits of the SHA-256 of sample, models and answers")
@@ -31,16 +31,16 @@ PAIRS = Schema(
         SAMPLE_ID,
         TASK_NAME,
         QUESTION,
-        Column("references", TEXTS, "right or good answers; null where there is none", nullable=True),
-        Column("answer_a", pa.string(), "answer A, which is shown first in the order `forward`"),
+        Column("references", TEXTS, "reference answers; null if there are none", nullable=True),
+        Column("answer_a", pa.string(), "answer A, shown first in the order `forward`"),
         Column("answer_b", pa.string(), "answer B"),
         MODEL_A,
         MODEL_B,
-        Column("status_a", pa.string(), "how answer A ended", allowed=STATUSES),
-        Column("status_b", pa.string(), "how answer B ended", allowed=STATUSES),
+        Column("status_a", pa.string(), "generation status of answer A", allowed=STATUSES),
+        Column("status_b", pa.string(), "generation status of answer B", allowed=STATUSES),
         Column("label", pa.string(), "the better answer by people or gold; null without a label", nullable=True, allowed=PREFERRED),
-        Column("votes", TEXTS, "what each person said, A, B or tie; null without votes", nullable=True),
-        Column("reason", pa.string(), "why the label is what it is, in words; null where nobody says", nullable=True, late=True),
+        Column("votes", TEXTS, "vote of each annotator, A, B or tie; null without votes", nullable=True),
+        Column("reason", pa.string(), "explanation of the label; null if absent", nullable=True, late=True),
     ),
 )
 
@@ -59,11 +59,11 @@ PREFERENCES = Schema(
         Column(
             "score",
             pa.float64(),
-            "how likely A is the better one, a tie counting half: mean of the two orders; null when invalid",
+            "probability that A is better, a tie counting half: mean of both orders; null when invalid",
             nullable=True,
             bounds=(0.0, 1.0),
         ),
-        Column("consistent", pa.bool_(), "both orders say the same; null when one of them says nothing", nullable=True),
+        Column("consistent", pa.bool_(), "whether both orders agree; null if one of them is invalid", nullable=True),
         Column("forward", pa.string(), "verdict with A shown first", allowed=ORDER_VERDICTS),
         Column("forward_score", pa.float64(), "score of that order; null when invalid", nullable=True, bounds=(0.0, 1.0)),
         Column("backward", pa.string(), "verdict with B shown first, in the pair's own letters", allowed=ORDER_VERDICTS),

@@ -23,7 +23,7 @@ PREDICTIONS = Schema(
         MODEL,
         SAMPLE_ID,
         ATTEMPT,
-        Column("question", pa.string(), "key of the question, which its answers share"),
+        Column("question", pa.string(), "question key, shared by the answers to a question"),
         Column("truth", pa.int64(), "class given by the teacher"),
         Column("prediction", pa.int64(), "class predicted by the predictor"),
     ),

@@ -1,4 +1,4 @@
-"""The schemas of what is told of verdicts on pairs of answers (`evaluation/pairs/`)."""
+"""Schemas of the tables computed from verdicts on answer pairs (`evaluation/pairs/`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bert_judge.tables.schemas import MODEL, Column, Schema
 PAIR_MEASURES = {
     "agreement": "share of labelled pairs with the label's verdict; inconsistent and invalid never agree",
     "agreement_decided": "the same among the pairs with the verdict A, B or tie",
-    "agreement_one_order": "share of labelled pairs on which the order with A shown first says what the label says",
-    "macro_precision": "mean over the labels' classes (A, B, tie) of the precision; a class that is never said has 0",
+    "agreement_one_order": "share of labelled pairs on which the verdict with A shown first equals the label",
+    "macro_precision": "mean over the labels' classes (A, B, tie) of the precision; 0 for a class that is never predicted",
     "macro_recall": "mean over the labels' classes of the recall",
     "macro_f1": "mean over the labels' classes of the F1",
     "kappa": "Cohen's kappa with the labels, inconsistent and invalid being verdicts of their own",
-    "consistency": "share of pairs on which both orders say the same, among those on which both say something",
-    "prefers_first": "share of these on which the other order moves the verdict to the answer that is shown first",
-    "prefers_second": "share of these on which the other order moves the verdict to the answer that is shown second",
+    "consistency": "share of pairs with the same verdict in both orders, among those valid in both",
+    "prefers_first": "share of these whose verdict changes with the order to the answer shown first",
+    "prefers_second": "share of these whose verdict changes with the order to the answer shown second",
     "position_bias": "prefers_first minus prefers_second",
     "prefers_longer": "share that prefers the longer answer, among pairs of unequal lengths with the verdict A or B",
     "length_bias": "that share minus the labels', on the pairs where both prefer one answer",
@@ -88,7 +88,7 @@ RANKS = Schema(
         Column("rank", pa.int64(), "place by strength, 1 is best", nullable=True),
         Column("rank_low", pa.int64(), "best place of the 95% interval", nullable=True),
         Column("rank_high", pa.int64(), "worst place of it", nullable=True),
-        Column("reason", pa.string(), "why there is no strength: which models were never compared", nullable=True),
+        Column("reason", pa.string(), "reason of a missing strength: models that were never compared", nullable=True),
     ),
 )
 

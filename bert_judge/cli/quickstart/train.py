@@ -94,7 +94,7 @@ class _Run:
 
     def train_judge(self, folder: Path) -> None:
         train_rows, validation_rows, weak_rows = (
-            self.work / f"{part}.parquet" for part in ("train", "validation", "validation_weak")
+            self.work / f"{split}.parquet" for split in ("train", "validation", "validation_weak")
         )
         summary, backbone = self.work / "summary.json", self.work / "backbone.json"
         spec = self.plan.dataset_spec(FILE)

@@ -18,7 +18,7 @@ ClassifierList = Annotated[list[Classifier], Field(min_length=1)]
 Baseline = Literal["majority", "length", "fine_tuned", "lora", "prompted"]
 # Computed without a model when the probe is fitted; each of the others loads the backbone in its own job.
 WITHOUT_MODEL = ("majority", "length")
-# Fitted to the labels.
+# Trained on the labels.
 LEARNING = ("fine_tuned", "lora")
 BaselineList = Annotated[list[Baseline], BeforeValidator(as_list, json_schema_input_type=Baseline | list[Baseline])]
 
@@ -147,5 +147,5 @@ class ProbeJudgeConfig(JudgeConfig):
             if fields.count(name) > 1:
                 raise ValueError(f"prompt: {{{name}}} occurs twice; remove one")
         if "candidate" not in fields:
-            raise ValueError("prompt: {candidate} is missing; without it every answer reads the same")
+            raise ValueError("prompt: {candidate} is missing; without it all answers have the same input")
         return prompt

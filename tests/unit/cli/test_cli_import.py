@@ -47,7 +47,7 @@ def test_plain_rows_are_imported_under_our_names(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("prompt,gold,response\nq,a,b\n", "utf-8")
     nameless = run("import", "a.csv", "-o", "b.jsonl")
     assert nameless.exit_code == 1
-    assert nameless.stderr == "error: a.csv: row 1: the file does not tell the model's name; say --model NAME\n"
+    assert nameless.stderr == "error: a.csv: row 1: the file has no model name; set --model NAME\n"
     assert run("import", "a.csv", "-o", "b.jsonl", "--model", "m", "--task", "t").exit_code == 0
     assert json.loads((tmp_path / "b.jsonl").read_text("utf-8")) == {
         "question": "q",
@@ -78,8 +78,8 @@ def test_second_files_are_named_on_the_command_line(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["none.jsonl", "-o", "b.jsonl"], "none.jsonl: no such file"),
-        (["a.jsonl", "-o", "a.jsonl"], "a.jsonl: is there already"),
-        (["a.jsonl", "-o", "a.jsonl", "--force"], "a.jsonl: is a file that is read; name another with -o"),
+        (["a.jsonl", "-o", "a.jsonl"], "a.jsonl: exists already"),
+        (["a.jsonl", "-o", "a.jsonl", "--force"], "a.jsonl: is an input file; choose another with -o"),
         (["a.jsonl", "-o", "b.xlsx"], "b.xlsx: let its name end in .jsonl, .csv, .parquet"),
         (["a.jsonl", "-o", "b.jsonl", "--format", "csv"], "--format csv: unknown; there are lm_eval, lighteval"),
         (["a.jsonl", "-o", "b.jsonl"], "a.jsonl: 1 not readable: no reference; give the reference file with --references"),

@@ -120,8 +120,8 @@ def test_a_judge_that_only_a_run_has(answers: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "who labels? Give --teacher MODEL"),
-        (("--teacher", "a", "--judge", "b.yaml:c"), "who labels?"),
+        ((), "set either --teacher MODEL"),
+        (("--teacher", "a", "--judge", "b.yaml:c"), "set either --teacher"),
         (("--judge", "b.yaml:c", "--server", "http://localhost:1/v1"), "--server belongs to --teacher"),
         (("--teacher", "./nowhere"), "no such folder"),
         (("--teacher", "big", "--server", "localhost"), "base_url needs http:// or https://"),

@@ -379,7 +379,7 @@ def test_predict_answers_one_line() -> None:
         "contains: incorrect 0.0000\nexact_match: incorrect 0.0000\n"
     )
     assert run("predict", "<think>hm", "-r", "Paris", "-j", "contains").stdout == "invalid: unfinished reasoning\n"
-    assert run("predict", "x").stderr.endswith("error: --reference: none is given; say what a right answer is\n")
+    assert run("predict", "x").stderr.endswith("error: no reference answer is given; set --reference\n")
 
 
 def test_predict_answers_a_pipe_line_by_line() -> None:

@@ -304,11 +304,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "task of a mix": (
         {"datasets/capitals/mix": {"per_task": {"exam": 5}}},
-        "datasets.capitals.mix.per_task: 'exam' is not one of the dataset's tasks; these are: learn",
+        "datasets.capitals.mix.per_task: 'exam' is not a task of the dataset; there are: learn",
     ),
     "task of a weak teacher": (
         {"datasets/capitals/weak_teacher": {"teacher": "contains", "tasks": ["exam"]}},
-        "datasets.capitals.weak_teacher.tasks: 'exam' is not one of the dataset's tasks; these are: learn",
+        "datasets.capitals.weak_teacher.tasks: 'exam' is not a task of the dataset; there are: learn",
     ),
     "judge of a weak teacher": (
         {"datasets/capitals/weak_teacher": {"teacher": "oracle", "tasks": ["learn"]}},

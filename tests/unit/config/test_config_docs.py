@@ -35,7 +35,7 @@ DEFAULTS: dict[str, Any] = {
 )
 def test_the_files_of_the_repository_are_up_to_date(path: Path, part: str) -> None:
     text = (ROOT / path).read_text("utf-8")
-    made = config_docs.with_reference(text) if part == "docs" else config_docs.made(part)
+    made = config_docs.with_reference(text) if part == "docs" else config_docs.generate(part)
     assert text == made, f"run `bert-judge config {part} --write`"
 
 

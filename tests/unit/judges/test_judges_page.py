@@ -34,6 +34,6 @@ def test_the_examples_are_sound() -> None:
 
 
 def test_every_kind_has_its_section_and_its_example() -> None:
-    kinds = set((schema_text.member(config.json_schema()["properties"]["judges"]) or {})["discriminator"]["mapping"])
+    kinds = set((schema_text.value_schema(config.json_schema()["properties"]["judges"]) or {})["discriminator"]["mapping"])
     assert {entry["kind"] for entry in examples()["judges"].values()} == kinds
     assert set(re.findall(r"^## (\w+): ", PAGE, re.MULTILINE)) == kinds

@@ -158,4 +158,4 @@ def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path:
     plain = judge.predict(scored["question"].tolist(), scored["gold"].tolist(), scored["said"].tolist())
     share = estimate_base_rate(plain, 0.25, PRIOR_STRENGTH)
     assert scored["score"].to_numpy() == pytest.approx(shift_prior(plain, 0.25, share), abs=1e-5)
-    assert f"mine, m: {share:.1%} right by its scores, moved from 25.0%" in result.stdout
+    assert f"mine, m: base rate estimated at {share:.1%}, 25.0% in training" in result.stdout

@@ -95,7 +95,7 @@ def test_references_come_from_a_second_file(tmp_path: Path) -> None:
 def test_what_holds_no_pair_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     jsonl(tmp_path / "one.jsonl", [{"question_body": "q", "answer1_body": "a"}])
     (tmp_path / "plain.csv").write_text("question,answer\nq,a\n", "utf-8")
-    for name, says in (("one.jsonl", "there is no pair to import"), ("plain.csv", "is no file of JudgeLM")):
+    for name, says in (("one.jsonl", "contains no pair"), ("plain.csv", "not a JudgeLM file")):
         result = run(name, "-o", "pairs.jsonl")
         assert result.exit_code == 1
         assert says in result.stderr and result.stderr.strip().splitlines()[-1].startswith("error: ")
