@@ -15,9 +15,6 @@ if not workflow.overwrite_configfiles:
 
 
 include: "rules/common.smk"
-include: "rules/pairs_common.smk"
-include: "rules/probes_common.smk"
-include: "rules/students_common.smk"
 include: "rules/prepare.smk"
 include: "rules/tasks.smk"
 include: "rules/candidates.smk"
@@ -36,14 +33,14 @@ include: "rules/report.smk"
 
 
 wildcard_constraints:
-    asset=one_of(PLAN.assets),
+    asset=any_of(PLAN.assets),
     # Label rules also apply to selections of answers; generation rules apply to models only.
-    task=one_of([*PLAN.tasks, selections.VALIDATION]),
-    model=one_of([*PLAN.answer_sources, *PLAN.selections]),
-    judge=one_of(PLAN.config.judges),
-    dataset=one_of(PLAN.config.datasets),
-    pair_set=one_of(PLAN.config.pairs),
-    filter=one_of(PLAN.config.filters),
+    task=any_of([*PLAN.tasks, selections.VALIDATION]),
+    model=any_of([*PLAN.answer_sources, *PLAN.selections]),
+    judge=any_of(PLAN.config.judges),
+    dataset=any_of(PLAN.config.datasets),
+    pair_set=any_of(PLAN.config.pairs),
+    filter=any_of(PLAN.config.filters),
     keep=r"[\d.]+",
 
 
@@ -54,12 +51,12 @@ rule prepare:
 
 rule candidates:
     input:
-        tables_of("candidates/{model}/{task}", answer_tables()),
+        table_paths(CANDIDATES, answer_tables()),
 
 
 rule labels:
     input:
-        tables_of("labels/{judge}/{model}/{task}", label_tables()),
+        table_paths(LABELS, label_tables()),
 
 
 rule datasets:
@@ -84,7 +81,7 @@ rule students:
 
 rule scores:
     input:
-        tables_of("scores/{model}/{task}", PLAN.score_tables),
+        table_paths("scores/{model}/{task}", PLAN.score_tables),
 
 
 rule standings:
@@ -115,7 +112,7 @@ rule preferences:
 rule ranks:
     input:
         rank_files(),
-        rank_exports(),
+        ["results/ranks.csv", "results/ranks.md"] if PLAN.ranked_sets else [],
 
 
 rule report:

@@ -12,7 +12,7 @@ if PLAN.config.attacks:
         benchmark:
             "<benchmarks>/attacks/{task}.tsv"
         wildcard_constraints:
-            task=one_of(PLAN.attack_tasks),
+            task=any_of(PLAN.attack_tasks),
         conda:
             "../envs/core.yaml"
         resources:
@@ -30,7 +30,10 @@ if PLAN.config.attacks:
         input:
             candidates=expand(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet", task=PLAN.attack_tasks),
             attacks=expand("results/attacks/families/{task}.parquet", task=PLAN.attack_tasks),
-            labels=attack_labels(),
+            labels=table_paths(
+                LABELS,
+                [(judge, plan.ATTACKS, task) for judge in PLAN.config.attacks.judges for task in PLAN.attack_tasks],
+            ),
         output:
             rates=update("results/attacks/rates.parquet"),
             examples=update("results/attacks/examples.parquet"),

@@ -2,7 +2,7 @@ if PLAN.config.audit:
 
     rule draw_audit:
         input:
-            scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
+            scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
         output:
             sheet=update("results/audit/sheet.csv"),
             page=update("results/audit/sheet.html"),
@@ -25,8 +25,8 @@ if PLAN.config.audit:
 
     rule correct_accuracies:
         input:
-            scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
-            labels=filled_sheet(),
+            scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
+            labels=[str(Path(PLAN.config.audit.labels).expanduser())] if PLAN.config.audit.labels else [],
         output:
             update("results/audit/corrected_accuracy.parquet"),
         log:

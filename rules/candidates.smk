@@ -11,7 +11,7 @@ rule simulate_candidates:
     benchmark:
         "<benchmarks>/candidates/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.models_of_generator("simulated")),
+        model=any_of(PLAN.models_of_generator("simulated")),
     conda:
         "../envs/core.yaml"
     resources:
@@ -29,7 +29,7 @@ rule simulate_candidates:
 rule import_candidates:
     input:
         table="results/tasks/{task}.parquet",
-        source=imported_file,
+        source=from_wildcards(lambda task: PLAN.import_path(PLAN.import_of(task))),
     output:
         update("results/candidates/{model}/{task}.parquet"),
     log:
@@ -37,7 +37,7 @@ rule import_candidates:
     benchmark:
         "<benchmarks>/candidates/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.models_of_generator("imported")),
+        model=any_of(PLAN.models_of_generator("imported")),
     conda:
         "../envs/core.yaml"
     resources:
@@ -63,12 +63,12 @@ rule generate_candidates_hf:
     benchmark:
         "<benchmarks>/candidates/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.models_of_generator("hf")),
+        model=any_of(PLAN.models_of_generator("hf")),
     conda:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=memory_of_weights,
+        mem_mb=memory_of_weights("manifest"),
         # A retried job resumes: it may need more memory, but not more time.
         runtime=720,
         gpu=1,
@@ -85,7 +85,7 @@ rule generate_candidates_hf:
 # light job per table writes them.
 rule pregenerate_answers_vllm:
     input:
-        unpack(fill_sources),
+        unpack(batch_inputs),
         manifest="results/prepared/model-{model}.json",
     output:
         update("results/answer_batches/{model}/{batch}.json"),
@@ -95,16 +95,16 @@ rule pregenerate_answers_vllm:
         "<benchmarks>/answer_batches/{model}/{batch}.tsv"
     wildcard_constraints:
         batch="[0-9a-f]{16}",
-        model=one_of(PLAN.models_of_generator("vllm")),
+        model=any_of(PLAN.models_of_generator("vllm")),
     conda:
         "../envs/vllm.yaml"
     threads: 8
     resources:
-        mem_mb=memory_of_weights,
+        mem_mb=memory_of_weights("manifest"),
         runtime=1440,
-        gpu=gpus_of,
+        gpu=from_wildcards(lambda model: PLAN.models[model].tensor_parallel_size),
     params:
-        spec=fill_spec,
+        spec=batch_spec,
         stage_version=plan.STAGE_VERSIONS["candidates"],
     message:
         "Answers of {wildcards.model} to a batch of tasks"
@@ -116,9 +116,9 @@ use rule generate_candidates_hf as generate_candidates_vllm with:
     input:
         table="results/tasks/{task}.parquet",
         manifest="results/prepared/model-{model}.json",
-        batch=batch_of,
+        batch=answer_batch,
     wildcard_constraints:
-        model=one_of(PLAN.models_of_generator("vllm")),
+        model=any_of(PLAN.models_of_generator("vllm")),
     conda:
         "../envs/vllm.yaml"
     threads: 1
@@ -131,7 +131,7 @@ use rule generate_candidates_hf as generate_candidates_openai with:
     input:
         table="results/tasks/{task}.parquet",
     wildcard_constraints:
-        model=one_of(PLAN.models_of_generator("openai")),
+        model=any_of(PLAN.models_of_generator("openai")),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -143,6 +143,6 @@ use rule generate_candidates_hf as generate_candidates_student with:
         table="results/tasks/{task}.parquet",
         manifest="results/students/{model}/manifest.json",
         # A student must not answer a test task whose questions it was trained on.
-        overlap=overlap_of_student,
+        overlap=student_overlap,
     wildcard_constraints:
-        model=one_of(PLAN.students),
+        model=any_of(PLAN.students),

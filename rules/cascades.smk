@@ -22,8 +22,8 @@ rule held_out_answers:
 
 rule fit_cascade:
     input:
-        validation=held_out_rows,
-        labels=held_out_labels,
+        validation=training_file("validation.parquet"),
+        labels=from_wildcards(lambda judge: table_paths(LABELS, PLAN.kind_of(judge).fit_tables(PLAN, judge))),
     output:
         cascade=update("results/judges/{judge}/cascade.json"),
         plot=update("results/judges/{judge}/trade_off.png"),
@@ -32,7 +32,7 @@ rule fit_cascade:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.judges("cascade")),
+        judge=any_of(PLAN.judges("cascade")),
     conda:
         "../envs/core.yaml"
     resources:
@@ -59,8 +59,8 @@ rule select_undecided:
     benchmark:
         "<benchmarks>/cascades/{cascade}/{judge}/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.answer_sources),
-        cascade=one_of(PLAN.judges("cascade")),
+        model=any_of(PLAN.answer_sources),
+        cascade=any_of(PLAN.judges("cascade")),
     conda:
         "../envs/core.yaml"
     resources:
@@ -79,8 +79,8 @@ if PLAN.measured_cascades:
 
     rule measure_cascades:
         input:
-            scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
-            labels=verdicts_of_cascades(),
+            scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
+            labels=table_paths(LABELS, [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.score_tables]),
         output:
             update("results/cascades.parquet"),
         log:

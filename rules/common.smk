@@ -1,4 +1,4 @@
-"""The plan of the run, and what the rules ask of it. No rules here."""
+"""The plan of the run, and helpers of the rules. No rules here."""
 
 import gc
 import functools
@@ -16,30 +16,21 @@ from bert_judge.plan import batches, targets
 from bert_judge.runtime.errors import ConfigError
 from bert_judge.tables import selections
 
+CANDIDATES = "candidates/{model}/{task}"
+LABELS = "labels/{judge}/{model}/{task}"
 DATASET_FILES = ["train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json"]
 STANDINGS = "results/standings.parquet"
-# What is told from the score tables.
-STANDINGS_FILES = [
-    STANDINGS,
-    "results/model_pairs.parquet",
-    "results/agreement.parquet",
-    "results/comparisons.parquet",
-    "results/judge_pairs.parquet",
-    "results/rank_shifts.parquet",
-    "results/reliability.parquet",
-    "results/thresholds.parquet",
-    "results/cost.parquet",
-]
-# The standings for other programs.
-EXPORTS = [f"results/standings.{ending}" for ending in ("csv", "md", "tex", "svg")]
+STANDINGS_TABLES = ["model_pairs", "agreement", "comparisons", "judge_pairs", "rank_shifts", "reliability", "thresholds", "cost"]
+STANDINGS_FILES = [STANDINGS, *(f"results/{name}.parquet" for name in STANDINGS_TABLES)]
+EXPORTS = [f"results/standings.{suffix}" for suffix in ("csv", "md", "tex", "svg")]
 STARTED = time.time()
 
-# The jobs of a large grid are millions of objects that stay; looking through them for garbage takes a third of the planning time.
+# The jobs of a large grid are millions of long-lived objects; scanning them for garbage takes a third of the planning time.
 gc.set_threshold(200_000, 50, 100)
 
 
 def checked_plan():
-    """The plan of the configuration, or every fault of it, before any job runs."""
+    """Validate the configuration before any job runs, and report all problems at once."""
     try:
         return plan.make(config, workflow.configfiles)
     except ConfigError as error:
@@ -49,320 +40,195 @@ def checked_plan():
 PLAN = checked_plan()
 
 
-# --- names ---
+# --- wildcards and paths ---
 
 
-def one_of(names):
-    """Regular expression of a wildcard: one of these names, or nothing at all when there are none."""
+def any_of(names):
+    """Return a regular expression that matches one of these names; without names, nothing."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def answer_tables():
-    """(model, task) of every answer table that is needed."""
-    trained_on = {pair for dataset in PLAN.config.datasets for pair in PLAN.dataset_tables(dataset)}
-    paired = {pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name)}
-    chosen_from = {pair for name in PLAN.config.filters for pair in PLAN.filter_tables(name)}
-    return sorted({*PLAN.score_tables, *trained_on, *paired, *chosen_from})
+def judges_of_rule(rule):
+    return any_of(PLAN.judges_of_rule(rule))
 
 
-def label_tables():
-    """(judge, model, task) of every label table that is needed."""
-    scored = {(judge, *pair) for judge in PLAN.config.scorers for pair in PLAN.score_tables}
-    taught = {table for dataset in PLAN.config.datasets for table in PLAN.training_tables(dataset)}
-    judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
-    return sorted(scored | taught | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.filter_tables(name)})
+def from_wildcards(function):
+    """Turn a function whose parameters are wildcards into an input, params or resource function."""
+    names = list(inspect.signature(function).parameters)
+    return lambda wildcards: function(*(getattr(wildcards, name) for name in names))
 
 
-@functools.cache
-def requested_tables():
-    """(model, task) of every answer table that this run's targets need. Snakemake knows them only after it has read the rules."""
-    return targets.required_answers(PLAN, targets_of_run())
+def spec_of(make_spec):
+    """Params function: canonical JSON of the spec that `make_spec` returns for the job's wildcards."""
+    spec = from_wildcards(make_spec)
+    return lambda wildcards: tables.canonical(spec(wildcards))
 
 
-@functools.cache
-def requested_labels():
-    """(judge, model, task) of every table of verdicts that this run's targets need."""
-    return targets.required_labels(PLAN, targets_of_run())
-
-
-@functools.cache
-def targets_of_run():
-    """What this run was asked for, or the run that this job belongs to."""
-    found = targets.run_targets(workflow.is_main_process, workflow.dag_settings.targets)
-    if found is not None:
-        # Executors that start jobs on other machines pass on the variables that are registered.
-        workflow.register_envvars(targets.TARGETS_VARIABLE)
-    return found
-
-
-@functools.cache
-def batches_of(model):
-    """Which tables of a model are answered together."""
-    return batches.plan_answer_batches(PLAN, model, requested_tables(), f"results/answer_batches/{model}")
-
-
-def named(batches, name):
-    """The batch of this name. A job that was not told what its run needs cannot know it."""
-    if name not in batches.by_name:
-        raise WorkflowError(
-            f"no batch {name} among those of this run; it follows from the run's targets, which the environment variable "
-            f"{targets.TARGETS_VARIABLE} tells to jobs: have the executor pass it on"
-        )
-    return batches.by_name[name]
-
-
-def tables_of(pattern, keys):
-    """Paths of the tables with these keys; a key's members fill the pattern's wildcards in their order."""
+def table_paths(pattern, keys):
+    """Return the paths of tables; the members of a key fill the pattern's wildcards in order."""
     fields = re.findall(r"{(\w+)}", pattern)
     return [f"results/{pattern}.parquet".format(**dict(zip(fields, key))) for key in keys]
 
 
-# --- labels ---
+# --- required tables ---
 
 
-def trained_judges():
-    """Encoders that are trained here; others of their kind come with a checkpoint."""
-    return [name for name in PLAN.judges("bert") if PLAN.config.judges[name].dataset]
+def answer_tables():
+    """Return (model, task) of every answer table that scores, datasets, pairs and filters use."""
+    in_datasets = {pair for dataset in PLAN.config.datasets for pair in PLAN.dataset_tables(dataset)}
+    in_pairs = {pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name)}
+    in_filters = {pair for name in PLAN.config.filters for pair in PLAN.filter_tables(name)}
+    return sorted({*PLAN.score_tables, *in_datasets, *in_pairs, *in_filters})
 
 
-def judges_of_rule(rule):
-    """Regular expression of the judges whose tables this rule labels."""
-    return one_of(PLAN.judges_of_rule(rule))
+def label_tables():
+    """Return (judge, model, task) of every label table that scores, datasets and filters use."""
+    scored = {(judge, *pair) for judge in PLAN.config.scorers for pair in PLAN.score_tables}
+    in_datasets = {table for dataset in PLAN.config.datasets for table in PLAN.training_tables(dataset)}
+    judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
+    return sorted(scored | in_datasets | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.filter_tables(name)})
 
 
-def label_version(wildcards):
-    """Params function: version of the labels of the judge's kind."""
-    return PLAN.kind_of(wildcards.judge).stage_version
+@functools.cache
+def run_targets():
+    """Return the targets of this run, or of the run that this job belongs to. Known only after all rules are parsed."""
+    requested = targets.run_targets(workflow.is_main_process, workflow.dag_settings.targets)
+    if requested is not None:
+        # Executors that start jobs on other machines pass on registered variables.
+        workflow.register_envvars(targets.TARGETS_VARIABLE)
+    return requested
 
 
-def label_inputs(wildcards):
-    """Input function, to unpack: what a judge's kind needs to label a table, beside the answers."""
-    return PLAN.kind_of(wildcards.judge).label_inputs(PLAN, wildcards.judge, wildcards.model, wildcards.task)
+@functools.cache
+def requested_labels():
+    return targets.required_labels(PLAN, run_targets())
 
 
-def label_memory(wildcards, attempt):
-    return doubling(label_resources(wildcards).mem_mb)(wildcards, attempt)
+# --- batches ---
 
 
-def label_minutes(wildcards, attempt):
-    return doubling(label_resources(wildcards).minutes)(wildcards, attempt)
-
-
-def label_resources(wildcards):
-    return PLAN.kind_of(wildcards.judge).label_resources(PLAN.config.judges[wildcards.judge])
+@functools.cache
+def answer_batches(model):
+    """Return the tables of a model that are answered in one job."""
+    requested = targets.required_answers(PLAN, run_targets())
+    return batches.plan_answer_batches(PLAN, model, requested, f"results/answer_batches/{model}")
 
 
 @functools.cache
 def label_batches(judge, model):
-    """The tables of a model that a judge labels in one job."""
+    """Return the tables of a model that a judge labels in one job."""
     folder = f"results/label_batches/{judge}/{model}"
     if PLAN.kind_of(judge).label_rule(PLAN.config.judges[judge]) != "label_encoder":
         return batches.plan_label_batches(PLAN, judge, model, requested_labels(), folder)
 
     def is_single(task):
-        return bool(shards_in(judge, model, task)) or Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
+        return bool(label_shards(judge, model, task)) or Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
 
     return batches.plan_encoder_batches(PLAN, judge, model, requested_labels(), folder, is_single)
 
 
-def label_batch_of(wildcards):
-    """The job that labels this table, among others of the model."""
-    batch = label_batches(wildcards.judge, wildcards.model).batch_by_task[wildcards.task]
-    return f"results/label_batches/{wildcards.judge}/{wildcards.model}/{batch}.json"
+def find_batch(wildcards):
+    """Return the batch of a job. A job that does not know the targets of its run cannot find it."""
+    is_label_batch = hasattr(wildcards, "judge")
+    model_batches = label_batches(wildcards.judge, wildcards.model) if is_label_batch else answer_batches(wildcards.model)
+    if wildcards.batch not in model_batches.by_name:
+        raise WorkflowError(
+            f"no batch {wildcards.batch} in this run; batches follow from the run's targets, which jobs read from the environment "
+            f"variable {targets.TARGETS_VARIABLE}: make the executor pass it on"
+        )
+    return model_batches.by_name[wildcards.batch]
 
 
-def encoder_batch_of(wildcards):
-    """The job that labels this table among others of the model; none for a table that is labelled alone or in shards."""
-    is_batched = wildcards.task in label_batches(wildcards.judge, wildcards.model).batch_by_task
-    return label_batch_of(wildcards) if is_batched and not shards_of(wildcards) else []
+def batch_spec(wildcards):
+    """Params function: canonical JSON of the specs of a batch."""
+    return tables.canonical(find_batch(wildcards).specs)
+
+
+def batch_inputs(wildcards):
+    """Input function, to unpack: the sources of the questions of an answer batch."""
+    return find_batch(wildcards).inputs
 
 
 def prelabel_inputs(wildcards):
-    """Input function, to unpack: the answers of a batch, and what the judge's kind needs to label them."""
-    batch, kind = named(label_batches(wildcards.judge, wildcards.model), wildcards.batch), PLAN.kind_of(wildcards.judge)
+    """Input function, to unpack: the answers of a label batch, and the inputs of the judge's kind."""
+    batch, kind = find_batch(wildcards), PLAN.kind_of(wildcards.judge)
     files = [kind.label_inputs(PLAN, wildcards.judge, wildcards.model, task) for task in batch.specs]
     overlaps = [inputs["overlap"] for inputs in files if "overlap" in inputs]
     return {**batch.inputs, **files[0], "overlap": overlaps}
 
 
-def prelabel_spec(wildcards):
-    """Params function: canonical JSON of all that a batch of labels needs."""
-    return tables.canonical(named(label_batches(wildcards.judge, wildcards.model), wildcards.batch).specs)
+def answer_batch(wildcards):
+    """Input function: the manifest of the job that answers this table and others of the model."""
+    return f"results/answer_batches/{wildcards.model}/{answer_batches(wildcards.model).batch_by_task[wildcards.task]}.json"
+
+
+def label_batch(wildcards):
+    """Input function: the manifest of the job that labels this table and others of the model."""
+    batch = label_batches(wildcards.judge, wildcards.model).batch_by_task[wildcards.task]
+    return f"results/label_batches/{wildcards.judge}/{wildcards.model}/{batch}.json"
+
+
+def encoder_batch(wildcards):
+    """Input function: as `label_batch`; empty for a table that is labelled alone or in shards."""
+    is_batched = wildcards.task in label_batches(wildcards.judge, wildcards.model).batch_by_task
+    return label_batch(wildcards) if is_batched and not label_shards_of(wildcards) else []
+
+
+def unfinished_batches():
+    """Return a regular expression of the label batches without a manifest. A finished batch must belong to no rule: otherwise new
+    answers to one task would make the labels of its whole batch stale, and the judges trained on them."""
+    done = [path.stem for path in Path("results/label_batches").glob("*/*/*.json")]
+    return f"(?!{any_of(done)})[0-9a-f]{{16}}"
+
+
+# --- labels ---
 
 
 @functools.cache
-def shards_in(judge, model, task):
-    """The same answer for as long as this process plans, whatever its jobs write meanwhile."""
-    table = tables_of("labels/{judge}/{model}/{task}", [(judge, model, task)])[0]
+def label_shards(judge, model, task):
+    """Return the shards that a label table is joined from; empty if one job labels it. Cached, so that it stays fixed in a run."""
+    table = table_paths(LABELS, [(judge, model, task)])[0]
     num_shards = getattr(PLAN.config.judges[judge], "num_shards", 1)
     return table_shards.shard_paths(f"results/label_shards/{judge}/{model}/{task}", table, num_shards)
 
 
-def shards_of(wildcards):
-    """The shards that a label table is joined from; none when one job labels it."""
-    return shards_in(wildcards.judge, wildcards.model, wildcards.task)
+label_shards_of = from_wildcards(lambda judge, model, task: label_shards(judge, model, task))
+label_version = from_wildcards(lambda judge: PLAN.kind_of(judge).stage_version)
+label_inputs = from_wildcards(lambda judge, model, task: PLAN.kind_of(judge).label_inputs(PLAN, judge, model, task))
 
 
 def light_if_prelabelled(light, full):
-    """Resource of a job that writes labels: little when it only joins shards, or when the job of its batch labels in this run; the full
-    amount when that was done before, because then this job runs for new answers, and labels them itself.
-
-    Args:
-        light: an amount.
-        full: an amount, or a function of the wildcards.
+    """Resource function: `light` if the job only joins shards or copies from a batch that this run labels; otherwise `full`, an
+    amount or a function of the wildcards. A batch of an earlier run means that this job labels new answers itself.
     """
 
     def amount(wildcards):
-        known = label_batches(wildcards.judge, wildcards.model)
-        batch = known.batch_by_task.get(wildcards.task)
-        if shards_of(wildcards) or (batch is not None and batch not in known.done):
+        known_batches = label_batches(wildcards.judge, wildcards.model)
+        batch = known_batches.batch_by_task.get(wildcards.task)
+        if label_shards_of(wildcards) or (batch is not None and batch not in known_batches.done):
             return light
         return full(wildcards) if callable(full) else full
 
     return amount
 
 
-# --- cascades ---
+# --- datasets and judges ---
 
 
-def held_out_labels(wildcards):
-    """Labels of a cascade's judges on the rows that it is fitted on."""
-    return tables_of("labels/{judge}/{model}/{task}", PLAN.kind_of(wildcards.judge).fit_tables(PLAN, wildcards.judge))
+def dataset_candidates(wildcards):
+    return table_paths(CANDIDATES, PLAN.dataset_tables(wildcards.dataset))
 
 
-def held_out_rows(wildcards):
-    """The rows that a cascade is fitted on."""
-    return f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/validation.parquet"
-
-
-def previous_judges(wildcards):
-    """The judges of a cascade that come before this one."""
-    judges = PLAN.config.judges[wildcards.cascade].judges
-    return judges[: judges.index(wildcards.judge)]
-
-
-def previous_labels(wildcards):
-    """Labels of the judges that come before this one."""
-    sources = PLAN.source_tables(wildcards.cascade, wildcards.model, wildcards.task)
-    return tables_of("labels/{judge}/{model}/{task}", sources[: len(previous_judges(wildcards))])
-
-
-# --- resources ---
-
-
-def gpus_of_judge(wildcards):
-    """GPUs that a job of a judge holds."""
-    return PLAN.kind_of(wildcards.judge).gpus(PLAN.config.judges[wildcards.judge])
-
-
-def doubling(amount):
-    """Resource of a job that starts anew when it is tried again: twice as much with each attempt."""
-    return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
-
-
-def memory_of_weights(wildcards, input, attempt):
-    """Megabytes of a job that loads a prepared model: its weights, which pass through the memory, and room for all else.
-
-    In a dry run before `prepare` there is no manifest yet, and Snakemake shows the amount as open.
-    """
-    files = json.loads(Path(input.manifest).read_text("utf-8"))["files"]
-    return doubling(12_000 + sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
-
-
-def memory_of_rows(dataset, attempt):
-    """Megabytes of a job that holds a dataset: text and tokens of a row take about 10 kB; without a limit, nobody knows how many."""
-    rows = PLAN.config.datasets[dataset].mix.total or 0
-    return doubling(8000 + rows // 100)(None, attempt)
-
-
-def memory_of_training(wildcards, attempt):
-    return memory_of_rows(PLAN.config.judges[wildcards.judge].dataset, attempt)
-
-
-def memory_of_dataset(wildcards, attempt):
-    return memory_of_rows(wildcards.dataset, attempt)
-
-
-def share_of_cores(jobs):
-    """Threads of one of so many like jobs: many share the cores, one alone takes them all; on a cluster, a node's worth."""
-    # `workflow.cores` raises where no number of cores is given: on a cluster, and when Snakemake only reports.
-    cores = workflow.resource_settings.cores
-    return max(1, cores // jobs) if cores else 8
-
-
-def gpus_of(wildcards):
-    """GPUs over which a model is spread."""
-    return PLAN.models[wildcards.model].tensor_parallel_size
-
-
-# --- params ---
-
-
-def spec_of(make):
-    """Params function: the canonical JSON of what `make` says of the job's wildcards, taken by name."""
-    names = list(inspect.signature(make).parameters)
-    return lambda wildcards: tables.canonical(make(*(getattr(wildcards, name) for name in names)))
-
-
-def asset_spec(asset):
-    return PLAN.assets[asset]
-
-
-def fill_spec(wildcards):
-    """Params function: canonical JSON of all that a batch of tables needs."""
-    return tables.canonical(named(batches_of(wildcards.model), wildcards.batch).specs)
-
-
-# --- inputs ---
-
-
-def fill_sources(wildcards):
-    """What the questions of a batch are made of."""
-    return named(batches_of(wildcards.model), wildcards.batch).inputs
-
-
-def batch_of(wildcards):
-    """The job that answers for this table, and for others of the model."""
-    return f"results/answer_batches/{wildcards.model}/{batches_of(wildcards.model).batch_by_task[wildcards.task]}.json"
-
-
-def open_batches():
-    """Regular expression of the batches of verdicts that no earlier run judged. What is done is no job's any more: if it were,
-    new answers to one task would make the verdicts on all tasks of its batch stale, and the judges that are trained on them."""
-    done = [path.stem for path in Path("results/label_batches").glob("*/*/*.json")]
-    return f"(?!{one_of(done)})[0-9a-f]{{16}}"
-
-
-def task_source(wildcards):
-    """The file that a task's questions come from: an imported file, a data set's, a user's task file, or none."""
-    return PLAN.source_file(wildcards.task) or []
-
-
-def task_manifest(wildcards):
-    """What says where a task's data set lies; none for a task that `prepare` has nothing to do for."""
-    asset = f"task-{wildcards.task}"
-    return f"results/prepared/{asset}.json" if asset in PLAN.assets else []
-
-
-def imported_file(wildcards):
-    """The file that answers to a task are imported from."""
-    return PLAN.import_path(PLAN.import_of(wildcards.task))
-
-
-def merged_candidates(wildcards):
-    return tables_of("candidates/{model}/{task}", PLAN.dataset_spec(wildcards.dataset)["tables"])
-
-
-def merged_labels(wildcards):
-    dataset = PLAN.dataset_spec(wildcards.dataset)
-    return tables_of("labels/{judge}/{model}/{task}", [(dataset["teacher"], *pair) for pair in dataset["tables"]])
+def dataset_labels(wildcards):
+    """Input function: the teacher's labels."""
+    teacher = PLAN.config.datasets[wildcards.dataset].teacher
+    return table_paths(LABELS, [(teacher, *pair) for pair in PLAN.dataset_tables(wildcards.dataset)])
 
 
 def weak_labels(wildcards):
-    """Input function: the verdicts on what the teacher leaves open; none where nobody else is asked."""
-    weak_teacher = PLAN.dataset_spec(wildcards.dataset).get("weak_teacher")
-    pairs = [(weak_teacher["teacher"], *pair) for pair in weak_teacher["tables"]] if weak_teacher else []
-    return tables_of("labels/{judge}/{model}/{task}", pairs)
+    """Input function: the weak teacher's labels; empty without one."""
+    weak_teacher = PLAN.config.datasets[wildcards.dataset].weak_teacher
+    return table_paths(LABELS, [(weak_teacher.teacher, *pair) for pair in PLAN.weakly_labelled_tables(wildcards.dataset)])
 
 
 def training_file(name):
@@ -370,59 +236,188 @@ def training_file(name):
     return lambda wildcards: f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/{name}"
 
 
-def scoring_labels(wildcards):
-    return tables_of(
-        "labels/{judge}/{model}/{task}",
-        [(judge, wildcards.model, wildcards.task) for judge in PLAN.config.scorers],
-    )
+def trained_judges():
+    """Return the encoders that this workflow trains; others have a checkpoint."""
+    return [name for name in PLAN.judges("bert") if PLAN.config.judges[name].dataset]
 
 
-def verdicts_of_cascades():
-    """Verdicts of the cascades that are measured."""
-    return tables_of(
-        "labels/{judge}/{model}/{task}", [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.score_tables]
-    )
+def previous_labels(wildcards):
+    """Input function: the labels of a cascade's judges before this one."""
+    sources = PLAN.source_tables(wildcards.cascade, wildcards.model, wildcards.task)
+    return table_paths(LABELS, sources[: len(previous_judges(wildcards))])
+
+
+def previous_judges(wildcards):
+    """Params function: the judges of a cascade before this one."""
+    judges = PLAN.config.judges[wildcards.cascade].judges
+    return judges[: judges.index(wildcards.judge)]
+
+
+# --- resources ---
+
+
+def doubling(amount):
+    """Resource function of a job that restarts from scratch when retried: twice as much with each attempt."""
+    return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
+
+
+def label_resource(name):
+    """Resource function: a resource of the judge's kind, doubled with each attempt."""
+
+    def amount(wildcards, attempt):
+        kind = PLAN.kind_of(wildcards.judge)
+        return doubling(getattr(kind.label_resources(PLAN.config.judges[wildcards.judge]), name))(wildcards, attempt)
+
+    return amount
+
+
+def memory_of_weights(manifest, base_mb=12_000, copies=1):
+    """Resource function: megabytes for `copies` of the weights of a prepared model, and `base_mb` for everything else.
+
+    In a dry run before `prepare` there is no manifest yet, and Snakemake shows the amount as TBD.
+
+    Args:
+        manifest: name of the input file that lists the model's files.
+    """
+
+    def amount(wildcards, input, attempt):
+        files = json.loads(Path(getattr(input, manifest)).read_text("utf-8"))["files"]
+        return doubling(base_mb + copies * sum(file["size"] for file in files) // 1_000_000)(wildcards, attempt)
+
+    return amount
+
+
+def memory_of_dataset(wildcards, attempt):
+    """Megabytes of a job that loads a dataset: about 10 kB per row."""
+    dataset = getattr(wildcards, "dataset", None) or PLAN.config.judges[wildcards.judge].dataset
+    return doubling(8000 + (PLAN.config.datasets[dataset].mix.total or 0) // 100)(wildcards, attempt)
+
+
+def share_of_cores(jobs):
+    """Return the threads of each of `jobs` similar jobs that share the cores; 8 on a cluster."""
+    # `workflow.cores` raises an error if no number of cores is given: on a cluster and for reports.
+    cores = workflow.resource_settings.cores
+    return max(1, cores // jobs) if cores else 8
+
+
+gpus_of_judge = from_wildcards(lambda judge: PLAN.kind_of(judge).gpus(PLAN.config.judges[judge]))
+
+
+# --- inputs of the report; empty for what is not configured ---
 
 
 def cascade_files():
-    """What the report shows of cascades; nothing without one."""
     return ["results/cascades.parquet"] if PLAN.measured_cascades else []
 
 
-def filled_sheet():
-    """What people made of the sheet, as a list; empty without one."""
-    audit = PLAN.config.audit
-    return [str(Path(audit.labels).expanduser())] if audit and audit.labels else []
-
-
 def audit_files():
-    """What the report shows of the audit; nothing without one."""
-    if PLAN.config.audit is None:
-        return []
-    sheet = ["results/audit/sheet.csv", "results/audit/sheet.html"]
+    sheet = ["results/audit/sheet.csv", "results/audit/sheet.html"] if PLAN.config.audit else []
     return [*sheet, "results/audit/corrected_accuracy.parquet"] if PLAN.corrects_accuracy else sheet
 
 
-def attack_labels():
-    """Verdicts on made-up answers, in the order of the spec: by judge, then by task."""
-    judges = PLAN.config.attacks.judges
-    return tables_of(
-        "labels/{judge}/{model}/{task}", [(judge, plan.ATTACKS, task) for judge in judges for task in PLAN.attack_tasks]
-    )
-
-
 def attack_files():
-    """What the report shows of the attacks; nothing where none are configured."""
     return ["results/attacks/rates.parquet", "results/attacks/examples.parquet"] if PLAN.config.attacks else []
+
+
+def rank_files():
+    return [f"results/{name}.parquet" for name in ("pair_agreement", "ranks", "rank_correlations")] if PLAN.ranked_sets else []
+
+
+def student_files():
+    return ["results/students.parquet"] if PLAN.students else []
+
+
+# --- pairs ---
+
+
+def pair_files(pair_set):
+    return [f"results/pairs/{pair_set}/{part}.parquet" for part in PLAN.pair_parts(pair_set)]
+
+
+def preference_files():
+    """Return the verdicts of pairwise judges, in the order of `PLAN.compared_sets`."""
+    return [f"results/labels/{judge}/pairs/{name}.parquet" for judge, name in PLAN.compared_sets]
+
+
+def pair_sets(imported):
+    """Return a regular expression of the imported pair sets, or of the generated ones."""
+    return any_of([name for name, entry in PLAN.config.pairs.items() if bool(entry.source) == imported])
+
+
+def pair_candidates(side):
+    """Input function: the answers of the first (0) or second (1) model of a part."""
+    return lambda wildcards: table_paths(CANDIDATES, PLAN.pair_tables(wildcards.pair_set, wildcards.part)[side])
+
+
+def pair_gold(side):
+    """Input function: the gold labels of these answers; empty without a gold judge."""
+
+    def paths(wildcards):
+        gold = PLAN.config.pairs[wildcards.pair_set].gold
+        answers = PLAN.pair_tables(wildcards.pair_set, wildcards.part)[side]
+        return table_paths(LABELS, [(gold, *pair) for pair in answers]) if gold else []
+
+    return paths
+
+
+def training_pairs(wildcards):
+    """Input function: the tables of the pair sets that a judge is trained on."""
+    return [path for name in sorted(PLAN.pair_judge(wildcards.judge).pairs) for path in pair_files(name)]
+
+
+# --- probes ---
+
+
+def training_features(wildcards):
+    """Input function: the hidden states that a probe is trained on, by set, then in the order of the spec's tables."""
+    pairs = PLAN.dataset_tables(PLAN.probe(wildcards.judge).dataset)
+    keys = [(name, *pair) for name in PLAN.features_of(wildcards.judge) for pair in pairs]
+    return table_paths("features/{features}/{model}/{task}", keys)
+
+
+def probe_backbone(wildcards):
+    """Input function: the manifest of a probe's backbone."""
+    return f"results/prepared/{PLAN.backbone_of(PLAN.features_of(wildcards.judge)[0])}.json"
+
+
+def test_predictions(wildcards):
+    """Input function: the predictions of a probe and its baselines on the test split."""
+    baselines = [f"results/baselines/{wildcards.judge}/{name}.parquet" for name in PLAN.probe(wildcards.judge).backbone_baselines]
+    return [f"results/judges/{wildcards.judge}/predictions.parquet", *baselines]
+
+
+def baseline_notes(wildcards):
+    return [f"results/baselines/{wildcards.judge}/{name}.json" for name in PLAN.probe(wildcards.judge).backbone_baselines]
+
+
+# --- filters and students ---
+
+
+def filter_labels(wildcards):
+    """Input function: the labels that a filter uses; empty for a control."""
+    judge = PLAN.filter_judge(wildcards.filter)
+    return table_paths(LABELS, [(judge, *pair) for pair in PLAN.filter_tables(wildcards.filter)]) if judge else []
+
+
+def student_answers(wildcards):
+    """Input function: the filtered answers that a student is trained on."""
+    student = PLAN.students[wildcards.model]
+    return f"results/filtered/{student.filter}/{student.keep}.parquet"
+
+
+def student_overlap(wildcards):
+    """Input function: the overlap check of a student's training questions with the test task that it answers."""
+    is_test = wildcards.task in PLAN.config.tasks.test
+    return f"results/filtered/{PLAN.students[wildcards.model].filter}/overlap/{wildcards.task}.json" if is_test else []
 
 
 # --- the end of a run ---
 
 
 def show_standings():
-    """Print the standings when this run has made them."""
-    made = Path(STANDINGS)
-    if made.exists() and made.stat().st_mtime >= STARTED:
+    """Print the standings if this run has written them."""
+    path = Path(STANDINGS)
+    if path.exists() and path.stat().st_mtime >= STARTED:
         from bert_judge.cli.show_standings import show
 
-        show(made)
+        show(path)

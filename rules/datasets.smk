@@ -1,7 +1,7 @@
 rule merge_dataset:
     input:
-        candidates=merged_candidates,
-        labels=merged_labels,
+        candidates=dataset_candidates,
+        labels=dataset_labels,
         weak_labels=weak_labels,
     output:
         train=update("results/datasets/{dataset}/train.parquet"),

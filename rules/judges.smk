@@ -25,12 +25,12 @@ rule train_judge:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=one_of(trained_judges()),
+        judge=any_of(trained_judges()),
     conda:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=memory_of_training,
+        mem_mb=memory_of_dataset,
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
         gpu=1,

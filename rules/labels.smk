@@ -16,8 +16,8 @@ rule label:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=label_memory,
-        runtime=label_minutes,
+        mem_mb=label_resource("mem_mb"),
+        runtime=label_resource("minutes"),
     params:
         spec=spec_of(PLAN.labels_spec),
         stage_version=label_version,
@@ -31,7 +31,7 @@ rule label:
 use rule label as combine_labels with:
     wildcard_constraints:
         judge=judges_of_rule("combine_labels"),
-        model=one_of(PLAN.answer_sources),
+        model=any_of(PLAN.answer_sources),
 
 
 # From stored hidden states.
@@ -52,7 +52,7 @@ use rule label as label_hf with:
         judge=judges_of_rule("label_hf"),
     threads: 8
     resources:
-        mem_mb=memory_of_weights,
+        mem_mb=memory_of_weights("manifest"),
         runtime=720,
         gpu=1,
 
@@ -63,8 +63,8 @@ use rule label as label_encoder with:
     input:
         unpack(label_inputs),
         candidates="results/candidates/{model}/{task}.parquet",
-        shards=shards_of,
-        prelabelled=encoder_batch_of,
+        shards=label_shards_of,
+        prelabelled=encoder_batch,
     wildcard_constraints:
         judge=judges_of_rule("label_encoder"),
     threads: light_if_prelabelled(1, share_of_cores(len(PLAN.score_tables)))
@@ -116,7 +116,7 @@ rule prelabel_encoder:
     benchmark:
         "<benchmarks>/label_batches/{judge}/{model}/{batch}.tsv"
     wildcard_constraints:
-        batch=open_batches(),
+        batch=unfinished_batches(),
         judge=judges_of_rule("label_encoder"),
     conda:
         "../envs/core.yaml"
@@ -127,7 +127,7 @@ rule prelabel_encoder:
         runtime=720,
         gpu=1,
     params:
-        spec=prelabel_spec,
+        spec=batch_spec,
         stage_version=label_version,
     message:
         "Verdicts of {wildcards.judge} on a batch of tasks of {wildcards.model}"
@@ -137,7 +137,7 @@ rule prelabel_encoder:
 
 use rule prelabel_encoder as prelabel_vllm with:
     wildcard_constraints:
-        batch=open_batches(),
+        batch=unfinished_batches(),
         judge=judges_of_rule("label_vllm"),
     conda:
         "../envs/vllm.yaml"
@@ -152,7 +152,7 @@ use rule label as label_vllm with:
     input:
         unpack(label_inputs),
         candidates="results/candidates/{model}/{task}.parquet",
-        prelabelled=label_batch_of,
+        prelabelled=label_batch,
     wildcard_constraints:
         judge=judges_of_rule("label_vllm"),
     conda:

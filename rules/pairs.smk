@@ -1,9 +1,9 @@
 rule pair_answers:
     input:
-        one=pair_answers_of(0),
-        other=pair_answers_of(1),
-        gold_one=pair_gold_of(0),
-        gold_other=pair_gold_of(1),
+        one=pair_candidates(0),
+        other=pair_candidates(1),
+        gold_one=pair_gold(0),
+        gold_other=pair_gold(1),
     output:
         update("results/pairs/{pair_set}/{part}.parquet"),
     log:
@@ -11,8 +11,8 @@ rule pair_answers:
     benchmark:
         "<benchmarks>/pairs/{pair_set}/{part}.tsv"
     wildcard_constraints:
-        pair_set=sets_from(imported=False),
-        part=models_of_pairs(),
+        pair_set=pair_sets(imported=False),
+        part=any_of(sorted({part for name in PLAN.config.pairs for part in PLAN.pair_parts(name) if "@" in part})),
     conda:
         "../envs/core.yaml"
     resources:
@@ -29,7 +29,7 @@ rule pair_answers:
 
 rule import_pairs:
     input:
-        source=pair_source,
+        source=from_wildcards(PLAN.pair_file),
     output:
         update("results/pairs/{pair_set}/imported.parquet"),
     log:
@@ -37,7 +37,7 @@ rule import_pairs:
     benchmark:
         "<benchmarks>/pairs/{pair_set}/imported.tsv"
     wildcard_constraints:
-        pair_set=sets_from(imported=True),
+        pair_set=pair_sets(imported=True),
     conda:
         "../envs/core.yaml"
     resources:
@@ -54,7 +54,7 @@ rule import_pairs:
 
 rule train_pair_judge:
     input:
-        pairs=pairs_to_learn,
+        pairs=training_pairs,
         backbone="results/prepared/judge-{judge}.json",
     output:
         config=update("results/judges/{judge}/config.json"),
@@ -69,7 +69,7 @@ rule train_pair_judge:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.trained_pair_encoders),
+        judge=any_of(PLAN.trained_pair_encoders),
     conda:
         "../envs/core.yaml"
     threads: 8
@@ -89,7 +89,7 @@ rule train_pair_judge:
 
 rule tune_pair_judge:
     input:
-        pairs=pairs_to_learn,
+        pairs=training_pairs,
         base="results/prepared/judge-{judge}.json",
     output:
         config=update("results/judges/{judge}/config.json"),
@@ -105,15 +105,15 @@ rule tune_pair_judge:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.tuned_pair_judges),
+        judge=any_of(PLAN.tuned_pair_judges),
     conda:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=memory_of_base,
+        mem_mb=memory_of_weights("base", copies=6),
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
-        gpu=gpus_to_tune,
+        gpu=from_wildcards(PLAN.gpus_to_tune),
     params:
         spec=spec_of(PLAN.tuned_judge_spec),
         stage_version=plan.STAGE_VERSIONS["tuned_judge"],
@@ -128,8 +128,8 @@ rule tune_pair_judge:
 
 rule compare_rule:
     input:
-        unpack(comparison_inputs),
-        pairs=pairs_to_compare,
+        unpack(from_wildcards(lambda judge: PLAN.kind_of(judge).inputs(judge, PLAN.config.judges[judge]))),
+        pairs=from_wildcards(pair_files),
     output:
         update("results/labels/{judge}/pairs/{pair_set}.parquet"),
     log:
@@ -175,7 +175,7 @@ use rule compare_rule as compare_hf with:
         judge=judges_of_rule("compare_hf"),
     threads: 8
     resources:
-        mem_mb=memory_of_weights,
+        mem_mb=memory_of_weights("manifest"),
         runtime=720,
         gpu=1,
 

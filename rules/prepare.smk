@@ -14,7 +14,7 @@ rule prepare_asset:
         mem_mb=doubling(2000),
         runtime=240,
     params:
-        spec=spec_of(asset_spec),
+        spec=spec_of(lambda asset: PLAN.assets[asset]),
         stage_version=plan.STAGE_VERSIONS["prepared"],
     message:
         "Fetch and pin {wildcards.asset}"

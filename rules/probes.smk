@@ -2,7 +2,7 @@
 rule features:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
-        manifest=backbone_manifest,
+        manifest=from_wildcards(lambda features: f"results/prepared/{PLAN.backbone_of(features)}.json"),
     output:
         update("results/features/{features}/{model}/{task}.parquet"),
     log:
@@ -10,12 +10,12 @@ rule features:
     benchmark:
         "<benchmarks>/features/{features}/{model}/{task}.tsv"
     wildcard_constraints:
-        features=one_of(PLAN.feature_sets),
+        features=any_of(PLAN.feature_sets),
     conda:
         "../envs/core.yaml"
     threads: share_of_cores(len(PLAN.score_tables))
     resources:
-        mem_mb=memory_of_weights,
+        mem_mb=memory_of_weights("manifest"),
         # A retried job resumes: it may need more memory, but not more time.
         runtime=240,
         gpu=1,
@@ -44,12 +44,12 @@ rule train_probe:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.judges("probe")),
+        judge=any_of(PLAN.judges("probe")),
     conda:
         "../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=memory_of_training,
+        mem_mb=memory_of_dataset,
         runtime=doubling(240),
     params:
         spec=spec_of(PLAN.probe_spec),
@@ -74,13 +74,13 @@ rule predict_baseline:
     benchmark:
         "<benchmarks>/baselines/{judge}/{baseline}.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.judges("probe")),
+        judge=any_of(PLAN.judges("probe")),
         baseline=r"\w+",
     conda:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=memory_of_backbone,
+        mem_mb=memory_of_weights("backbone", 8000, copies=10),
         # A retried job resumes: it may need more memory, but not more time.
         runtime=720,
         gpu=1,
@@ -96,8 +96,8 @@ rule predict_baseline:
 rule measure_probe:
     input:
         selection="results/judges/{judge}/selection.json",
-        predictions=prediction_tables,
-        notes=notes_of_baselines,
+        predictions=test_predictions,
+        notes=baseline_notes,
     output:
         metrics=update("results/judges/{judge}/metrics.json"),
         card=update("results/judges/{judge}/README.md"),
@@ -106,7 +106,7 @@ rule measure_probe:
     benchmark:
         "<benchmarks>/judges/{judge}-measures.tsv"
     wildcard_constraints:
-        judge=one_of(PLAN.judges("probe")),
+        judge=any_of(PLAN.judges("probe")),
     conda:
         "../envs/core.yaml"
     resources:

@@ -4,7 +4,7 @@ if PLAN.ranked_sets:
         input:
             pairs=[path for name in PLAN.ranked_sets for path in pair_files(name)],
             preferences=preference_files(),
-            scores=tables_of("scores/{model}/{task}", PLAN.rank_score_tables),
+            scores=table_paths("scores/{model}/{task}", PLAN.rank_score_tables),
         output:
             agreement=update("results/pair_agreement.parquet"),
             ranks=update("results/ranks.parquet"),

@@ -1,7 +1,7 @@
 rule build_report:
     input:
         standings=STANDINGS_FILES,
-        scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
+        scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
         audit=audit_files(),
         attacks=attack_files(),
         cascades=cascade_files(),
@@ -9,7 +9,7 @@ rule build_report:
         students=student_files(),
         fitted=expand("results/judges/{judge}/cascade.json", judge=PLAN.measured_cascades),
         judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
-        probes=probe_metrics(),
+        probes=[f"results/judges/{judge}/metrics.json" for judge in PLAN.judges("probe") if judge in PLAN.config.scorers],
     output:
         report(
             update("results/report.html"),

@@ -1,7 +1,7 @@
 rule build_scores:
     input:
         candidates="results/candidates/{model}/{task}.parquet",
-        labels=scoring_labels,
+        labels=from_wildcards(lambda model, task: table_paths(LABELS, [(judge, model, task) for judge in PLAN.config.scorers])),
     output:
         update("results/scores/{model}/{task}.parquet"),
     log:
@@ -9,8 +9,8 @@ rule build_scores:
     benchmark:
         "<benchmarks>/scores/{model}/{task}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.models),
-        task=one_of(PLAN.tasks),
+        model=any_of(PLAN.models),
+        task=any_of(PLAN.tasks),
     conda:
         "../envs/core.yaml"
     resources:
@@ -27,7 +27,7 @@ rule build_scores:
 
 rule build_standings:
     input:
-        scores=tables_of("scores/{model}/{task}", PLAN.score_tables),
+        scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
     output:
         model_pairs=update("results/model_pairs.parquet"),
         agreement=update("results/agreement.parquet"),

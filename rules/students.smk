@@ -1,7 +1,7 @@
 rule filter_answers:
     input:
-        candidates=chosen_candidates,
-        labels=chosen_labels,
+        candidates=from_wildcards(lambda filter: table_paths(CANDIDATES, PLAN.filter_tables(filter))),
+        labels=filter_labels,
     output:
         update("results/filtered/{filter}/{keep}.parquet"),
     log:
@@ -25,7 +25,7 @@ rule filter_answers:
 # Needs only the questions, so that an overlap is reported before any answer is generated.
 rule check_filter_overlap:
     input:
-        train=questions_of_filter,
+        train=from_wildcards(lambda filter: [f"results/tasks/{task}.parquet" for task in PLAN.config.filters[filter].tasks]),
         tests="results/tasks/{task}.parquet",
     output:
         update("results/filtered/{filter}/overlap/{task}.json"),
@@ -50,8 +50,8 @@ rule check_filter_overlap:
 
 rule train_student:
     input:
-        filtered=filtered_for,
-        base=base_of,
+        filtered=student_answers,
+        base=from_wildcards(lambda model: f"results/prepared/base-{PLAN.students[model].key}.json"),
     output:
         config=update("results/students/{model}/config.json"),
         weights=update("results/students/{model}/model.safetensors"),
@@ -64,15 +64,15 @@ rule train_student:
     benchmark:
         "<benchmarks>/students/{model}.tsv"
     wildcard_constraints:
-        model=one_of(PLAN.students),
+        model=any_of(PLAN.students),
     conda:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=memory_of_base,
+        mem_mb=memory_of_weights("base", copies=6),
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
-        gpu=student_gpus,
+        gpu=from_wildcards(PLAN.student_gpus),
     params:
         spec=spec_of(PLAN.student_spec),
         stage_version=plan.STAGE_VERSIONS["student"],

@@ -1,7 +1,7 @@
 rule build_task:
     input:
-        source=task_source,
-        manifest=task_manifest,
+        source=from_wildcards(lambda task: PLAN.source_file(task) or []),
+        manifest=from_wildcards(lambda task: f"results/prepared/task-{task}.json" if f"task-{task}" in PLAN.assets else []),
     output:
         update("results/tasks/{task}.parquet"),
     log:
@@ -9,7 +9,7 @@ rule build_task:
     benchmark:
         "<benchmarks>/tasks/{task}.tsv"
     wildcard_constraints:
-        task=one_of(PLAN.tasks),
+        task=any_of(PLAN.tasks),
     conda:
         "../envs/core.yaml"
     resources:

@@ -89,9 +89,9 @@ class PairSpecs(ResolvedConfig):
             return []
         return sorted({table for part in self.pair_parts(name) for tables in self.pair_tables(name, part) for table in tables})
 
-    def pair_file(self, name: str) -> Path:
+    def pair_file(self, pair_set: str) -> Path:
         """Return the file of an imported set."""
-        source = self.config.pairs[name].source
+        source = self.config.pairs[pair_set].source
         assert source is not None
         return self.import_path(source)
 
