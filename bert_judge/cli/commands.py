@@ -42,7 +42,7 @@ def score(
         bool,
         typer.Option(
             "--prior-shift",
-            help="Move the scores to the share of right answers that they tell: for files unlike those of training.",
+            help="Adapt the scores to the estimated base rate of the file, which may differ from that of training.",
         ),
     ] = False,
     prefix: Annotated[str, typer.Option(help="Prefix of the new columns.")] = "",

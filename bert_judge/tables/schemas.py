@@ -50,7 +50,7 @@ class Schema:
 SAMPLE_ID = Column("sample_id", pa.string(), "first 16 hex digits of the SHA-256 of task, question and references")
 ATTEMPT = Column("attempt", pa.int32(), "0 for a model's first answer to the question, 1 for its second, …")
 QUESTION = Column("question", pa.string(), "the question as the model under test saw it")
-REFERENCES = Column("references", TEXTS, "right answers; any one of them is right")
+REFERENCES = Column("references", TEXTS, "reference answers; each one alone is correct")
 MODEL = Column("model", pa.string(), "name of the model in the configuration")
 CANDIDATE = Column("candidate", pa.string(), "the model's answer without its reasoning block")
 STATUS = Column("status", pa.string(), "how the answer ended", allowed=STATUSES)

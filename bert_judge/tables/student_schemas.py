@@ -29,10 +29,10 @@ STUDENTS = Schema(
     (
         Column("recipe", pa.string(), "key under models that the student comes from"),
         MODEL,
-        Column("filter", pa.string(), "the filter that chose what it learnt from; null for the base model", nullable=True),
+        Column("filter", pa.string(), "filter of its training answers; null for the base model", nullable=True),
         Column("chooser", pa.string(), "the filter's judge, or random or all; null for the base model", nullable=True),
         Column("keep", pa.float64(), "percent of the answers that the filter kept; 0 for the base model", bounds=(0.0, 100.0)),
-        Column("answers", pa.int64(), "answers that it learnt from; 0 for the base model"),
+        Column("answers", pa.int64(), "number of training answers; 0 for the base model"),
         Column("level", pa.string(), "'task', or 'all' for the answers to all tasks together", allowed=("all", "task")),
         Column("task", pa.string(), "name of the task, or 'all'"),
         Column("judge", pa.string(), "the judge that tells what its own answers are worth"),

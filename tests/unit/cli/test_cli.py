@@ -184,7 +184,7 @@ def test_show_says_what_a_table_is_and_where_it_comes_from(tmp_path: Path) -> No
     assert text.startswith(f"{path}: task table, version 1, 9 rows\n")
     for part in ("bert-judge " + __version__, "spec.task", "mine", "revisions.gpt", "abc123", "row 4"):
         assert part in text
-    assert "right answers; any one of them is right" in text
+    assert "reference answers; each one alone is correct" in text
     # A text's own brackets are no markup, its line ends stay visible, and a list is readable.
     assert "[bold]Q0[/bold] 漢?⏎(A) x" in text and "a | b" in text
     assert "row 5" not in text

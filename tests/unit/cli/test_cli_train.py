@@ -122,8 +122,8 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
     ("made", "says"),
     [
         ([], "a.csv: the file has no rows"),
-        (rows(4), "4 labelled questions, of which "),
-        (rows(label=1), "all 60 labels say the same"),
+        (rows(4), "4 labelled questions, 0 of them held out"),
+        (rows(label=1), "all 60 labels are equal"),
         (rows(label=7), "row 1: column 'label' (label) is '7'"),
         (rows(gold=""), "row 1: column 'gold' (references)"),
         (rows(question=" "), "row 1: column 'question' (question) is empty"),
@@ -156,10 +156,10 @@ def test_outputs_that_would_destroy_something(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "judge.json").write_text("{}", "utf-8")
     for folder, says in (
-        ("photos", "holds something that is no judge"),
-        ("old", "holds a judge already; add --force"),
-        ("a.csv", "is a file; name a folder"),
-        ("contains", "a judge called 'contains' is measured beside it"),
+        ("photos", "contains files that are not a judge"),
+        ("old", "contains a judge already; add --force"),
+        ("a.csv", "is a file; choose a folder"),
+        ("contains", "'contains' is the name of a baseline"),
     ):
         done = run("train", file, "-o", folder)
         assert done.exit_code == 1 and says in done.stderr, done.stderr
