@@ -43,7 +43,7 @@ def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
     before = file.read_bytes()
     done = run("train", file, "-o", "mine", "--backbone", backbone, "--epochs", "0.2", "--seed", "3")
     assert done.exit_code == 0, done.output
-    assert "label: 'label'" in done.stderr and "Against labels on" in done.stdout and "contains" in done.stdout
+    assert "label: 'label'" in done.stderr and "Agreement with labels" in done.stdout and "contains" in done.stdout
     judge = BERTJudge(tmp_path / "mine")
     assert 0 <= judge.predict(["Question 1?"], ["Paris"], ["It is Paris."])[0] <= 1
     assert {"README.md", "metrics.json", "judge.json"} <= {path.name for path in (tmp_path / "mine").iterdir()}
