@@ -135,7 +135,7 @@ def answer_cache(
 ) -> CachedGenerator:
     """Return the model with its answers cached in a folder.
 
-    An answer is reused if model, revision, settings and prompt agree, whatever the task, its limit and the number of attempts. An
+    An answer is reused if model, revision, settings and prompt agree, regardless of task, limit and number of attempts. An
     error of a server is written to the table but not cached, so the next run asks again.
     """
     settings = {key: value for key, value in spec["settings"].items() if key != "attempts"}

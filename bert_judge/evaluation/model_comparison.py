@@ -77,8 +77,8 @@ def resample_accuracies(
 ) -> dict[str, Floats]:
     """Compute the accuracy of each model under each judge, as observed and in each resample of the questions.
 
-    All models and judges see the same draws, so ranks and rank correlations keep what they have in common: a hard question is
-    hard for all.
+    All models and judges see the same draws, so ranks and rank correlations account for the difficulty that questions have for
+    all models.
 
     Args:
         valid_only: leave out invalid verdicts, which else count as incorrect.

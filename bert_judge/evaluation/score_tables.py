@@ -144,7 +144,7 @@ def _read_labels(path: Path, model: str, judge: str, candidates: pd.DataFrame, c
 def _check_constant(frame: pd.DataFrame, column: str, expected: str, path: Path) -> None:
     if not (unexpected := frame.loc[frame[column] != expected, column]).empty:
         raise InputError(
-            f"{path}: column {column!r} contains {unexpected.iloc[0]!r}, expected {expected!r}; check that it is the right file"
+            f"{path}: column {column!r} contains {unexpected.iloc[0]!r}, expected {expected!r}; check that it is the correct file"
         )
 
 

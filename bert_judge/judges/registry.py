@@ -190,7 +190,7 @@ class JudgeKind:
         return "combine_labels" if self.combines_labels else "label"
 
     def label_resources(self, block: Any) -> LabelResources:
-        """Return what a label job requests."""
+        """Return the resources that a label job requests."""
         return LabelResources()
 
     def gpus(self, block: Any) -> int:

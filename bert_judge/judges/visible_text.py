@@ -1,4 +1,4 @@
-"""Normalise texts to what a reader sees, so that hidden characters and look-alike letters cannot influence a judge."""
+"""Normalise texts to their visible characters, so that hidden characters and look-alike letters cannot influence a judge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MISSING_SPACE_BEFORE_FOOTNOTE = re.compile(r"(?<=[a-z]{3})(?=[1-9][0-9]?(?:[.,;
 
 
 def normalize_text(text: str) -> str:
-    """Reduce a text to what a reader sees; ordinary text stays as it is.
+    """Reduce a text to its visible characters; ordinary text is unchanged.
 
     Removes invisible characters and comments, applies backspaces, maps full-width letters to ASCII, maps Cyrillic and Greek
     homoglyphs to Latin in words without other letters of those scripts, and restores spaces lost with markup.

@@ -170,7 +170,7 @@ def find_judge(
         available = ", ".join([*configured, *RULES, *trained_judges(results / "judges")])
         raise InputError(
             f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
-            f"there are: {available}"
+            f"available: {available}"
         )
     # Imported lazily: local judges do not need the hub's client.
     from bert_judge.assets import hub
@@ -222,7 +222,7 @@ def _from_file(file: Path, name: str, **about: Any) -> JudgeReference:
 
     raw = config_file_reader.load([file])
     if name not in (judges := raw.get("judges") or {}):
-        raise InputError(f"--judge {file}:{name}: the file has no such judge; there are: {', '.join(map(str, judges))}")
+        raise InputError(f"--judge {file}:{name}: the file has no such judge; available: {', '.join(map(str, judges))}")
     return from_config(raw, name, config_files=[file], **about)
 
 

@@ -60,7 +60,7 @@ def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Pat
     raw = config_files.merge(files)
     configured = list(raw.get("judges") or {})
     if unknown := [name for name in names if name not in configured]:
-        raise InputError(f"--judge {unknown[0]}: not in {files[-1]}; there are: {', '.join(configured)}")
+        raise InputError(f"--judge {unknown[0]}: not in {files[-1]}; available: {', '.join(configured)}")
     references = []
     for name in names or configured:
         try:

@@ -36,7 +36,7 @@ def _get_member(value: Any, key: str, name: str, row: SourceRow) -> Any:
         return [_get_member(item, key, name, row) for item in value]
     if not isinstance(value, Mapping) or key not in value:
         present = ", ".join(map(repr, value if isinstance(value, Mapping) else row))
-        raise InputError(f"no column {name!r}; there are {present}; fix the source's columns")
+        raise InputError(f"no column {name!r}; available: {present}; fix the source's columns")
     return value[key]
 
 

@@ -104,7 +104,7 @@ def find(name: str) -> Task:
     """
     _load_built_in()
     if name not in _tasks:
-        raise InputError(f"unknown task {name!r}; there are: {', '.join(sorted(_tasks))}")
+        raise InputError(f"unknown task {name!r}; available: {', '.join(sorted(_tasks))}")
     return _tasks[name]
 
 

@@ -64,7 +64,7 @@ def read_rows(files: Sequence[Path], names: Collection[str], list_columns: Colle
             columns = _top_level_columns(source.columns, names)
         if missing := [name for name in columns if name not in source.columns]:
             present = ", ".join(map(repr, source.columns))
-            raise InputError(f"{path}: no column {missing[0]!r}; there are {present}; fix the source's columns or where")
+            raise InputError(f"{path}: no column {missing[0]!r}; available: {present}; fix the source's columns or where")
         for location, record in source.records(columns):
             if source.format == "csv":
                 record = {name: values.parse_json_list(value) if name in list_columns else value for name, value in record.items()}

@@ -77,7 +77,7 @@ def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
 def encode_completion(encoder: PromptEncoder, prompt: str, segments: Sequence[str], eos_ids: frozenset[int]) -> Example:
     """Encode a prompt with a completion that follows it directly, as in a request with choices.
 
-    The segments are tokenized separately, so the first has the same tokens as a choice, whatever follows it.
+    The segments are tokenized separately, so the first has the same tokens as a choice, regardless of the following text.
 
     Raises:
         InputError: the chat template opens a reasoning block, which a choice cannot follow.

@@ -46,7 +46,7 @@ def detect_columns(
     """
     for role, column in user_columns.items():
         if column not in columns:
-            raise InputError(f"{path}: no column {column!r} for the {role}; there are {_list_columns(columns)}")
+            raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
     detected = dict(user_columns)
     for role, names in known_names().items():
         if role in detected or (role == "label" and not with_label):
@@ -58,7 +58,7 @@ def detect_columns(
         if len(missing) > 1 or len(ambiguous) != 1 or missing[0] not in REQUIRED:
             raise InputError(
                 f"{path}: cannot tell which column holds the {missing[0]}; "
-                f"set --{missing[0]} COLUMN; there are {_list_columns(columns)}"
+                f"set --{missing[0]} COLUMN; available: {_list_columns(columns)}"
             )
         detected[missing[0]] = ambiguous[0]
     for role, column in detected.items():

@@ -203,12 +203,12 @@ def _check_columns(
     names = ", ".join(map(repr, present))
     for name in needed:
         if name not in mapped:
-            raise InputError(f"{path}: set the column of the {name} in imports.<name>.columns.{name}; there are {names}")
+            raise InputError(f"{path}: set the column of the {name} in imports.<name>.columns.{name}; available: {names}")
         if mapped[name] not in present:
             raise InputError(
-                f"{path}: no column {mapped[name]!r} for the {name}; there are {names}; "
+                f"{path}: no column {mapped[name]!r} for the {name}; available: {names}; "
                 f"set the right one in imports.<name>.columns.{name}"
             )
     for condition in filters:
         if condition.column not in present:
-            raise InputError(f"{path}: no column {condition.column!r} to filter by; there are {names}; fix the key `where`")
+            raise InputError(f"{path}: no column {condition.column!r} to filter by; available: {names}; fix the key `where`")

@@ -1,4 +1,4 @@
-"""The files of evaluation frameworks: detection, and their answers one at a time, whatever the size of the file."""
+"""The files of evaluation frameworks: detection, and their answers one at a time, for files of any size."""
 
 from __future__ import annotations
 

@@ -82,5 +82,5 @@ def read_records(path: Path, questions: Path | None) -> Iterator[LocatedRecord]:
             raise InputError(f"{path}: {identity} is not a text; give a file of answers by id, not the questions")
         question = questions_by_id.get(identity)
         if not isinstance(question, Mapping):
-            raise InputError(f"{questions}: has no question {identity!r}, which {path} answers; give the right file")
+            raise InputError(f"{questions}: has no question {identity!r}, which {path} answers; fix the file")
         yield identity, {**question, "id": identity, "answer1_body": text}

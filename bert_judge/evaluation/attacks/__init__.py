@@ -1,4 +1,4 @@
-"""Attacks on judges: answers that are incorrect whatever they claim, and correct ones in unusual formats.
+"""Attacks on judges: incorrect answers that claim to be correct, and correct ones in unusual formats.
 
 families.yaml lists the families with their phrases; those that need code have a function in `incorrect` or `correct`.
 `suite` builds a table of answers to a task's questions, which any judge labels like the answers of a model; `rates` computes the

@@ -34,7 +34,7 @@ def read_labels(path: Path) -> dict[str, float]:
     sheet = rows.open_rows(path, "csv", needed=COLUMNS)
     if missing := [name for name in COLUMNS if name not in sheet.columns]:
         present = ", ".join(map(repr, sheet.columns))
-        raise InputError(f"{path}: no column {missing[0]!r}; there are {present}; save the sheet as CSV with commas")
+        raise InputError(f"{path}: no column {missing[0]!r}; available: {present}; save the sheet as CSV with commas")
     labels: dict[str, float] = {}
     positions: dict[str, str] = {}
     for position, record in sheet.records(COLUMNS):

@@ -134,9 +134,9 @@ def has_several_votes(votes: pd.Series) -> pd.Series:
 
 
 def leave_one_annotator_out(rows: pd.DataFrame) -> tuple[Interval, Interval, Interval]:
-    """Compare a judge with annotators, each of whom is left out in turn and compared with the majority of the others.
+    """Compare a judge with annotators, leaving out each annotator in turn and comparing with the majority of the others.
 
-    The judge takes the place of the one left out, against the same others. Where the others are split, each of their most common
+    The judge replaces the annotator left out. Where the others are split, each of their most common
     votes is the majority in equal parts, so no pair is left out.
 
     Args:

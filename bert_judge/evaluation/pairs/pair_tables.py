@@ -17,7 +17,7 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 KEY = ["sample_id", "attempt"]
-# Takes the place of a judge's name for the labels and votes of annotators; judges cannot have this name.
+# Used in place of a judge's name for the labels and votes of annotators; judges cannot have this name.
 PEOPLE = "(people)"
 LENGTH_A, LENGTH_B = "(characters A)", "(characters B)"
 PAIR_COLUMNS = ["pair_id", "sample_id", "task", "model_a", "model_b", "label", "votes", LENGTH_A, LENGTH_B]
@@ -50,8 +50,8 @@ def build_pairs(
 
     Args:
         spec: `Plan.pairs_spec`.
-        answers: of either model, the candidates tables in the order of the spec's tasks.
-        gold: of either model, the gold judge's label tables in the same order; empty without a gold judge.
+        answers: per model, its candidate tables in the order of the spec's tasks.
+        gold: per model, the gold judge's label tables in the same order; empty without a gold judge.
 
     Raises:
         InputError: a table cannot be read.

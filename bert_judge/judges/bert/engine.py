@@ -87,7 +87,7 @@ class Engine:
         )
 
     def logits(self, rows: Sequence[EncodedRow]) -> np.ndarray:
-        """Return logit₁ − logit₀ of encoded rows, float64, shape (n,), whatever their order."""
+        """Return logit₁ − logit₀ of encoded rows, float64, shape (n,), in the given order."""
         unique = sorted(set(rows), key=lambda row: (len(row.ids), row.ids, row.types))
         pad_id = cast(int, self.checkpoint.tokenizer.pad_token_id)
         logits = inference.compute_logits(self._backend, unique, pad_id, self.batch_tokens)

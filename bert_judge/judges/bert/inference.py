@@ -74,7 +74,7 @@ def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, ba
 
     Args:
         pad_id: token id of the padding.
-        batch_tokens: tokens per batch, padding included; the backend's default when left out. Ignored by a backend that runs
+        batch_tokens: tokens per batch, padding included; by default the backend's. Ignored by a backend that runs
             every row alone.
 
     Returns:

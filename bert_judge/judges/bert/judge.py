@@ -79,7 +79,7 @@ class BERTJudge:
         threshold: lowest score of a correct answer.
         calibrated: combine the encoder with the lexical features and calibrate the sum; False: the encoder's raw sigmoid.
         input: input format for a backbone; a judge has its own.
-        batch_tokens: tokens per batch, padding included; chosen for the device when left out.
+        batch_tokens: tokens per batch, padding included; by default chosen for the device.
         backend: `torch`, `onnx` or `openvino`; `auto` takes the fastest one installed.
         precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the backend and the hardware.
         work_folder: caches the converted model across processes.
@@ -177,7 +177,7 @@ class BERTJudge:
         Args:
             predictions: answers of the model.
             references: per prediction one correct answer, or several.
-            questions: empty when left out, which a judge trained with questions is less accurate on.
+            questions: empty by default, which reduces the accuracy of a judge trained with questions.
 
         Returns:
             `accuracy`, the share of predictions judged correct, `mean_score`, both NaN for no predictions, and `scores`.
@@ -227,7 +227,7 @@ class BERTJudge:
 
         Args:
             labels: the teacher's scores in [0, 1].
-            weights: of the rows in the loss; 1 when left out.
+            weights: of the rows in the loss; 1 by default.
             features: train trees on lexical features too; `calibrate` then fits their weight.
 
         Returns:

@@ -89,8 +89,8 @@ def fit_stacker(
     Args:
         encoder_logits, tree_logits: of rows that neither model was trained on, shape (n,).
         labels: in [0, 1], shape (n,).
-        weights: of the rows, shape (n,); 1 when left out.
-        num_real: the first so many rows calibrate the sum; all when left out. Augmented rows after them only affect the ratio of
+        weights: of the rows, shape (n,); 1 by default.
+        num_real: number of leading rows that calibrate the sum; all by default. Augmented rows after them only affect the ratio of
             the two weights, because their base rate is arbitrary.
 
     Returns:

@@ -189,7 +189,7 @@ def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoot
 class _WeightedTrainer(Trainer):
     """Minimises the weighted cross-entropy of soft labels, with a higher learning rate for the head.
 
-    For rows with opponents, the difference of the two logits takes the place of the logit.
+    For rows with opponents, the logit is the difference of the two rows' logits.
     """
 
     def __init__(self, settings: Training, **options: Any) -> None:

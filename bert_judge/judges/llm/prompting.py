@@ -3,7 +3,7 @@
 The parts that rows share come first (instructions, then question and references, which are equal for all evaluated models), the
 candidate and the reply format last, so that a backend with prefix caching processes the first parts once.
 
-The candidate stands in a fence whose signature depends on the row's content, so its author could not have known it.
+The candidate is enclosed in a fence whose signature depends on the row's content, so its author could not have known it.
 """
 
 from __future__ import annotations

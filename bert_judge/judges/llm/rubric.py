@@ -141,7 +141,7 @@ def parse_grades(
 def _validate_grades(members: list[tuple[str, Any]], ranges: Mapping[str, Range]) -> ParsedGrades:
     names = [name for name, _ in members]
     if duplicates := [name for name in names if names.count(name) > 1]:
-        return ParsedGrades(None, f"the grade of {duplicates[0][:80]!r} is given twice")
+        return ParsedGrades(None, f"the grade of {duplicates[0][:80]!r} occurs twice")
     if missing := [name for name in ranges if name not in names]:
         return ParsedGrades(None, f"no grade for {missing[0]!r}")
     if unknown := [name for name in names if name not in ranges]:

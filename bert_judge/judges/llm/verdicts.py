@@ -1,7 +1,7 @@
 """Parsing of an LLM judge's reply: correct, incorrect, or no verdict and why.
 
 1. Normalize the text: fold compatibility characters, remove invisible characters, Markdown and formatting tags.
-2. Remove what the judge only quotes or thinks: the fenced candidate, a repeated candidate, quoted lines, reasoning.
+2. Remove quotations and reasoning of the judge: the fenced candidate, a repeated candidate, quoted lines, reasoning.
 3. Search the places where a verdict may stand, from the end: a line `Verdict: …`, a member `"verdict": "…"` of a JSON object. The
    last one decides. Without any, a bare word counts as the last line, or as the first line of an explanation that does not
    contradict it.

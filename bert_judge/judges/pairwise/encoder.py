@@ -45,7 +45,7 @@ class PairEncoderJudge:
     * `pointwise`: d = g(A) − g(B), each answer in its own sequence;
     * `single_order`: d = f(A, B).
 
-    The first two change their sign if the answers are swapped, whatever the weights are, so they have no position bias. The third
+    The first two change their sign if the answers are swapped, for any weights, so they have no position bias. The third
     can only be trained towards that.
 
     Args:

@@ -75,7 +75,7 @@ class PairLLMJudge(PromptedJudge[prompting.RenderedPair]):
 
 
 def _read_probabilities(probabilities: Mapping[str, float]) -> Reading:
-    """Interpret the probabilities of verdicts, or of pairs of scores, each of which stands for a verdict."""
+    """Interpret the probabilities of verdicts, or of pairs of scores, each of which implies a verdict."""
     totals = dict.fromkeys(prompting.CHOICES, 0.0)
     for choice, probability in probabilities.items():
         totals[choice if choice in totals else _better(*map(float, choice.split()))] += probability

@@ -1,6 +1,6 @@
 """Prompts of the pairwise LLM judge: one question, its references if there are any, two answers, one verdict.
 
-Each answer stands in a fence whose signature depends on its content, so its author could not have known it. The letters in the
+Each answer is enclosed in a fence whose signature depends on its content, so its author could not have known it. The letters in the
 prompt are positions: A is the answer shown first.
 """
 

@@ -100,7 +100,7 @@ def labelled_pairs(frame: pd.DataFrame) -> list[LabelledPair]:
 
 
 def split(rows: Sequence[LabelledPair], held_out_share: float, seed: int) -> tuple[list[LabelledPair], list[LabelledPair]]:
-    """Split into training and held-out rows; all pairs of a question are on one side, whatever file they come from."""
+    """Split into training and held-out rows; all pairs of a question are on one side, even if they come from different files."""
     train: list[LabelledPair] = []
     held_out: list[LabelledPair] = []
     for row in rows:
@@ -190,7 +190,7 @@ def move_reference_to_question(pair: Pair) -> Pair:
 
 
 def score_line(label: float) -> str:
-    """Return the scores that a label stands for, one of `prompting.SCORES`: 9 1 if A is better, 5 5 for a tie."""
+    """Return the scores that express a label, one of `prompting.SCORES`: 9 1 if A is better, 5 5 for a tie."""
     return prompting.SCORES[len(prompting.SCORES) - 1 - round(label * (len(prompting.SCORES) - 1))]
 
 

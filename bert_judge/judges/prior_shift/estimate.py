@@ -37,7 +37,7 @@ def estimate_base_rate(scores: ArrayLike, prior: float, prior_strength: float) -
         evidence = np.sum((correct - incorrect) / (base_rate * correct + (1 - base_rate) * incorrect))
         return float(evidence + prior_strength * (prior / base_rate - (1 - prior) / (1 - base_rate)))
 
-    # The maximum lies within these bounds whatever the scores are.
+    # The maximum lies within these bounds for any scores.
     bound = min(prior, 1 - prior) * prior_strength / (2 * (prior_strength + len(score)))
     return float(brentq(slope, bound, 1 - bound, xtol=1e-12))
 

@@ -143,7 +143,7 @@ class ProbeJudgeConfig(JudgeConfig):
             raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from error
         for name in fields:
             if name not in FIELDS:
-                raise ValueError(f"prompt: unknown field {{{name}}}; there are {{question}}, {{candidate}} and {{aspect}}")
+                raise ValueError(f"prompt: unknown field {{{name}}}; available: {{question}}, {{candidate}} and {{aspect}}")
             if fields.count(name) > 1:
                 raise ValueError(f"prompt: {{{name}}} occurs twice; remove one")
         if "candidate" not in fields:

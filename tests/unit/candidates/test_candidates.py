@@ -88,7 +88,7 @@ def test_answers_to_unknown_questions(tmp_path: Path) -> None:
 
 
 def test_file_without_answers(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no column 'candidate' for the candidate; there are 'references', 'question', 'model'"):
+    with pytest.raises(InputError, match="no column 'candidate' for the candidate; available: 'references', 'question', 'model'"):
         imported(tmp_path, [{"question": "Who?", "model": "GPT 大"}], imported_spec())
 
 

@@ -180,7 +180,7 @@ def test_columns_are_known_by_their_usual_names(columns: list[str], told: dict[s
         (["gold", "text"], {}, "cannot tell which column holds the candidate; set --candidate COLUMN"),
         (["prompt", "input", "gold", "output"], {}, "the question may be in the column 'prompt' or 'input'; set --question COLUMN"),
         (["gold", "response", "output"], {}, "the candidate may be in the column 'response' or 'output'"),
-        (["gold", "output"], {"candidate": "said"}, "no column 'said' for the candidate; there are 'gold', 'output'"),
+        (["gold", "output"], {"candidate": "said"}, "no column 'said' for the candidate; available: 'gold', 'output'"),
         (["gold", "output"], {"question": "gold"}, "the column 'gold' cannot hold both question and references"),
     ],
 )
@@ -237,7 +237,7 @@ def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Pa
         (
             ["nothing"],
             "--judge nothing: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
-            "there are: exact_match, contains",
+            "available: exact_match, contains",
         ),
         (["./none"], "--judge ./none: no such folder"),
         (["contains", "contains"], "--judge: two judges are called 'contains'"),

@@ -64,7 +64,7 @@ def test_each_fault_is_one_line(local: Path) -> None:
     shelf(local, "mmlu_test", [{"question": "q", "choices": ["a", "b"], "answer": 5}])
     code, lines = run("check", "gsm8k_test", "mmlu_test", "aime24_test")
     assert code == 1 and len(lines) == 3
-    assert "gsm8k_test: " in lines[0] and "no column 'question'; there are 'problem', 'answer'" in lines[0]
+    assert "gsm8k_test: " in lines[0] and "no column 'question'; available: 'problem', 'answer'" in lines[0]
     assert lines[1].endswith("the correct option is 5, and the options count from 0 to 1")
     assert lines[2].startswith("aime24_test: dataset 'HuggingFaceH4/aime_2024': the hub cannot be reached")
 

@@ -367,7 +367,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "column that is not there": (
         {"imports/one/columns": {"model": "system"}},
-        "imports.one: {folder}/one.csv: no column 'system' for the model; there are ",
+        "imports.one: {folder}/one.csv: no column 'system' for the model; available: ",
     ),
     "model that is not in its file": (
         {"models/bing/model_name": "Bing"},

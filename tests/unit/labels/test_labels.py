@@ -345,7 +345,7 @@ def test_a_label_that_makes_no_sense(tmp_path: Path, change: dict[str, Any], say
 def test_a_file_without_labels(tmp_path: Path) -> None:
     rows = [{key: value for key, value in row("Who?", "I").items() if key != "label"}]
     with pytest.raises(
-        InputError, match="no column 'label' for the label; there are 'question', 'references', 'candidate', 'model'"
+        InputError, match="no column 'label' for the label; available: 'question', 'references', 'candidate', 'model'"
     ):
         verdicts(tmp_path, rows)
 

@@ -191,7 +191,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     for name, line in (
         ("later", "make it with snakemake"),
         ("truth", "only judges the answers of a run"),
-        ("nobody", "there are: contains, truth, later, pairs"),
+        ("nobody", "available: contains, truth, later, pairs"),
     ):
         with pytest.raises(InputError, match=line):
             judge_selection.choose([name], [file], tmp_path, Limits(), Metrics())

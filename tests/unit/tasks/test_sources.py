@@ -190,11 +190,11 @@ def test_a_row_without_a_question_is_left_out_with_its_reason(case: str, caplog:
 
 
 MISFITS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "missing column": ({"family": "math"}, {"problem": "q", "answer": "1"}, "no column 'question'; there are 'problem', 'answer'"),
+    "missing column": ({"family": "math"}, {"problem": "q", "answer": "1"}, "no column 'question'; available: 'problem', 'answer'"),
     "missing nested column": (
         {"family": "math", "columns": {"answer": "answer.value"}},
         {"question": "q", "answer": {"text": "1"}},
-        "no column 'answer.value'; there are 'text'",
+        "no column 'answer.value'; available: 'text'",
     ),
     "index too high": (
         {**CHOICE, "answer_form": "index"},
@@ -281,7 +281,7 @@ FILES = {
     "empty.jsonl": ("", "no rows"),
     "broken.jsonl": ("{", "line 1 is not JSON"),
     "list.json": ("[1]", "line 1 is a JSON list"),
-    "other.csv": ("a,b\n1,2\n", "no column 'question'; there are 'a', 'b'"),
+    "other.csv": ("a,b\n1,2\n", "no column 'question'; available: 'a', 'b'"),
     "broken.parquet": ("no parquet", "not a readable parquet file"),
     "notes.txt": ("question\n", "unknown file ending"),
 }

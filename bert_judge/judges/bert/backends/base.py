@@ -1,4 +1,4 @@
-"""The interface of backends, padding of batches, and what the converting backends share."""
+"""The interface of backends, padding of batches, and helpers of the converting backends."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def row(**cells: Any) -> dict[str, Any]:
             "x.jsonl",
             [{"question": "a", "answer": "b"}],
             {},
-            "no column 'references' for the references; there are 'question', 'answer'; "
+            "no column 'references' for the references; available: 'question', 'answer'; "
             "set the right one in imports.<name>.columns.references",
         ),
         ("x.jsonl", [row()], {"columns": {"candidate": "output"}}, "no column 'output' for the candidate"),
@@ -232,7 +232,7 @@ def row(**cells: Any) -> dict[str, Any]:
             "the id 'é' occurs at line 1 and again at line 3",
         ),
         ("x.parquet", [row(id=7), row(id=7)], {"columns": {"id": "id"}}, "the id '7' occurs at row 1 and again at row 2"),
-        ("x.jsonl", [row()], {"where": {"split": "test"}}, "no column 'split' to filter by; there are 'question'"),
+        ("x.jsonl", [row()], {"where": {"split": "test"}}, "no column 'split' to filter by; available: 'question'"),
         (
             "x.jsonl",
             [row(split="dev")],

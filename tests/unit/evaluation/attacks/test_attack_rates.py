@@ -174,7 +174,7 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
             "nobody",
             None,
             "error: --judge nobody: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint "
-            "(owner/name); there are: adapted, both, ",
+            "(owner/name); available: adapted, both, ",
         ),
         ("judge", None, "error: results/judges/judge/judge.json: no such file; make it with snakemake --cores 2"),
         ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; make it with snakemake --cores 1"),

@@ -50,7 +50,7 @@ FOUR = {"semantic_consistency": 4, "flüssig": 1}
         ),
         ('{"semantic_consistency": 4, "flüssig": true}', "the grade of 'flüssig' is 'True', not a whole number from 0 to 1"),
         ('{"semantic_consistency": 4, "flüssig": null}', "the grade of 'flüssig' is 'None', not a whole number from 0 to 1"),
-        ('{"flüssig": 0, "semantic_consistency": 4, "flüssig": 1}', "the grade of 'flüssig' is given twice"),
+        ('{"flüssig": 0, "semantic_consistency": 4, "flüssig": 1}', "the grade of 'flüssig' occurs twice"),
         # A later object takes an earlier one back.
         (f"{GOOD} {{}}", "no grade for 'semantic_consistency'"),
     ],
