@@ -175,7 +175,7 @@ def test_columns_are_known_by_their_usual_names(columns: list[str], told: dict[s
         (
             ["question", "answer"],
             {},
-            "cannot tell which column holds the references; set --references COLUMN; there are",
+            "cannot tell which column holds the references; set --references COLUMN; available:",
         ),
         (["gold", "text"], {}, "cannot tell which column holds the candidate; set --candidate COLUMN"),
         (["prompt", "input", "gold", "output"], {}, "the question may be in the column 'prompt' or 'input'; set --question COLUMN"),

@@ -177,7 +177,7 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
             "(owner/name); available: adapted, both, ",
         ),
         ("judge", None, "error: results/judges/judge/judge.json: no such file; make it with snakemake --cores 2"),
-        ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; make it with snakemake --cores 1"),
+        ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; build it with snakemake --cores 1"),
         ("adapted", None, "error: --judge adapted: is corrected per model and task of a run; name its judge 'judge'"),
         (
             "both",
