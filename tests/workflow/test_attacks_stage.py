@@ -35,7 +35,7 @@ def test_from_the_block_to_the_report(run: Workspace) -> None:
     run.done()
     assert run.changed_since(before) == {"results/report.html"}
     page = (run.folder / "results/report.html").read_text("utf-8")
-    assert "Can the judges be fooled?" in page
+    assert "Robustness to attacks" in page
     assert run.done().idle
 
     # One more judge is tried alone.
