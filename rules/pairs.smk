@@ -147,7 +147,7 @@ rule compare_rule:
         spec=spec_of(PLAN.preferences_spec),
         stage_version=label_version,
     message:
-        "{wildcards.judge} compares {wildcards.pair_set}"
+        "Preferences of {wildcards.judge} on {wildcards.pair_set}"
     script:
         "../workflow_scripts/compare.py"
 

@@ -93,7 +93,7 @@ def test_gold_stands_in_for_people_and_is_not_corrected_itself(run: Workspace) -
         ({"judge": "nobody"}, "audit.judge: 'nobody' is not defined under judges"),
         ({"judge": "truth", "labels_from": "gold"}, "audit.judge: 'truth' is gold and would be corrected by itself"),
         ({"labels": "gone.csv"}, "audit.labels: gone.csv: no such file"),
-        ({"labels": "results/standings.parquet"}, "keep people's labels elsewhere"),
+        ({"labels": "results/standings.parquet"}, "keep human labels elsewhere"),
         ({"labels": "config.yaml", "labels_from": "gold"}, "remove labels or labels_from"),
         ({"size": 5}, "audit.size: needs whole number at least 10; got 5"),
     ],

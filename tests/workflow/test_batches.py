@@ -38,4 +38,4 @@ def test_a_batch_that_this_run_does_not_know(planning: Workspace, folder: str) -
     """As for a job whose executor did not pass on what the run was asked for."""
     ended = planning.run("--dry-run", f"results/{folder}/0123456789abcdef.json")
     assert ended.code != 0
-    assert "the environment variable BERT_JUDGE_TARGETS tells to jobs: have the executor pass it on" in ended.text
+    assert "variable BERT_JUDGE_TARGETS: make the executor pass it on" in ended.text

@@ -57,7 +57,7 @@ def test_every_pair_has_a_verdict_and_a_label(paired: Workspace) -> None:
         assert all(found["consistent"])
     assert {*table(paired, "pairs/arena/solid@weak.parquet")["label"]} <= {"A", "B", "tie"}
     assert table(paired, "pairs/people/imported.parquet")["votes"] == [["A", "A", "B"]] * len(LINES)
-    assert "a swap mirrors its verdict" in (paired.folder / "results/judges/better/README.md").read_text()
+    assert "it has no position bias" in (paired.folder / "results/judges/better/README.md").read_text()
     assert "agreement" in json.loads((paired.folder / "results/judges/better/metrics.json").read_text())["validation"]
 
 
@@ -103,7 +103,7 @@ def test_another_label_trains_anew_and_another_file_does_not(paired: Workspace, 
     [
         ("", "people.jsonl"),
         ('{"question": "q", "answer_a": "x"}', "no column 'answer_b'"),
-        ('{"question": "q", "answer_a": "x", "answer_b": "y", "label": "perhaps"}', "give A, B or tie"),
+        ('{"question": "q", "answer_a": "x", "answer_b": "y", "label": "perhaps"}', "use A, B or tie"),
         ("{broken", "line 1 is not JSON"),
     ],
 )
