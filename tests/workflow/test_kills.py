@@ -41,7 +41,7 @@ def test_candidates(tmp_path: Path, fresh: Workspace) -> None:
     fresh.kill_when(lambda: bool(fresh.found("results/.work/store/tiny/[0-9a-f]*.parquet")), "candidates")
     assert not fresh.found("results/candidates/tiny/long_test.parquet")
     resumed(fresh, "candidates")
-    assert f"{SHARD_ROWS} of {QUESTIONS} answers are there already" in fresh.log("candidates/tiny/long_test")
+    assert f"{SHARD_ROWS} of {QUESTIONS} answers are already done" in fresh.log("candidates/tiny/long_test")
     assert_same_table(fresh, undisturbed, "results/candidates/tiny/long_test.parquet")
 
 

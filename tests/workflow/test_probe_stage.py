@@ -52,7 +52,7 @@ def test_every_answer_has_a_verdict_with_its_aspects(probed: Workspace) -> None:
     metrics = json.loads((probed.folder / "results/judges/probe/metrics.json").read_text())["aspects"]["correctness"]
     assert set(metrics["test"]) == {"probe", "length", "lora"} and set(metrics["cross_validation"]) == {"probe", "length"}
     assert set(metrics["differences"]) == {"length", "lora"}
-    assert "Without a reference" in (probed.folder / "results/report.html").read_text("utf-8")
+    assert "Reference-free probes" in (probed.folder / "results/report.html").read_text("utf-8")
 
 
 def test_one_table_of_states_per_model_and_task(probed: Workspace) -> None:

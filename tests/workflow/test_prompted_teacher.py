@@ -40,5 +40,5 @@ def test_a_prompted_teacher_labels_and_trains(run: Workspace, tmp_path: Path) ->
     config["judges"]["teacher"]["threshold"] = float(labels["score"].max())
     run.configure(config)
     assert run.done(LABELS).jobs == {"Verdicts of teacher on weak, mini_test"}
-    assert "30 of 30 answers are there already" in run.log("labels/teacher/weak/mini_test")
+    assert "30 of 30 answers are already done" in run.log("labels/teacher/weak/mini_test")
     assert 1 <= (tables.read(run.folder / LABELS, tables.LABELS)["verdict"] == "correct").sum() < 30
