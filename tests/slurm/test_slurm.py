@@ -78,7 +78,7 @@ def test_a_gpu_that_is_not_there_is_one_line(run: OnSlurm) -> None:
     result = run.run("results/labels/encoder/solid/mini_test.parquet", "--retries", "0")
     assert result.code != 0
     lines = [line for line in run.log("labels/encoder/solid/mini_test").splitlines() if "ERROR" in line]
-    assert len(lines) == 1 and "the job asked for 1 GPU" in lines[0]
+    assert len(lines) == 1 and "the job requested 1 GPU" in lines[0]
 
 
 # --- how many there are ---

@@ -75,7 +75,7 @@ def stopped_by(command: list[str], cluster: Cluster, run: OnSlurm) -> Stopped:
         (job,) = cluster.jobs(run)
         subprocess.run([*command, job.number], check=True)
         # The last words of the first attempt, before its log is overwritten.
-        wait_for(lambda: "asked to stop after" in (text := run.log(LOG)) and not said.append(text))
+        wait_for(lambda: "stopped by SIGTERM after" in (text := run.log(LOG)) and not said.append(text))
 
     run.during(stop, lambda: bool(run.found(SHARDS)), TARGET)
     return Stopped(run, said[0])
@@ -94,8 +94,8 @@ def test_a_job_that_is_stopped_in_the_middle_goes_on(
     cluster: Cluster, stopped: dict[str, Future[Stopped]], undisturbed: pd.DataFrame, way: str
 ) -> None:
     run, said = stopped[way].result()
-    done = int(re.findall(r"asked to stop after (\d+) of 1300 answers", said)[0])
+    done = int(re.findall(r"stopped by SIGTERM after (\d+) of 1300 answers", said)[0])
     assert done % SHARD_ROWS == 0 and 0 < done < 1300
-    assert f"{done} of 1300 answers are there already" in run.log(LOG)
+    assert f"{done} of 1300 answers are already done" in run.log(LOG)
     assert [job.state for job in cluster.jobs(run)] == WAYS[way][1]
     pd.testing.assert_frame_equal(pd.read_parquet(run.folder / TARGET), undisturbed)

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.vllm, pytest.mark.workflow]
 TASKS = ("mini_test", "other_test")
 ROWS = 30
 BATCH = "Verdicts of teacher on a batch of tasks of solid"
-HERE = "30 of 30 answers are there already"
+HERE = "30 of 30 answers are already done"
 
 
 def config(model: Path) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def test_more_questions_pay_for_the_new_ones(tmp_path: Path, whole: Workspace) -
     # A lower limit is answered from the store, without the engine.
     run.done("results/scores/tiny/long_test.parquet", "results/scores/tiny/mini_test.parquet")
     assert len(rows(run, "tiny", "long_test")) == 20
-    assert not any("vLLM" in log for log in answered(run) if "20 of 20 answers are there already" in log)
+    assert not any("vLLM" in log for log in answered(run) if "20 of 20 answers are already done" in log)
     assert not {path for path in run.changed_since(before) if "mini_test" in path}
 
 
@@ -110,7 +110,7 @@ def test_a_killed_fill_goes_on(tmp_path: Path, whole: Workspace) -> None:
     assert "--unlock" in run.run(*targets).text
     run.done("--unlock")
     run.done(*targets)
-    assert [f"{SHARD} of {ALL + 60} answers are there already" in log for log in answered(run)] == [True]
+    assert [f"{SHARD} of {ALL + 60} answers are already done" in log for log in answered(run)] == [True]
     for task in TASKS:
         pd.testing.assert_frame_equal(rows(run, "tiny", task), rows(whole, "tiny", task))
 
