@@ -209,7 +209,7 @@ def test_early_exit_changes_no_training_spec() -> None:
     without, with_it = plan.make(run(early_exit=False)), plan.make(run())
     assert without.judge_spec("bert") == with_it.judge_spec("bert")
     specs = [made.labels_spec("bert", "sim", "facts_test")["settings"] for made in (without, with_it)]
-    assert "early_exit" not in specs[1] and specs[0] == specs[1] | {"early_exit": False}
+    assert specs[1]["early_exit"] is True and specs[0] == specs[1] | {"early_exit": False}
 
 
 def test_from_run_passes_early_exit(folder: Path) -> None:
