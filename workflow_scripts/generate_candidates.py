@@ -16,7 +16,9 @@ with job_log(snakemake.log[0]):
     model = spec["model"]
     # A model behind a server has no local files.
     manifest = Path(path) if (path := snakemake.input.get("manifest")) else None
-    settings = with_runtime_settings(spec["settings"], snakemake.config["models"][model])
+    # A student has no block of its own; its spec holds all its settings.
+    block = snakemake.config["models"].get(model)
+    settings = with_runtime_settings(spec["settings"], block) if block else spec["settings"]
     generate_candidates(
         spec,
         snakemake.input.table,

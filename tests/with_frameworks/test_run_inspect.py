@@ -64,7 +64,7 @@ def test_a_log_without_a_list_of_its_samples_is_refused(tmp_path: Path) -> None:
     log = json.loads((FIXTURES / "inspect" / "capitals.json").read_text("utf-8"))
     del log["eval"]["dataset"]["sample_ids"]
     path = document(tmp_path / "a.json", log)
-    with pytest.raises(InputError, match=r"a\.json: .*no list of its samples; write it anew with inspect log convert$"):
+    with pytest.raises(InputError, match=r"a\.json: .*no list of its samples; convert it with inspect log convert$"):
         read(path, "inspect")
 
 
