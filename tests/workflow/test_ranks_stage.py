@@ -54,7 +54,7 @@ def test_ranks_agreement_and_report_are_made(ranked: Workspace) -> None:
     measures = {(row["set"], row["judge"], row["measure"]): row["value"] for row in table(ranked, "pair_agreement")}
     # The stones' answers are longer, and every second label says A.
     assert measures["people", "longer", "agreement"] == 0.5
-    assert measures["people", "longer", "longer"] == 1.0
+    assert measures["people", "longer", "prefers_longer"] == 1.0
     assert measures["people", PEOPLE, "panel_agreement"] == pytest.approx(1 / 3)
     orders = {(row["judge"], row["other"]): row["by"] for row in table(ranked, "rank_correlations") if row["set"] == "arena"}
     assert orders["longer", PEOPLE] == "pairs" and orders[PEOPLE, "truth"] == "answers"
