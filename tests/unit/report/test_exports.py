@@ -88,4 +88,4 @@ def test_corrected_accuracies_are_printed(standings: Path, scores: list[Path]) -
     spec = {"judge": "bert", "size": 10, "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
     build_corrected(spec, scores, None, standings.parent / "audit" / "corrected_accuracy.parquet")
     output = standings_output(standings)
-    assert "Corrected by labels on a sample" in output and "PPI++" in output and "all models" in output
+    assert "Accuracy in %, corrected with human labels" in output and "PPI++" in output and "all models" in output
