@@ -84,7 +84,7 @@ def test_written_files_with_and_without_answers(standings: Path, tmp_path: Path)
 
 
 def test_corrected_accuracies_are_printed(standings: Path, scores: list[Path]) -> None:
-    assert "Corrected" not in standings_output(standings)
+    assert "corrected with human labels" not in standings_output(standings)
     spec = {"judge": "bert", "size": 10, "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
     build_corrected(spec, scores, None, standings.parent / "audit" / "corrected_accuracy.parquet")
     output = standings_output(standings)
