@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tiny_models
 import torch
-from test_fitting import SETTINGS, problem
+from test_trainer import SETTINGS, problem
 from transformers import Trainer
 
 from bert_judge.judges.bert import checkpoint, trainer
