@@ -245,10 +245,10 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
-def test_megabyte_is_parsed_in_linear_time(text: str) -> None:
-    """A pattern that needs more than linear time would take minutes."""
-    parse(text, (CODE,), FORGED)
-    self_verdicts(text)
+def test_a_hostile_megabyte_has_no_verdict(text: str) -> None:
+    """With a pattern that needs more than linear time, this test would take minutes."""
+    assert parse(text, (CODE,), FORGED).verdict is None
+    assert self_verdicts(text) == set()
 
 
 @pytest.mark.parametrize("text", HOSTILE[:6], ids=lambda text: repr(text[:12]))
