@@ -323,7 +323,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "scorers: 'oracle' is not defined under judges; there are: human, contains, bert",
     ),
     "gold": ({"gold": "oracle"}, "gold: 'oracle' is not defined under judges; there are: human, contains, bert"),
-    "unknown task": ({"tasks/test": ["exam", "rivers"]}, "tasks.test: unknown task 'rivers'; known are: exam, "),
+    "unknown task": ({"tasks/test": ["exam", "volcanoes"]}, "tasks.test: unknown task 'volcanoes'; known are: exam, "),
     # listed twice
     "judge listed twice": ({"scorers": ["human", "bert", "human"]}, "scorers: 'human' is listed twice; remove one"),
     "task listed twice": (
