@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hub_server import local_hub
 from huggingface_hub import constants
 from typer.testing import CliRunner
 
@@ -195,35 +194,8 @@ class Hub:
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, socket_enabled: None) -> Iterator[Hub]:
     state = Hub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, headers, content = state.answer(self.path)
-            self.send_response(status)
-            for key, value in {"Content-Length": str(len(content)), **headers}.items():
-                self.send_header(key, value)
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(content)
-            self.close_connection = True
-
-        do_HEAD = do_GET
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(constants, "ENDPOINT", address)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.delenv("LOCAL_DATASETS_DIR", raising=False)
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    yield state
-    server.shutdown()
-    server.server_close()
+    with local_hub(state.answer, tmp_path / "cache", monkeypatch):
+        yield state
 
 
 def asset(config: list[str] | None = None, split: str = "test", revision: str | None = None) -> dict[str, Any]:

@@ -6,15 +6,14 @@ import errno
 import hashlib
 import json
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
 import pytest
+from hub_server import local_hub
 from huggingface_hub import constants
 
 from bert_judge.assets import model_files
@@ -214,36 +213,8 @@ class Hub:
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, socket_enabled: None) -> Iterator[Hub]:
     state = Hub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, headers, content = state.answer(self.path)
-            self.send_response(status)
-            for key, value in {"Content-Length": str(len(content)), **headers}.items():
-                self.send_header(key, value)
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(content)
-            self.close_connection = True
-
-        do_HEAD = do_GET
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    state.address = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(constants, "ENDPOINT", state.address)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", state.address + "/{repo_id}/resolve/{revision}/{filename}")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.delenv("LOCAL_MODELS_DIR", raising=False)
-    # The client waits between its attempts at a busy server.
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    yield state
-    server.shutdown()
-    server.server_close()
+    with local_hub(state.answer, tmp_path / "cache", monkeypatch) as state.address:
+        yield state
 
 
 @pytest.mark.parametrize("revision", [None, "main", COMMIT])
