@@ -55,5 +55,5 @@ def test_a_constrained_answer_is_a_choice(server: str) -> None:
 def test_what_the_server_refuses(server: str) -> None:
     answers = client(server).generate([request("a b " * 3000), request("Hi")])
     assert [answer.status == "error" for answer in answers] == [True, False]
-    with pytest.raises(InputError, match=r"models\.tiny\.model: .* knows no 'nobody' \(404\)"):
+    with pytest.raises(InputError, match=r"models\.tiny\.model: .* does not serve 'nobody' \(404\)"):
         client(server, model="nobody").generate([request("Hi")])
