@@ -22,12 +22,12 @@ import pandas as pd
 from timing import Time, table
 
 from bert_judge.assets.prepare import local_folder
+from bert_judge.judges.probe.evaluate import class_metrics, metric_differences
+from bert_judge.judges.probe.fit import AspectLabels, fit_aspect
 from bert_judge.judges.probe.hidden_states import HiddenStateExtractor, PooledStates
 from bert_judge.judges.probe.judge import LayerPooling
 from bert_judge.judges.probe.kind import fill_aspect
-from bert_judge.judges.probe.training.evaluate import class_metrics, metric_differences
-from bert_judge.judges.probe.training.fit import AspectRows, fit_aspect
-from bert_judge.judges.probe.training.labels import AspectLabels, aspect_labels, read_rows
+from bert_judge.judges.probe.train import aspect_labels, read_rows
 
 SHARED, OWN = "one for all", "one each"
 
@@ -40,7 +40,7 @@ class States:
         self.layers: list[LayerPooling] = [(layer, name) for layer in range(pooled.states.shape[1]) for name in poolings]
         self.columns = {name: number for number, name in enumerate(poolings)}
 
-    def read(self, layer: LayerPooling) -> np.ndarray:
+    def load(self, layer: LayerPooling) -> np.ndarray:
         return self.states[:, layer[0], self.columns[layer[1]]]
 
 
@@ -54,11 +54,10 @@ def extract(spec: Mapping[str, Any], prompt: str, poolings: Sequence[str], rows:
     return States(pooled, poolings), Time(time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def predict(name: str, spec: Mapping[str, Any], states: States, labels: AspectLabels) -> tuple[np.ndarray, np.ndarray]:
+def predict(spec: Mapping[str, Any], states: States, labels: AspectLabels) -> tuple[np.ndarray, np.ndarray]:
     """Predict the training rows out of fold, and the test rows, by a probe on these states."""
-    aspect = AspectRows(name, spec["aspects"][name], labels.train, labels.classes, labels.questions)
-    fitted, out_of_fold = fit_aspect(states, aspect, spec)
-    return out_of_fold, fitted.model.predict(np.concatenate([states.read(layer)[labels.test] for layer in fitted.layers], axis=1))
+    fitted, out_of_fold = fit_aspect(states, labels, spec)
+    return out_of_fold, fitted.model.predict(np.concatenate([states.load(layer)[labels.test] for layer in fitted.layers], axis=1))
 
 
 def format_interval(interval: list[float], sign: str = "") -> str:
@@ -84,7 +83,7 @@ def main() -> None:
         own, cost = extract(spec, fill_aspect(options.prompt, name, None), options.pooling, rows)
         costs[OWN].append(cost)
         labels = aspect_labels(name, head, rows, num_train)
-        predictions = [predict(name, spec, states, labels) for states in (shared, own)]
+        predictions = [predict(spec, states, labels) for states in (shared, own)]
         for part, indices, number in (("folds", labels.train, 0), ("test", labels.test, 1)):
             truth, questions = labels.classes[indices], labels.questions[indices]
             scores = [format_interval(class_metrics(truth, classes[number], questions)["macro_f1"]) for classes in predictions]

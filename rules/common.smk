@@ -380,16 +380,6 @@ def probe_backbone(wildcards):
     return f"results/prepared/{PLAN.backbone_of(PLAN.features_of(wildcards.judge)[0])}.json"
 
 
-def test_predictions(wildcards):
-    """Input function: the predictions of a probe and its baselines on the test split."""
-    baselines = [f"results/baselines/{wildcards.judge}/{name}.parquet" for name in PLAN.probe(wildcards.judge).backbone_baselines]
-    return [f"results/judges/{wildcards.judge}/predictions.parquet", *baselines]
-
-
-def baseline_notes(wildcards):
-    return [f"results/baselines/{wildcards.judge}/{name}.json" for name in PLAN.probe(wildcards.judge).backbone_baselines]
-
-
 # --- filters and students ---
 
 

@@ -60,44 +60,10 @@ rule train_probe:
         "../workflow_scripts/train_probe.py"
 
 
-# One job per baseline that loads the backbone: adding a baseline repeats no other, and no label waits for it.
-rule predict_baseline:
-    input:
-        train=training_file("train.parquet"),
-        validation=training_file("validation.parquet"),
-        backbone=probe_backbone,
-    output:
-        predictions=update("results/baselines/{judge}/{baseline}.parquet"),
-        note=update("results/baselines/{judge}/{baseline}.json"),
-    log:
-        "<logs>/baselines/{judge}/{baseline}.log",
-    benchmark:
-        "<benchmarks>/baselines/{judge}/{baseline}.tsv"
-    wildcard_constraints:
-        judge=any_of(PLAN.judges("probe")),
-        baseline=r"\w+",
-    conda:
-        "../envs/core.yaml"
-    threads: 8
-    resources:
-        mem_mb=memory_of_weights("backbone", 8000, copies=10),
-        # A retried job resumes: it may need more memory, but not more time.
-        runtime=720,
-        gpu=1,
-    params:
-        spec=spec_of(PLAN.baseline_spec),
-        stage_version=plan.STAGE_VERSIONS["baseline"],
-    message:
-        "Predictions of {wildcards.baseline}, a baseline of {wildcards.judge}"
-    script:
-        "../workflow_scripts/predict_baseline.py"
-
-
 rule measure_probe:
     input:
         selection="results/judges/{judge}/selection.json",
-        predictions=test_predictions,
-        notes=baseline_notes,
+        predictions="results/judges/{judge}/predictions.parquet",
     output:
         metrics=update("results/judges/{judge}/metrics.json"),
         card=update("results/judges/{judge}/README.md"),
@@ -113,7 +79,7 @@ rule measure_probe:
         mem_mb=doubling(2000),
         runtime=doubling(10),
     params:
-        spec=spec_of(PLAN.measures_spec),
+        spec=spec_of(PLAN.probe_spec),
         stage_version=plan.STAGE_VERSIONS["probe_measures"],
     message:
         "Metrics of {wildcards.judge} and its baselines"

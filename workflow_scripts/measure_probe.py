@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bert_judge.judges.probe.training.evaluate import evaluate_probe
+from bert_judge.judges.probe.evaluate import evaluate_probe
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
@@ -11,6 +11,5 @@ with job_log(snakemake.log[0]):
         json.loads(snakemake.params.spec),
         snakemake.input.selection,
         snakemake.input.predictions,
-        snakemake.input.notes,
         Path(snakemake.output.metrics).parent,
     )

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.judges.probe.training.train import train_probe
+from bert_judge.judges.probe.train import train_probe
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

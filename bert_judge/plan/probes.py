@@ -1,4 +1,4 @@
-"""Build the specs of probes: tables of hidden states, training, baselines and metrics.
+"""Build the specs of probes: tables of hidden states and training.
 
 Probes and aspects with the same backbone, prompt and settings share a table of hidden states; its folder is named after the
 backbone and a hash of these settings.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from bert_judge.judges.probe.config import LEARNING, PROMPT, ProbeJudgeConfig
-from bert_judge.judges.probe.kind import aspect_features, backbone_asset, prompted_baseline_definition
+from bert_judge.judges.probe.config import ProbeJudgeConfig
+from bert_judge.judges.probe.kind import aspect_features, backbone_asset
 from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ResolvedConfig
 
@@ -43,8 +43,8 @@ class ProbeSpecs(ResolvedConfig):
     def probe_spec(self, judge: str) -> Spec:
         """Return the spec of a probe's training."""
         probe = self.probe(judge)
-        # The threshold applies to labels only, and baselines do not change the probe.
-        excluded = {"aspects", "threshold", "baselines", "baseline_training", *ProbeJudgeConfig.reads} - {"pooling"}
+        # The threshold applies to labels only.
+        excluded = {"aspects", "threshold", *ProbeJudgeConfig.reads} - {"pooling"}
         settings = probe.model_dump(mode="json", exclude=excluded)
         features = aspect_features(probe)
         aspects = {
@@ -58,25 +58,3 @@ class ProbeSpecs(ResolvedConfig):
             "features": dict(features.values()),
             "tables": [[model, task] for model, task in self.dataset_tables(probe.dataset)],
         }
-
-    def baseline_spec(self, judge: str, baseline: str) -> Spec:
-        """Return the spec of the test predictions of a baseline that loads the backbone."""
-        probe = self.probe(judge)
-        # A baseline is one model with one prompt and a head per aspect.
-        prompt = PROMPT if "{aspect}" in probe.prompt else probe.prompt
-        spec = {
-            "judge": judge,
-            "baseline": baseline,
-            **probe.model_dump(mode="json", include={"dataset", "backbone", "revision", "max_length"}),
-            "aspects": {name: entry.model_dump(mode="json") for name, entry in probe.aspect_configs.items()},
-        }
-        if baseline not in LEARNING:
-            return {**spec, "definition": prompted_baseline_definition()}
-        training = probe.baseline_training
-        excluded = {*training.run_time, "lora" if baseline == "fine_tuned" else "head_lr_multiplier"}
-        excluded |= {"lora_learning_rate" if baseline == "fine_tuned" else "learning_rate"}
-        return {**spec, "prompt": prompt, "training": training.model_dump(mode="json", exclude=excluded)}
-
-    def measures_spec(self, judge: str) -> Spec:
-        """Return the spec of the metrics of a probe and its baselines."""
-        return {**self.probe_spec(judge), "baselines": list(self.probe(judge).baselines)}

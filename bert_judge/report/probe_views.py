@@ -10,14 +10,7 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 
-PREDICTORS = {
-    "probe": "probe",
-    "majority": "majority class",
-    "length": "answer length",
-    "fine_tuned": "backbone, fine-tuned",
-    "lora": "backbone, fine-tuned with LoRA",
-    "prompted": "backbone, prompted",
-}
+PREDICTORS = {"probe": "probe", "majority": "majority class", "length": "answer length"}
 
 
 @dataclass(frozen=True)
@@ -62,20 +55,18 @@ def build_views(paths: Mapping[str, Path]) -> list[ProbeView]:
 
 
 def _findings(metrics: Mapping[str, Any]) -> list[str]:
-    """List the baselines that differ significantly from the probe, and the missing ones."""
+    """List the baselines that differ significantly from the probe."""
     groups: dict[str, list[str]] = {"better": [], "worse": []}
     for aspect, content in metrics["aspects"].items():
         for predictor, difference in content["differences"].items():
             _, low, high = difference["macro_f1"]
             if low > 0 or high < 0:
                 groups["better" if low > 0 else "worse"].append(f"{PREDICTORS[predictor]} ({aspect})")
-    sentences = [
+    return [
         f"On the test split, the probe has a significantly {side} macro F1 than: {', '.join(baselines)}."
         for side, baselines in groups.items()
         if baselines
     ]
-    missing = {name: note["absent"] for name, note in metrics["baselines"].items() if note.get("absent")}
-    return [*sentences, *(f"Not available: {PREDICTORS[name]}; {reason}." for name, reason in missing.items())]
 
 
 def _aspect_view(name: str, content: Mapping[str, Any]) -> AspectView:

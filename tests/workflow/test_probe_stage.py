@@ -27,8 +27,6 @@ def probed(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wor
         "dataset": "mix",
         "backbone": backbone,
         "aspects": {"correctness": RIGHT},
-        "baselines": ["length", "lora", "prompted"],
-        "baseline_training": {"epochs": 1, "num_evals": 1},
         **QUICK,
     }
     config["scorers"].append("probe")
@@ -50,8 +48,10 @@ def test_every_answer_has_a_verdict_with_its_aspects(probed: Workspace) -> None:
         assert all(set(aspects) == {"correctness"} for aspects in labels["aspects"])
         assert labels["score"].tolist() == pytest.approx([aspects["correctness"] for aspects in labels["aspects"]])
     metrics = json.loads((probed.folder / "results/judges/probe/metrics.json").read_text())["aspects"]["correctness"]
-    assert set(metrics["test"]) == {"probe", "length", "lora"} and set(metrics["cross_validation"]) == {"probe", "length"}
-    assert set(metrics["differences"]) == {"length", "lora"}
+    assert set(metrics["test"]) == set(metrics["cross_validation"]) == {"probe", "majority", "length"}
+    assert set(metrics["differences"]) == {"majority", "length"}
+    card = (probed.folder / "results/judges/probe/README.md").read_text("utf-8")
+    assert "| correctness | test split, never trained on | length |" in card
     assert "Reference-free probes" in (probed.folder / "results/report.html").read_text("utf-8")
 
 
@@ -73,20 +73,6 @@ def test_a_new_aspect_and_a_second_probe_read_no_states(probed: Workspace, tmp_p
     run.configure(config)
     assert not [job for job in run.planned() if "Hidden states" in job]
     assert features(run) == before
-
-
-def test_a_new_baseline_trains_itself_alone(probed: Workspace, tmp_path: Path) -> None:
-    run = probed.copy(tmp_path / "run")
-    config = run.config
-    config["judges"]["probe"]["baselines"].append("fine_tuned")
-    run.configure(config)
-    planned = run.planned()
-    assert {"Predictions of fine_tuned, a baseline of probe", "Metrics of probe and its baselines"} <= planned
-    assert not [job for job in planned if "Train" in job or "Verdicts" in job or "lora" in job or "Hidden states" in job]
-    assert "| correctness | test split, never trained on | lora |" in (run.folder / "results/judges/probe/README.md").read_text(
-        "utf-8"
-    )
-    assert "prompted is absent" in (run.folder / "results/judges/probe/README.md").read_text("utf-8")
 
 
 def test_a_new_model_is_read_alone(probed: Workspace, tmp_path: Path) -> None:

@@ -9,50 +9,16 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from bert_judge.config.aspects import ProbeAspect, roscoe
 from bert_judge.config.base import JudgeConfig, Name, Share, as_list
-from bert_judge.config.training import Lora, MicroBatches
 
 Pooling = Literal["mean", "last", "min", "max", "concat"]
 Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]
 PoolingList = Annotated[list[Pooling], Field(min_length=1)]
 ClassifierList = Annotated[list[Classifier], Field(min_length=1)]
-Baseline = Literal["majority", "length", "fine_tuned", "lora", "prompted"]
-# Computed without a model when the probe is fitted; each of the others loads the backbone in its own job.
-WITHOUT_MODEL = ("majority", "length")
-# Trained on the labels.
-LEARNING = ("fine_tuned", "lora")
-BaselineList = Annotated[list[Baseline], BeforeValidator(as_list, json_schema_input_type=Baseline | list[Baseline])]
 
 # The stored poolings; `concat` concatenates all four on reading.
 BASIC_POOLINGS = ("mean", "last", "min", "max")
 PROMPT = "Question: {question}\nAnswer: {candidate}\nHow good is this answer?"
 FIELDS = ("question", "candidate", "aspect")
-
-
-class BaselineTraining(MicroBatches):
-    """Training settings of the baselines `fine_tuned` and `lora`: the backbone with one head per aspect, trained jointly."""
-
-    epochs: float = Field(6.0, gt=0)
-    """passes over the training rows; the best evaluated checkpoint is kept"""
-    rows: Annotated[int, Field(gt=0)] | None = None
-    """maximum number of training rows, sampled by question"""
-    validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    """share of the training questions held out for choosing the best checkpoint"""
-    num_evals: int = Field(6, gt=0)
-    """number of evaluations during training"""
-    learning_rate: float = Field(8e-5, gt=0)
-    """peak learning rate of `fine_tuned`; a language model needs a lower one, for example 1e-5"""
-    lora_learning_rate: float = Field(1e-3, gt=0)
-    """peak learning rate of `lora`"""
-    head_lr_multiplier: float = Field(5.0, gt=0)
-    """learning rate of the new heads of `fine_tuned`, as a multiple of the backbone's"""
-    lora: Lora = Lora()
-    """settings of the adapters"""
-    warmup_ratio: Share = 0.06
-    """share of the steps with linear warm-up, followed by linear decay to 0"""
-    weight_decay: float = Field(0.01, ge=0)
-    """weight decay of AdamW"""
-    seed: int = 0
-    """seed of the new weights, of sampling and of the row order"""
 
 
 class ProbeJudgeConfig(JudgeConfig):
@@ -106,11 +72,6 @@ class ProbeJudgeConfig(JudgeConfig):
     """seed of the folds and classifiers"""
     threshold: Share = 0.5
     """lowest score that counts as correct; the score is the mean of the aspects, each scaled to [0, 1]"""
-    baselines: BaselineList = ["majority", "length"]
-    """baselines: the majority class, the answer's length, the backbone fine-tuned fully or with LoRA, the backbone prompted
-    directly (language models only)"""
-    baseline_training: BaselineTraining = BaselineTraining()
-    """training settings of `fine_tuned` and `lora`"""
 
     @property
     def aspect_configs(self) -> dict[str, ProbeAspect]:
@@ -121,18 +82,6 @@ class ProbeJudgeConfig(JudgeConfig):
     def stored_poolings(self) -> list[str]:
         """Return the poolings to store."""
         return [name for name in BASIC_POOLINGS if name in self.pooling or "concat" in self.pooling]
-
-    @property
-    def backbone_baselines(self) -> list[Baseline]:
-        """Return the baselines that load the backbone."""
-        return [name for name in self.baselines if name not in WITHOUT_MODEL]
-
-    @field_validator("baselines")
-    @classmethod
-    def _each_once(cls, baselines: list[Baseline]) -> list[Baseline]:
-        if repeated := [name for name in baselines if baselines.count(name) > 1]:
-            raise ValueError(f"baselines lists {repeated[0]} twice; remove one")
-        return baselines
 
     @field_validator("prompt")
     @classmethod

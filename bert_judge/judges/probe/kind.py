@@ -16,7 +16,6 @@ from bert_judge.judges.registry import (
     LoadContext,
     RunPlan,
     Spec,
-    hash_texts,
     overlap_inputs,
 )
 from bert_judge.runtime.resume import content_key
@@ -111,11 +110,6 @@ def aspect_features(block: ProbeJudgeConfig) -> dict[str, tuple[str, Spec]]:
         }
         features[aspect] = (f"{short_name(block.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
     return features
-
-
-def prompted_baseline_definition() -> str | None:
-    """Return a hash of the prompts of the baseline `prompted`."""
-    return hash_texts(Path(__file__).parent, ("training/prompted.py", "../llm/prompting.py"))
 
 
 def fill_aspect(template: str, name: str, description: str | None) -> str:

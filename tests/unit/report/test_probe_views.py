@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_judge.judges.probe.training.evaluate import class_metrics, metric_differences
+from bert_judge.judges.probe.evaluate import class_metrics, metric_differences
 from bert_judge.report import probe_views
 from bert_judge.report.build import page_environment
 from bert_judge.runtime.errors import InputError
@@ -17,8 +17,8 @@ from bert_judge.runtime.errors import InputError
 
 def aspect_metrics(tested: bool = True) -> dict[str, Any]:
     truth, groups = np.array([0, 1, 1, 0]), np.array(["a", "a", "b", "b"])
-    predictions = {name: np.array([0, 1, 1, last]) for name, last in (("probe", 0), ("majority", 1), ("lora", 1))}
-    predictions["lora"] = 1 - truth
+    predictions = {name: np.array([0, 1, 1, last]) for name, last in (("probe", 0), ("majority", 1), ("length", 1))}
+    predictions["length"] = 1 - truth
     metrics = {name: class_metrics(truth, classes, groups) for name, classes in predictions.items()}
     differences = {
         name: metric_differences(truth, predictions["probe"], classes, groups)
@@ -37,14 +37,12 @@ def write_metrics(path: Path, content: object) -> Path:
 
 @pytest.mark.parametrize(("tested", "split"), [(True, "test split"), (False, "cross-validation grouped by question")])
 def test_aspects_list_the_probe_and_its_baselines(tmp_path: Path, tested: bool, split: str) -> None:
-    notes = {"lora": {"rows": 4}, "prompted": {"absent": "it is an encoder"}}
-    path = write_metrics(tmp_path / "metrics.json", {"aspects": {"<b>tone</b>": aspect_metrics(tested)}, "baselines": notes})
+    path = write_metrics(tmp_path / "metrics.json", {"aspects": {"<b>tone</b>": aspect_metrics(tested)}})
     [probe] = probe_views.build_views({"p": path})
     [aspect] = probe.aspects
     assert (aspect.evaluated_on, aspect.head, aspect.features) == (split, "binary, 0 to 1", "layer 3 mean")
-    assert [row["predictor"] for row in aspect.rows] == [probe_views.PREDICTORS[name] for name in ("probe", "majority", "lora")]
-    assert probe.findings[-1] == "Not available: backbone, prompted; it is an encoder."
-    assert (f"better macro F1 than: {probe_views.PREDICTORS['lora']} (<b>tone</b>)" in probe.findings[0]) == tested
+    assert [row["predictor"] for row in aspect.rows] == [probe_views.PREDICTORS[name] for name in ("probe", "majority", "length")]
+    assert (f"better macro F1 than: {probe_views.PREDICTORS['length']} (<b>tone</b>)" in " ".join(probe.findings)) == tested
     page = page_environment().get_template("parts/probes.html.jinja").render(probes=[probe])
     assert "&lt;b&gt;tone&lt;/b&gt;" in page and "<b>tone" not in page
     assert "100.0 <small>" in page and ("+100.0 <small>+100.0 to +100.0" in page) == tested

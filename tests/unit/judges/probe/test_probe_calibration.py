@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from bert_judge.judges.probe.classifiers import AllClassesClassifier, CalibratedClassifier, OrdinalClassifier
-from bert_judge.judges.probe.folder import TRUSTED_TYPES
+from bert_judge.judges.probe.judge import TRUSTED_TYPES
 
 ROWS = 240
 LOGISTIC = LogisticRegression(class_weight="balanced")

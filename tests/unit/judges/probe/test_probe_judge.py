@@ -15,27 +15,15 @@ from tiny_models import causal_lm
 from bert_judge import tables
 from bert_judge.integrations.samples import evaluate_samples
 from bert_judge.judges.probe.features import extract_features
+from bert_judge.judges.probe.evaluate import evaluate_probe
 from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
 from bert_judge.judges.probe.judge import EMPTY_REASON, CachedStates, Probe
-from bert_judge.judges.probe.training.evaluate import evaluate_probe
-from bert_judge.judges.probe.training.labels import aspect_values
-from bert_judge.judges.probe.training.train import PREDICTIONS_FILE, SELECTION_FILE, train_probe
+from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE, aspect_values, train_probe
 from bert_judge.judges.protocol import Row
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import InputError
 
 ROWS, TRAIN = 48, 36
-NOTE = {
-    "rows": 30,
-    "held_out_rows": 6,
-    "weights": 1234,
-    "steps": 9,
-    "num_evals": 3,
-    "best_step": 6,
-    "held_out_f1": 0.5,
-    "seconds": 1.0,
-    "predicted_classes": {"correctness": [0, 1], "tone": [4]},
-}
 ASPECTS = {
     "correctness": {"head": "binary", "range": [0, 1], "positive_from": None, "features": "f"},
     "tone": {"head": "ordinal", "range": [1, 4], "positive_from": None, "features": "f"},
@@ -53,19 +41,6 @@ class Run(NamedTuple):
         parts = self.folder / "train.parquet", self.folder / "validation.parquet"
         states = [self.folder / "f" / "m" / "t.parquet"]
         train_probe({**self.spec, **changes}, *parts, {"f": states}, {"tiny": "rev"}, folder)
-
-    def evaluate(
-        self, baselines: list[str], others: dict[str, pd.DataFrame], notes: dict[str, Any], folder: Path
-    ) -> dict[str, Any]:
-        """Compare the probe with baselines; return metrics.json."""
-        for name, predictions in others.items():
-            tables.write(predictions, folder / f"{name}.parquet", tables.PREDICTIONS, {})
-        for name, note in notes.items():
-            (folder / f"{name}.json").write_text(json.dumps(note), "utf-8")
-        paths = [self.probe / PREDICTIONS_FILE, *(folder / f"{name}.parquet" for name in others)]
-        spec = {**self.spec, "baselines": baselines}
-        evaluate_probe(spec, self.probe / SELECTION_FILE, paths, [folder / f"{name}.json" for name in notes], folder)
-        return json.loads((folder / "metrics.json").read_text("utf-8"))
 
     @property
     def probe(self) -> Path:
@@ -109,7 +84,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_metrics_and_card(run: Run, tmp_path: Path) -> None:
-    metrics = run.evaluate(["majority", "length"], {}, {}, tmp_path)["aspects"]
+    evaluate_probe(run.spec, run.probe / SELECTION_FILE, run.probe / PREDICTIONS_FILE, tmp_path)
+    metrics = json.loads((tmp_path / "metrics.json").read_text("utf-8"))["aspects"]
     assert set(metrics) == set(ASPECTS)
     tone = metrics["tone"]
     assert tone["classes"] == {"train": {"1": 12, "4": 24}, "test": {"1": 4, "4": 8}}
@@ -121,38 +97,9 @@ def test_metrics_and_card(run: Run, tmp_path: Path) -> None:
     assert "tone: the probe is better than majority" in card
 
 
-def test_baselines_are_compared_with_the_probe(run: Run, tmp_path: Path) -> None:
-    test = tables.read(run.probe / PREDICTIONS_FILE, tables.PREDICTIONS).query("split == 'test' and predictor == 'probe'")
-    perfect = test.assign(predictor="lora", prediction=test["truth"])
-    notes = {"lora": NOTE, "prompted": {"absent": "it is an encoder"}}
-    predictions = {"lora": perfect, "prompted": tables.empty(tables.PREDICTIONS)}
-    metrics = run.evaluate(["lora", "prompted"], predictions, notes, tmp_path)
-    for aspect in metrics["aspects"].values():
-        assert set(aspect["test"]) == {"probe", "lora"} and set(aspect["cross_validation"]) == {"probe"}
-        assert aspect["test"]["lora"]["macro_f1"][0] == 1
-        assert aspect["differences"]["lora"]["macro_f1"][2] <= 0
-    assert metrics["baselines"] == notes
-    card = (tmp_path / "README.md").read_text("utf-8")
-    assert "prompted is absent: it is an encoder." in card
-    assert "It predicts a single class for tone." in card
-
-
-def test_baseline_with_other_rows_is_an_error(run: Run, tmp_path: Path) -> None:
-    test = (
-        tables.read(run.probe / PREDICTIONS_FILE, tables.PREDICTIONS)
-        .query("split == 'test' and predictor == 'probe'")
-        .assign(predictor="lora")
-    )
-    with pytest.raises(InputError, match="lora predicts other rows than the probe"):
-        run.evaluate(["lora"], {"lora": test[1:]}, {"lora": NOTE}, tmp_path)
+def test_broken_selection_is_an_error(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.json: not readable"):
-        evaluate_probe(
-            {**run.spec, "baselines": []},
-            run.probe / SELECTION_FILE,
-            [run.probe / PREDICTIONS_FILE],
-            [tmp_path / "gone.json"],
-            tmp_path,
-        )
+        evaluate_probe(run.spec, tmp_path / "gone.json", run.probe / PREDICTIONS_FILE, tmp_path)
     assert not (tmp_path / "metrics.json").exists()
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from bert_judge.judges.probe.classifiers import to_classes
-from bert_judge.judges.probe.training import fit
-from bert_judge.judges.probe.training.evaluate import class_metrics
-from bert_judge.judges.probe.training.fit import (
-    AspectRows,
+from bert_judge.judges.probe import fit
+from bert_judge.judges.probe.evaluate import class_metrics
+from bert_judge.judges.probe.fit import (
+    AspectLabels,
     CachedLayers,
     fit_aspect,
     forward_selection,
@@ -46,8 +46,8 @@ class SyntheticStates:
         return self.states[layer]
 
 
-def aspect(classes: np.ndarray, spec: dict[str, Any] = BINARY, num_rows: int = ROWS) -> AspectRows:
-    return AspectRows("a", spec, np.arange(num_rows), classes, QUESTIONS)
+def aspect(classes: np.ndarray, spec: dict[str, Any] = BINARY, num_rows: int = ROWS) -> AspectLabels:
+    return AspectLabels("a", spec, np.arange(num_rows), np.zeros(0, int), classes, QUESTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_shuffled_labels_are_predicted_at_chance(binary: np.ndarray) -> None:
 def test_selection_does_not_use_held_out_rows(binary: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[set[int]] = []
 
-    def record(rows: AspectRows, indices: np.ndarray, seed: int) -> fit.TrainingSubset:
+    def record(rows: AspectLabels, indices: np.ndarray, seed: int) -> fit.TrainingSubset:
         used.append(set(indices.tolist()))
         return make_subset(rows, indices, seed)
 
@@ -119,7 +119,7 @@ def test_layer_is_added_only_if_it_improves(binary: np.ndarray) -> None:
 
 @pytest.mark.parametrize("classes", [np.ones(ROWS, int), np.arange(ROWS) % 2])
 def test_too_few_rows_are_an_error(classes: np.ndarray) -> None:
-    one = AspectRows("a", BINARY, np.arange(ROWS), classes, np.array(["q"] * ROWS))
+    one = AspectLabels("a", BINARY, np.arange(ROWS), np.zeros(0, int), classes, np.array(["q"] * ROWS))
     with pytest.raises(InputError, match=r"aspects\.a: 160 labelled rows with the classes .* are too few to train on"):
         fit_aspect(SyntheticStates(classes), one, SETTINGS)
 

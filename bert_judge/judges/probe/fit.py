@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
+from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -22,7 +22,6 @@ from sklearn.svm import SVC, LinearSVC
 from bert_judge.judges.probe.classifiers import BalancedMLP, CalibratedClassifier, OrdinalClassifier, Splits
 from bert_judge.judges.probe.judge import LayerPooling
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.metrics import macro_f1
 
 # Layers with their macro-F1, the best first.
 Ranking = list[tuple[LayerPooling, float]]
@@ -52,18 +51,20 @@ class StatesByLayer(Protocol):
 
 
 @dataclass(frozen=True)
-class AspectRows:
-    """The labelled training rows of an aspect.
+class AspectLabels:
+    """The labels of an aspect.
 
     Attributes:
-        name, spec: see `classifiers`.
-        indices: of the labelled rows.
-        classes, questions: of every row of the states; classes of rows without a label are arbitrary.
+        name, head: see `classifiers`.
+        train, test: indices of the labelled training and test rows.
+        classes: class of every row, arbitrary for rows without a label.
+        questions: key of the question of every row.
     """
 
     name: str
-    spec: Mapping[str, Any]
-    indices: np.ndarray
+    head: Mapping[str, Any]
+    train: np.ndarray
+    test: np.ndarray
     classes: np.ndarray
     questions: np.ndarray
 
@@ -116,51 +117,51 @@ class TrainingSubset:
     splits: Splits
 
 
-def make_subset(aspect: AspectRows, indices: np.ndarray, seed: int) -> TrainingSubset:
+def make_subset(aspect: AspectLabels, indices: np.ndarray, seed: int) -> TrainingSubset:
     """Select rows of an aspect, and split them into inner folds."""
     classes = aspect.classes[indices]
     return TrainingSubset(indices, classes, make_folds(classes, aspect.questions[indices], INNER_FOLDS, seed))
 
 
-def fit_aspect(states: StatesByLayer, aspect: AspectRows, settings: Mapping[str, Any]) -> tuple[FittedAspect, np.ndarray]:
+def fit_aspect(states: StatesByLayer, aspect: AspectLabels, settings: Mapping[str, Any]) -> tuple[FittedAspect, np.ndarray]:
     """Fit the classifier of an aspect, and predict its rows out of fold.
 
     Every fold of the outer cross-validation selects layers, classifier and calibration from its own training rows, so that the
     out-of-fold predictions are an unbiased estimate for the whole procedure.
 
     Returns:
-        The classifier fitted to all rows, and the out-of-fold class of each of `aspect.indices`.
+        The classifier fitted to all rows, and the out-of-fold class of each of `aspect.train`.
 
     Raises:
         InputError: the labels have one class only, or too few questions for folds.
     """
     cached, seed = CachedLayers(states), settings["seed"]
-    classes = aspect.classes[aspect.indices]
-    outer = make_folds(classes, aspect.questions[aspect.indices], settings["folds"], seed)
+    classes = aspect.classes[aspect.train]
+    outer = make_folds(classes, aspect.questions[aspect.train], settings["folds"], seed)
     if not outer:
         raise InputError(
-            f"aspects.{aspect.name}: {len(aspect.indices)} labelled rows with the classes {np.unique(classes).tolist()} "
+            f"aspects.{aspect.name}: {len(aspect.train)} labelled rows with the classes {np.unique(classes).tolist()} "
             "are too few to train on; add questions, or remove the aspect"
         )
-    subsets = [make_subset(aspect, aspect.indices[train], seed) for train, _ in outer]
-    subsets.append(make_subset(aspect, aspect.indices, seed))
+    subsets = [make_subset(aspect, aspect.train[train], seed) for train, _ in outer]
+    subsets.append(make_subset(aspect, aspect.train, seed))
     rankings = rank_layers(cached, subsets, settings)
-    predictions = np.zeros(len(aspect.indices), int)
+    predictions = np.zeros(len(aspect.train), int)
     for (_, test), subset, ranking in zip(outer, subsets, rankings, strict=False):
         fitted = _fit_subset(cached, subset, ranking, aspect, settings)
-        predictions[test] = fitted.model.predict(cached.concatenate(fitted.layers)[aspect.indices[test]])
+        predictions[test] = fitted.model.predict(cached.concatenate(fitted.layers)[aspect.train[test]])
     return _fit_subset(cached, subsets[-1], rankings[-1], aspect, settings), predictions
 
 
 def _fit_subset(
-    states: CachedLayers, subset: TrainingSubset, ranking: Ranking, aspect: AspectRows, settings: Mapping[str, Any]
+    states: CachedLayers, subset: TrainingSubset, ranking: Ranking, aspect: AspectLabels, settings: Mapping[str, Any]
 ) -> FittedAspect:
     if not subset.splits:
         raise InputError(f"aspects.{aspect.name}: too few questions for nested folds; lower `folds` or add questions")
     layers = forward_selection(states, subset, ranking, settings)
     features = states.concatenate(layers)[subset.indices]
-    pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], subset, settings)
-    grid = parameter_grid(settings["classifiers"], aspect.spec["head"], settings["seed"])
+    pipeline = make_pipeline(make_classifiers(settings["seed"])["logistic"], features.shape[1], subset, settings)
+    grid = parameter_grid(settings["classifiers"], aspect.head["head"], settings["seed"])
     with warnings.catch_warnings():
         # Settings that do not converge lose the search, and a fold may lack a rare class.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -170,7 +171,8 @@ def _fit_subset(
         model = CalibratedClassifier(pipeline).fit(features, subset.classes, subset.splits)
     best_settings = {key.rpartition("__")[2]: value for key, value in search.best_params_.items() if key != "classify"}
     best = pipeline.named_steps["classify"]
-    name = _classifier_name(best.base if isinstance(best, OrdinalClassifier) else best)
+    best_type = type(best.base if isinstance(best, OrdinalClassifier) else best)
+    name = next(name for name, classifier in make_classifiers(0).items() if type(classifier) is best_type)
     return FittedAspect(model, layers, name, best_settings, float(search.best_score_), ranking)
 
 
@@ -205,33 +207,22 @@ def forward_selection(
 
 def cross_validated_f1(features: np.ndarray, subset: TrainingSubset, settings: Mapping[str, Any]) -> float:
     """Compute the mean macro-F1 of a logistic probe over the folds of a subset; 0 without folds."""
-    scores = []
-    for train, test in subset.splits:
-        pipeline = make_pipeline(make_classifier("logistic", settings["seed"]), features.shape[1], subset, settings)
-        predictions = pipeline.fit(features[train], subset.classes[train]).predict(features[test])
-        scores.append(macro_f1(subset.classes[test], predictions))
-    return float(np.mean(scores)) if scores else 0.0
+    if not subset.splits:
+        return 0.0
+    pipeline = make_pipeline(make_classifiers(settings["seed"])["logistic"], features.shape[1], subset, settings)
+    scores = cross_val_score(pipeline, features, subset.classes, scoring="f1_macro", cv=subset.splits, error_score="raise")
+    return float(scores.mean())
 
 
-def make_classifier(name: str, seed: int) -> Any:
-    """Return a classifier with balanced class weights."""
-    match name:
-        case "logistic":
-            return LogisticRegression(C=0.1, class_weight="balanced", max_iter=2000)
-        case "linear_svm":
-            return LinearSVC(class_weight="balanced", random_state=seed, max_iter=5000)
-        case "rbf_svm":
-            return SVC(class_weight="balanced", random_state=seed)
-        case "forest":
-            return RandomForestClassifier(n_estimators=100, class_weight="balanced_subsample", random_state=seed)
-        case "mlp":
-            return BalancedMLP(hidden_layer_sizes=(32,), max_iter=200, random_state=seed)
-        case _:
-            raise ValueError(name)
-
-
-def _classifier_name(model: Any) -> str:
-    return next(name for name in GRIDS if type(make_classifier(name, 0)) is type(model))
+def make_classifiers(seed: int) -> dict[str, Any]:
+    """Return the classifiers by name, with balanced class weights."""
+    return {
+        "logistic": LogisticRegression(C=0.1, class_weight="balanced", max_iter=2000),
+        "linear_svm": LinearSVC(class_weight="balanced", random_state=seed, max_iter=5000),
+        "rbf_svm": SVC(class_weight="balanced", random_state=seed),
+        "forest": RandomForestClassifier(n_estimators=100, class_weight="balanced_subsample", random_state=seed),
+        "mlp": BalancedMLP(hidden_layer_sizes=(32,), max_iter=200, random_state=seed),
+    }
 
 
 def make_pipeline(classifier: Any, width: int, subset: TrainingSubset, settings: Mapping[str, Any]) -> Pipeline:
@@ -250,13 +241,11 @@ def make_pipeline(classifier: Any, width: int, subset: TrainingSubset, settings:
 
 def parameter_grid(names: Sequence[str], head: str, seed: int) -> list[dict[str, list[Any]]]:
     """Return the parameter grids of the named classifiers for a pipeline."""
-    ordinal = head == "ordinal"
-    prefix = "classify__base__" if ordinal else "classify__"
+    classifiers, prefix = make_classifiers(seed), "classify__"
+    if head == "ordinal":
+        classifiers, prefix = {name: OrdinalClassifier(base) for name, base in classifiers.items()}, "classify__base__"
     return [
-        {
-            "classify": [OrdinalClassifier(make_classifier(name, seed)) if ordinal else make_classifier(name, seed)],
-            **{f"{prefix}{key}": list(values) for key, values in GRIDS[name].items()},
-        }
+        {"classify": [classifiers[name]], **{f"{prefix}{key}": list(values) for key, values in GRIDS[name].items()}}
         for name in names
     ]
 

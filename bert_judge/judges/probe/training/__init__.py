@@ -1,1 +1,0 @@
-"""Training and evaluation of probes, cross-validated by question."""
