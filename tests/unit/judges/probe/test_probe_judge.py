@@ -14,8 +14,8 @@ from tiny_models import causal_lm
 
 from bert_judge import tables
 from bert_judge.integrations.samples import evaluate_samples
-from bert_judge.judges.probe.features import extract_features
 from bert_judge.judges.probe.evaluate import evaluate_probe
+from bert_judge.judges.probe.features import extract_features
 from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
 from bert_judge.judges.probe.judge import EMPTY_REASON, CachedStates, Probe
 from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE, aspect_values, train_probe

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from bert_judge.judges.probe.classifiers import to_classes
 from bert_judge.judges.probe import fit
+from bert_judge.judges.probe.classifiers import to_classes
 from bert_judge.judges.probe.evaluate import class_metrics
 from bert_judge.judges.probe.fit import (
     AspectLabels,
