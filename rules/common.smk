@@ -11,7 +11,6 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from bert_judge import plan, tables, tasks
-from bert_judge.labels import table_shards
 from bert_judge.plan import batches, targets
 from bert_judge.runtime.errors import ConfigError
 from bert_judge.tables import selections
@@ -116,15 +115,15 @@ def answer_batches(model):
 
 @functools.cache
 def label_batches(judge, model):
-    """Return the tables of a model that a judge labels in one job."""
+    """Return the tables of a model that a judge labels in one job, or in several that share the rows."""
     folder = f"results/label_batches/{judge}/{model}"
-    if PLAN.kind_of(judge).label_rule(PLAN.config.judges[judge]) != "label_encoder":
-        return batches.plan_label_batches(PLAN, judge, model, requested_labels(), folder)
+    # An encoder loads quickly: a table is labelled by its own job if it exists or is the only one.
+    loads_fast = PLAN.kind_of(judge).label_rule(PLAN.config.judges[judge]) == "label_encoder"
 
-    def is_single(task):
-        return bool(label_shards(judge, model, task)) or Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
+    def exists(task):
+        return Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
 
-    return batches.plan_encoder_batches(PLAN, judge, model, requested_labels(), folder, is_single)
+    return batches.plan_label_batches(PLAN, judge, model, requested_labels(), folder, exists if loads_fast else None)
 
 
 def find_batch(wildcards):
@@ -157,21 +156,22 @@ def prelabel_inputs(wildcards):
     return {**batch.inputs, **files[0], "overlap": overlaps}
 
 
+def batch_title(wildcards):
+    """Params function: the tables of a label batch in words, for the job's message."""
+    shard = next(iter(find_batch(wildcards).specs.values())).get("shard")
+    return f"a batch of tasks of {wildcards.model}" + (f", part {shard}" if shard else "")
+
+
 def answer_batch(wildcards):
     """Input function: the manifest of the job that answers this table and others of the model."""
-    return f"results/answer_batches/{wildcards.model}/{answer_batches(wildcards.model).batch_by_task[wildcards.task]}.json"
+    [batch] = answer_batches(wildcards.model).names_by_task[wildcards.task]
+    return f"results/answer_batches/{wildcards.model}/{batch}.json"
 
 
-def label_batch(wildcards):
-    """Input function: the manifest of the job that labels this table and others of the model."""
-    batch = label_batches(wildcards.judge, wildcards.model).batch_by_task[wildcards.task]
-    return f"results/label_batches/{wildcards.judge}/{wildcards.model}/{batch}.json"
-
-
-def encoder_batch(wildcards):
-    """Input function: as `label_batch`; empty for a table that is labelled alone or in shards."""
-    is_batched = wildcards.task in label_batches(wildcards.judge, wildcards.model).batch_by_task
-    return label_batch(wildcards) if is_batched and not label_shards_of(wildcards) else []
+def label_manifests(wildcards):
+    """Input function: the manifests of the jobs that label this table and others of the model; empty if its own job labels it."""
+    names = label_batches(wildcards.judge, wildcards.model).names_by_task.get(wildcards.task, [])
+    return [f"results/label_batches/{wildcards.judge}/{wildcards.model}/{name}.json" for name in names]
 
 
 def unfinished_batches():
@@ -184,28 +184,19 @@ def unfinished_batches():
 # --- labels ---
 
 
-@functools.cache
-def label_shards(judge, model, task):
-    """Return the shards that a label table is joined from; empty if one job labels it. Cached, so that it stays fixed in a run."""
-    table = table_paths(LABELS, [(judge, model, task)])[0]
-    num_shards = getattr(PLAN.config.judges[judge], "num_shards", 1)
-    return table_shards.shard_paths(f"results/label_shards/{judge}/{model}/{task}", table, num_shards)
-
-
-label_shards_of = from_wildcards(lambda judge, model, task: label_shards(judge, model, task))
 label_version = from_wildcards(lambda judge: PLAN.kind_of(judge).stage_version)
 label_inputs = from_wildcards(lambda judge, model, task: PLAN.kind_of(judge).label_inputs(PLAN, judge, model, task))
 
 
 def light_if_prelabelled(light, full):
-    """Resource function: `light` if the job only joins shards or copies from a batch that this run labels; otherwise `full`, an
-    amount or a function of the wildcards. A batch of an earlier run means that this job labels new answers itself.
+    """Resource function: `light` if the job only copies from batches that this run labels; otherwise `full`, an amount or a
+    function of the wildcards. A batch of an earlier run means that this job labels new answers itself.
     """
 
     def amount(wildcards):
         known_batches = label_batches(wildcards.judge, wildcards.model)
-        batch = known_batches.batch_by_task.get(wildcards.task)
-        if label_shards_of(wildcards) or (batch is not None and batch not in known_batches.done):
+        names = known_batches.names_by_task.get(wildcards.task, [])
+        if names and known_batches.done.isdisjoint(names):
             return light
         return full(wildcards) if callable(full) else full
 
@@ -298,6 +289,11 @@ def share_of_cores(jobs):
     # `workflow.cores` raises an error if no number of cores is given: on a cluster and for reports.
     cores = workflow.resource_settings.cores
     return max(1, cores // jobs) if cores else 8
+
+
+def threads_of_batch(wildcards):
+    """Threads function: a share of the cores for each job that a judge labels batches in."""
+    return share_of_cores(len(PLAN.models) * getattr(PLAN.config.judges[wildcards.judge], "num_shards", 1))
 
 
 gpus_of_judge = from_wildcards(lambda judge: PLAN.kind_of(judge).gpus(PLAN.config.judges[judge]))

@@ -57,14 +57,13 @@ use rule label as label_hf with:
         gpu=1,
 
 
-# By a trained encoder. A large table is joined from shards here; one of several tables of a model is labelled by `prelabel_encoder`
-# and only written here.
+# By a trained encoder. One of several tables of a model, or a table with shards, is labelled by `prelabel_encoder` and only written
+# here.
 use rule label as label_encoder with:
     input:
         unpack(label_inputs),
         candidates="results/candidates/{model}/{task}.parquet",
-        shards=label_shards_of,
-        prelabelled=encoder_batch,
+        prelabelled=label_manifests,
     wildcard_constraints:
         judge=judges_of_rule("label_encoder"),
     threads: light_if_prelabelled(1, share_of_cores(len(PLAN.score_tables)))
@@ -75,37 +74,8 @@ use rule label as label_encoder with:
         gpu=light_if_prelabelled(0, 1),
 
 
-rule label_encoder_shard:
-    input:
-        unpack(label_inputs),
-        candidates="results/candidates/{model}/{task}.parquet",
-    output:
-        update("results/label_shards/{judge}/{model}/{task}/{shard}.parquet"),
-    log:
-        "<logs>/label_shards/{judge}/{model}/{task}/{shard}.log",
-    benchmark:
-        "<benchmarks>/label_shards/{judge}/{model}/{task}/{shard}.tsv"
-    wildcard_constraints:
-        shard=r"\d+-of-\d+",
-        judge=judges_of_rule("label_encoder"),
-    conda:
-        "../envs/core.yaml"
-    threads: share_of_cores(len(PLAN.score_tables))
-    resources:
-        mem_mb=doubling(4000),
-        runtime=240,
-        gpu=1,
-    params:
-        spec=spec_of(PLAN.labels_spec),
-        stage_version=label_version,
-    message:
-        "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}, part {wildcards.shard}"
-    script:
-        "../workflow_scripts/label_shard.py"
-
-
 # Loading a model takes longer than labelling a small table: one job labels all tables of a model that the targets need and that do
-# not exist yet, and a light job writes each table.
+# not exist yet, and a light job writes each table. With `num_shards`, as many jobs share the rows of these tables.
 rule prelabel_encoder:
     input:
         unpack(prelabel_inputs),
@@ -120,7 +90,7 @@ rule prelabel_encoder:
         judge=judges_of_rule("label_encoder"),
     conda:
         "../envs/core.yaml"
-    threads: share_of_cores(len(PLAN.models))
+    threads: threads_of_batch
     resources:
         mem_mb=doubling(4000),
         # It resumes: more memory helps, more time does not.
@@ -128,9 +98,10 @@ rule prelabel_encoder:
         gpu=1,
     params:
         spec=batch_spec,
+        title=batch_title,
         stage_version=label_version,
     message:
-        "Verdicts of {wildcards.judge} on a batch of tasks of {wildcards.model}"
+        "Verdicts of {wildcards.judge} on {params.title}"
     script:
         "../workflow_scripts/prelabel.py"
 
@@ -152,7 +123,7 @@ use rule label as label_vllm with:
     input:
         unpack(label_inputs),
         candidates="results/candidates/{model}/{task}.parquet",
-        prelabelled=label_batch,
+        prelabelled=label_manifests,
     wildcard_constraints:
         judge=judges_of_rule("label_vllm"),
     conda:

@@ -84,12 +84,13 @@ def job_seconds(table: Path) -> float | None:
     results = Path(*folders[:-depth])
     relative = table.absolute().relative_to(results)
     seconds = _read_seconds(results / "benchmarks" / relative.with_suffix(".tsv"))
-    batch = _find_batch(results, relative) if relative.parts[0] == "labels" else None
-    if seconds is None or batch is None:
-        return seconds
-    batch_seconds = _read_seconds(results / "benchmarks" / batch.relative_to(results).with_suffix(".tsv"))
-    rows = sum(num_rows(path) for task in _batch_tasks(batch) if (path := table.with_name(f"{task}.parquet")).exists())
-    return None if batch_seconds is None or not rows else seconds + batch_seconds * num_rows(table) / rows
+    for batch in _find_batches(results, relative) if relative.parts[0] == "labels" else []:
+        batch_seconds = _read_seconds(results / "benchmarks" / batch.relative_to(results).with_suffix(".tsv"))
+        rows = sum(num_rows(path) for task in _batch_specs(batch) if (path := table.with_name(f"{task}.parquet")).exists())
+        if seconds is None or batch_seconds is None or not rows:
+            return None
+        seconds += batch_seconds * num_rows(table) / rows
+    return seconds
 
 
 def generation_timings(results: Path, model: str) -> list[tuple[float, int]]:
@@ -97,7 +98,7 @@ def generation_timings(results: Path, model: str) -> list[tuple[float, int]]:
     timings = []
     for batch in sorted((results / "answer_batches" / model).glob("*.json")):
         seconds = _read_seconds(results / "benchmarks" / "answer_batches" / model / f"{batch.stem}.tsv")
-        paths = [results / "candidates" / model / f"{task}.parquet" for task in _batch_tasks(batch)]
+        paths = [results / "candidates" / model / f"{task}.parquet" for task in _batch_specs(batch)]
         if seconds is not None and all(path.exists() for path in paths):
             timings.append((seconds, sum(map(num_rows, paths))))
     return timings
@@ -111,19 +112,19 @@ def num_rows(path: Path) -> int:
         raise InputError(f"{path}: not a table; delete it and run again") from error
 
 
-def _find_batch(results: Path, relative: Path) -> Path | None:
-    """Return the newest manifest of a job that labelled labels/{judge}/{model}/{task}.parquet together with others."""
+def _find_batches(results: Path, relative: Path) -> list[Path]:
+    """Return the newest manifests of the jobs that labelled labels/{judge}/{model}/{task}.parquet, one per shard."""
     _, judge, model, name = relative.parts
-    manifests = (results / "label_batches" / judge / model).glob("*.json")
-    return max(
-        (path for path in manifests if Path(name).stem in _batch_tasks(path)),
-        key=lambda path: path.stat().st_mtime,
-        default=None,
-    )
+    manifests = sorted((results / "label_batches" / judge / model).glob("*.json"), key=lambda path: path.stat().st_mtime)
+    specs = [(path, spec) for path in manifests if (spec := _batch_specs(path).get(Path(name).stem)) is not None]
+    shards = {str(spec.get("shard", "1-of-1")): path for path, spec in specs}
+    newest_count = list(shards)[-1].rpartition("-")[2] if shards else ""
+    return [path for shard, path in shards.items() if shard.rpartition("-")[2] == newest_count]
 
 
-def _batch_tasks(manifest: Path) -> list[str]:
-    return list(json.loads(manifest.read_text("utf-8"))["specs"])
+def _batch_specs(manifest: Path) -> dict[str, Any]:
+    specs: dict[str, Any] = json.loads(manifest.read_text("utf-8"))["specs"]
+    return specs
 
 
 def _read_seconds(file: Path) -> float | None:

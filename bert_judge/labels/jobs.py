@@ -1,4 +1,4 @@
-"""Label jobs of a run: one table of labels, one shard of a large table, or several tables with one judge."""
+"""Label jobs of a run: one table of labels, or several tables (or rows of them) with one judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from bert_judge.judges import registry
 from bert_judge.judges.lazy import LazyJudge
 from bert_judge.judges.protocol import Judge
 from bert_judge.judges.registry import LoadContext
-from bert_judge.labels import table_shards
 from bert_judge.labels.preferences import compare_pairs
 from bert_judge.labels.stage import label_table, prelabel_tables
 from bert_judge.runtime.batch_manifest import Batch
@@ -25,7 +24,7 @@ def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, c
 
     Args:
         spec: `Plan.labels_spec`.
-        inputs: the answers as `candidates`, and the files of `JudgeKind.label_inputs`; `shards`: join these instead of judging.
+        inputs: the answers as `candidates`, and the files of `JudgeKind.label_inputs`.
         block: the judge's block of the configuration.
         check_device: raises `InputError` when a cluster job did not get its GPUs.
 
@@ -33,31 +32,17 @@ def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, c
         InputError: an input cannot be read, or the judge cannot be loaded or refuses its input.
     """
     kind = registry.find(spec["settings"]["kind"])
-    if inputs.get("shards"):
-        table_shards.join_shards(spec, inputs["candidates"], inputs["shards"], output)
-    elif kind.combines_labels:
+    if kind.combines_labels:
         kind.combine_labels(_context(spec, inputs, block, check_device), Path(output))
     else:
         with _loaded(spec, inputs, block, check_device) as judge:
             label_table(spec, inputs["candidates"], output, judge, _progress_folder(spec, output))
 
 
-def shard_job(
-    spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None], shard: str
-) -> None:
-    """Write one shard of a table of labels; see `label_job`.
-
-    Args:
-        shard: `2-of-4`, for example.
-    """
-    with _loaded(spec, inputs, block, check_device) as judge:
-        table_shards.label_shard(spec, inputs["candidates"], output, judge, shard, _progress_folder(spec, output))
-
-
 def prelabel_job(
     specs: Mapping[str, Spec], inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]
 ) -> None:
-    """Label several tables of one model with a judge that is loaded once; each table is then written by a job of its own.
+    """Label several tables of one model, or some rows of each, with a judge that is loaded once; see `prelabel_tables`.
 
     Args:
         specs: `Batch.specs`.
@@ -65,10 +50,11 @@ def prelabel_job(
         output: manifest of the batch.
     """
     spec = next(iter(specs.values()))["verdicts"]
+    model = spec.get("selection", spec["model"])
     answers = {name: path for name, path in inputs.items() if name.startswith("answers ")}
 
     def folder(task: str) -> Path | None:
-        return _progress_folder(spec, f"results/labels/{spec['judge']}/{spec['model']}/{task}.parquet")
+        return _progress_folder(spec, f"results/labels/{spec['judge']}/{model}/{task}.parquet")
 
     with _loaded(spec, inputs, block, check_device) as judge:
         prelabel_tables(Batch(specs, answers), output, judge, folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -34,35 +33,28 @@ def label_table(
     judge: Judge,
     work_folder: str | Path | None = None,
     shard_rows: int = SHARD_ROWS,
-    rows: range | None = None,
-    keep: bool = False,
 ) -> None:
     """Label every answer of a candidate table. An answer whose generation failed is invalid for every judge.
 
     Args:
         spec: `Plan.labels_spec`.
-        work_folder: keeps finished labels until the table is written; None: a killed job starts again. A label is reused only if
-            spec, revisions of the judge and answer are the same.
+        work_folder: keeps finished labels until the table is written, those of other jobs included (`prelabel_tables`); None: a
+            killed job starts again. A label is reused only if spec, revisions of the judge and answer are the same.
         shard_rows: labels per file of the work folder, the most that a kill can lose.
-        rows: label only these rows of the table.
-        keep: leave the labels in the work folder, for the job that writes the table.
 
     Raises:
         InputError: the candidates cannot be read, or the judge refuses its input.
         ValueError: the judge returned the wrong number of labels, or an invalid one with a score; a bug of the judge.
     """
-    work_folder = None if work_folder is None else Path(work_folder)
     verdicts: Counter[str] = Counter()
 
-    def label_batches() -> Iterator[pd.DataFrame]:
-        for number, answers in enumerate(_read_answers(candidates, rows)):
-            folder = None if work_folder is None else work_folder / f"{number:05d}"
-            frame = _label_answers(spec, answers, judge, folder, shard_rows)
+    def label_frames() -> Iterator[pd.DataFrame]:
+        for frame in _label_frames(spec, candidates, judge, work_folder, shard_rows):
             verdicts.update(frame["verdict"])
             yield frame
 
-    tables.write_parts(label_batches(), output, tables.LABELS, spec, judge.revisions)
-    if work_folder is not None and not keep:
+    tables.write_parts(label_frames(), output, tables.LABELS, spec, judge.revisions)
+    if work_folder is not None:
         resume.clear(work_folder)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], counts or "no answers")
@@ -72,28 +64,40 @@ def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Call
     """Label several tables with a judge that is loaded once; the job of each table then only writes the finished labels.
 
     Args:
-        batch: the tables; its inputs are the answers.
+        batch: the tables; its inputs are the answers. With a `shard` in the spec of a table (`2-of-4`), only these rows.
         output: manifest of the batch.
         folder: task → work folder of the finished labels; None for a judge that caches its model's completions.
     """
     # Imported lazily: it takes a third of a second.
     from bert_judge.runtime import batch_manifest
 
-    with tempfile.TemporaryDirectory() as scratch:
-        for task, specs in batch.specs.items():
-            answers, table = batch.inputs[f"answers {task}"], Path(scratch, f"{task}.parquet")
-            label_table(specs["verdicts"], answers, table, judge, folder(task), keep=True)
+    for task, specs in batch.specs.items():
+        answers = batch.inputs[f"answers {task}"]
+        number, count = map(int, specs.get("shard", "1-of-1").split("-of-"))
+        total = tables.count(answers)
+        rows = range(total * (number - 1) // count, total * number // count)
+        for _ in _label_frames(specs["verdicts"], answers, judge, folder(task), SHARD_ROWS, rows):
+            pass
     batch_manifest.write_manifest(batch, output)
 
 
-def _read_answers(candidates: str | Path, rows: range | None) -> Iterator[pd.DataFrame]:
-    """Yield the answers of a table in frames of bounded size, or some of its rows."""
+def _label_frames(
+    spec: Mapping[str, Any],
+    candidates: str | Path,
+    judge: Judge,
+    work_folder: str | Path | None,
+    shard_rows: int,
+    rows: range | None = None,
+) -> Iterator[pd.DataFrame]:
+    """Yield the labels of a table of answers, or of some of its rows, in frames of bounded size."""
     start = 0
-    for batch in tables.read_batches(candidates, tables.CANDIDATES, BATCH_ROWS):
-        selected = batch if rows is None else batch.iloc[max(0, rows.start - start) : max(0, rows.stop - start)]
-        start += len(batch)
+    for number, answers in enumerate(tables.read_batches(candidates, tables.CANDIDATES, BATCH_ROWS)):
+        selected = answers if rows is None else answers.iloc[max(0, rows.start - start) : max(0, rows.stop - start)]
+        start += len(answers)
         if not selected.empty:
-            yield selected.reset_index(drop=True)
+            # One folder per frame, because all files of a folder are searched for finished labels.
+            folder = None if work_folder is None else Path(work_folder, f"{number:05d}")
+            yield _label_answers(spec, selected.reset_index(drop=True), judge, folder, shard_rows)
 
 
 def _label_answers(

@@ -1,10 +1,12 @@
 """Group the tables of one model into batches that one job produces, so that an expensive model is loaded once.
 
-Such a job writes a manifest. A light job then writes each table, so every table stays a target of its own.
+Such a job writes a manifest. A light job then writes each table, so every table stays a target of its own. A batch of labels may
+cover only some rows of each table (a shard), so that several jobs share large tables.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 from pathlib import Path
@@ -15,6 +17,8 @@ from bert_judge.runtime.batch_manifest import Batch, read_manifests
 from bert_judge.tables import selections
 
 Pairs = Set[tuple[str, str]]
+# Name of the only shard of a table that one job covers.
+WHOLE = "1-of-1"
 
 
 class Batches(NamedTuple):
@@ -22,12 +26,12 @@ class Batches(NamedTuple):
 
     Attributes:
         by_name: batch name → batch.
-        batch_by_task: task → name of its batch.
+        names_by_task: task → names of its batches, one per shard.
         done: names of the batches that have a manifest.
     """
 
     by_name: Mapping[str, Batch]
-    batch_by_task: Mapping[str, str]
+    names_by_task: Mapping[str, list[str]]
     done: frozenset[str]
 
 
@@ -40,48 +44,36 @@ def plan_answer_batches(plan: Plan, model: str, pairs: Pairs, folder: str | Path
     """
     current = {task: _answers_spec(plan, model, task) for task in plan.tasks if plan.answers(model, task)}
     needed = {task for task in current if (model, task) in pairs}
-    return _batches(current, needed, folder, partial(_question_inputs, plan))
+    return _plan_batches(current, needed, folder, partial(_question_inputs, plan), batch_all=True)
 
 
-def plan_label_batches(plan: Plan, judge: str, model: str, needed: Set[tuple[str, str, str]], folder: str | Path) -> Batches:
-    """Return the batches of a judge's labels on the answers of a model, or on a selection of answers.
-
-    Args:
-        needed: (judge, model, task) of the label tables that this run requires.
-        folder: folder of the manifests.
-    """
-    current = {
-        task: {"verdicts": plan.labels_spec(judge, model, task), **_answers_spec(plan, model, task)}
-        for task in _tasks_with_answers(plan, model)
-    }
-    batched_tasks = {task for task in current if (judge, model, task) in needed}
-    return _batches(current, batched_tasks, folder, _answer_inputs(model))
-
-
-def plan_encoder_batches(
+def plan_label_batches(
     plan: Plan,
     judge: str,
     model: str,
     needed: Set[tuple[str, str, str]],
     folder: str | Path,
-    is_single: Callable[[str], bool],
+    exists: Callable[[str], bool] | None = None,
 ) -> Batches:
-    """Return the batches of a trained encoder, which loads quickly: a single required table is labelled by its own job.
+    """Return the batches of a judge's labels on the answers of a model, or on a selection of answers.
 
     Args:
-        is_single: returns whether a task's table is labelled in shards or already exists. Such a table has its own job unless a
-            batch produced it, so a finished table never joins a batch.
+        needed: (judge, model, task) of the label tables that this run requires.
+        folder: folder of the manifests.
+        exists: for a judge that loads quickly, returns whether the table of a task exists. Such a table has its own job unless a
+            batch produced it, so a finished table never joins a batch, and a single table without shards is no batch.
     """
     training = training_specs(plan, judge)
     current = {
         task: {"verdicts": plan.labels_spec(judge, model, task), **training, **_answers_spec(plan, model, task)}
         for task in _tasks_with_answers(plan, model)
     }
-    tasks_in_batches = {task for batch in read_manifests(folder).values() for task in batch.specs}
-    batched_tasks = {
-        task for task in current if (judge, model, task) in needed and (task in tasks_in_batches or not is_single(task))
-    }
-    return _batches(current, batched_tasks, folder, _answer_inputs(model), min_size=2)
+    batched_tasks = {task for task in current if (judge, model, task) in needed}
+    if exists is not None:
+        tasks_in_batches = {task for batch in read_manifests(folder).values() for task in batch.specs}
+        batched_tasks = {task for task in batched_tasks if task in tasks_in_batches or not exists(task)}
+    num_shards = getattr(plan.config.judges[judge], "num_shards", 1)
+    return _plan_batches(current, batched_tasks, folder, _answer_inputs(model), batch_all=exists is None, num_shards=num_shards)
 
 
 def training_specs(plan: Plan, judge: str) -> dict[str, Any]:
@@ -90,31 +82,55 @@ def training_specs(plan: Plan, judge: str) -> dict[str, Any]:
     return {"training": plan.judge_spec(judge), "dataset": plan.dataset_spec(dataset)} if dataset else {}
 
 
-def _batches(
+def _plan_batches(
     current: Mapping[str, Mapping[str, Any]],
     needed: Set[str],
     folder: str | Path,
     inputs: Callable[[list[str]], dict[str, str]],
-    min_size: int = 1,
+    *,
+    batch_all: bool,
+    num_shards: int = 1,
 ) -> Batches:
-    """Keep a table in its batch while its spec is the same, so that a new table does not make other tables stale.
+    """Keep a table in its batches while its spec is the same, so that a new table does not make other tables stale.
 
     Args:
         current: task → current spec of its table.
         needed: tasks of the tables that this run requires.
         inputs: returns the input files of a batch of these tasks.
-        min_size: minimum number of tables in a new batch. With 1, a table that is not required has a batch of its own too.
+        batch_all: a table that is not required, or the only required one, has a batch too.
+        num_shards: number of batches that share a table; a table with manifests keeps its number.
     """
     manifests = read_manifests(folder)
-    batch_by_task = {
-        task: name for name, batch in manifests.items() for task, spec in batch.specs.items() if current.get(task) == spec
-    }
-    new = [task for task in current if task in needed and task not in batch_by_task]
-    groups = ([[task] for task in current] if min_size == 1 else []) + ([new] if len(new) >= min_size else [])
-    new_batches = [Batch({task: current[task] for task in sorted(group)}, inputs(sorted(group))) for group in groups]
-    # The last entry wins: the batch of all required tables.
-    batch_by_task = {task: batch.name for batch in new_batches for task in batch.specs} | batch_by_task
-    return Batches({batch.name: batch for batch in new_batches} | manifests, batch_by_task, frozenset(manifests))
+    # Task → shard → name of its batch.
+    names: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, batch in manifests.items():
+        for task, spec in batch.specs.items():
+            if {key: value for key, value in spec.items() if key != "shard"} == current.get(task):
+                names[task][spec.get("shard", WHOLE)] = name
+    # Shard → tasks whose rows have no manifest.
+    missing: defaultdict[str, list[str]] = defaultdict(list)
+    for task in sorted(needed):
+        count = max((int(shard.rpartition("-")[2]) for shard in names[task]), default=num_shards)
+        for number in range(1, count + 1):
+            if (shard := f"{number}-of-{count}") not in names[task]:
+                missing[shard].append(task)
+    if not batch_all and len(missing[WHOLE]) == 1:
+        del missing[WHOLE]
+    groups = [(WHOLE, [task]) for task in current if batch_all and task not in needed and not names[task]]
+    new: dict[str, Batch] = {}
+    for shard, group in [*groups, *missing.items()]:
+        if group:
+            shard_spec = {} if shard == WHOLE else {"shard": shard}
+            batch = Batch({task: {**current[task], **shard_spec} for task in group}, inputs(group))
+            new[batch.name] = batch
+            for task in group:
+                names[task][shard] = batch.name
+    names_by_task = {task: [shards[shard] for shard in sorted(shards, key=_number)] for task, shards in names.items() if shards}
+    return Batches(new | manifests, names_by_task, frozenset(manifests))
+
+
+def _number(shard: str) -> int:
+    return int(shard.partition("-")[0])
 
 
 def _tasks_with_answers(plan: Plan, model: str) -> list[str]:

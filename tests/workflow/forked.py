@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 SITE = Path(__file__).with_name("site")
-PRELOADED = ["snakemake.cli", "snakemake.api", "bert_judge.plan", "bert_judge.labels.table_shards"]
+PRELOADED = ["snakemake.cli", "snakemake.api", "bert_judge.plan"]
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(PRELOADED)

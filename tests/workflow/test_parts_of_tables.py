@@ -1,40 +1,46 @@
-"""A table that is judged in parts: the same table, and no finished one becomes stale by it."""
+"""A table that jobs label in shards: the same table, and no finished one becomes stale by it."""
 
 from __future__ import annotations
+
+import json
 
 import pandas as pd
 import pytest
 from workspace import Workspace
 
 TABLE = "results/labels/encoder/solid/mini_test.parquet"
-PARTS = "results/label_shards/encoder/solid/mini_test"
 
 pytestmark = pytest.mark.workflow
 
 
-def in_parts(run: Workspace, count: int) -> None:
+def set_num_shards(run: Workspace, count: int) -> None:
     config = run.config
     config["judges"]["encoder"]["num_shards"] = count
     run.configure(config)
 
 
-def test_a_table_is_judged_in_parts_and_joined(run: Workspace) -> None:
-    in_parts(run, 3)
+def test_a_table_is_labelled_in_shards(run: Workspace) -> None:
+    set_num_shards(run, 3)
     assert run.done("--dry-run").idle
     whole = pd.read_parquet(run.folder / TABLE)
     (run.folder / TABLE).unlink()
     done = run.done(TABLE)
-    verdicts = "Verdicts of encoder on solid, mini_test"
-    assert done.jobs == {verdicts, *(f"{verdicts}, part {number}-of-3" for number in (1, 2, 3))}
+    verdicts = "Verdicts of encoder on {}"
+    shards = [verdicts.format(f"a batch of tasks of solid, part {number}-of-3") for number in (1, 2, 3)]
+    table = verdicts.format("solid, mini_test")
+    assert done.jobs == {table, *shards}
+    assert "30 of 30 verdicts are already done" in run.log("labels/encoder/solid/mini_test")
     joined = pd.read_parquet(run.folder / TABLE)
     # A batch of other rows moves the last digits of a score in float32.
     pd.testing.assert_frame_equal(joined.drop(columns=["score", "raw"]), whole.drop(columns=["score", "raw"]))
     assert joined["score"].tolist() == pytest.approx(whole["score"].tolist(), abs=1e-5)
-    # Neither another number nor none makes it again.
+    # Another number of shards makes no table stale.
     for count in (3, 2, 1):
-        in_parts(run, count)
+        set_num_shards(run, count)
         assert run.done("--dry-run", TABLE).idle
-    # A part that is lost is made again, and no other.
-    (run.folder / PARTS / "2-of-3.parquet").unlink()
+    # A shard that is lost is labelled again, and no other.
+    manifests = run.found("results/label_batches/encoder/solid/*.json")
+    shard_of = {json.loads(path.read_text())["specs"]["mini_test"]["shard"]: path for path in manifests}
+    shard_of["2-of-3"].unlink()
     (run.folder / TABLE).unlink()
-    assert run.planned(TABLE) == {verdicts, f"{verdicts}, part 2-of-3"}
+    assert run.planned(TABLE) == {table, shards[1]}

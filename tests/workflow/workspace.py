@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
-from forked import run_snakemake
+from forked import SITE, run_snakemake
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")
@@ -101,6 +101,15 @@ class Workspace:
         """Messages of the jobs that a run would start."""
         return self.done("--dry-run", *arguments).jobs
 
+    def planned_with(self, library: Path, *arguments: str) -> set[str]:
+        """Messages of the jobs that a run would start if the library in the folder `library` were installed."""
+        paths = os.pathsep.join([str(SITE), str(library)])
+        command = self._command("--dry-run", *arguments)
+        environment = self.environment() | {"PYTHONPATH": paths}
+        ended = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, (ended.stdout + ended.stderr)[-6000:]
+        return Result(ended.returncode, ended.stdout + ended.stderr).jobs
+
     def kill_when(self, ready: Callable[[], bool], *arguments: str) -> None:
         """Start a run and kill it with all its jobs, SIGKILL, as soon as `ready()`."""
         process = subprocess.Popen(
@@ -165,4 +174,4 @@ class Workspace:
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("BERT_JUDGE_DATA", "PYTHONPATH")}
         # The library of this checkout, wherever the installed one lies.
-        return kept | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).with_name("site")), str(PROJECT)])}
+        return kept | {"PYTHONPATH": os.pathsep.join([str(SITE), str(PROJECT)])}

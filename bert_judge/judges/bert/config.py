@@ -49,7 +49,7 @@ class BertJudgeConfig(JudgeConfig):
     precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
     """number format of the encoder; `auto`: the fastest one of this machine"""
     num_shards: int = Field(1, ge=1)
-    """number of parallel jobs per table, for tables of a million answers"""
+    """number of parallel jobs that share the rows of a model's tables, for tables of a million answers"""
 
     @model_validator(mode="after")
     def _one_origin(self) -> BertJudgeConfig:

@@ -1,4 +1,4 @@
-"""A table judged in parts is the table that one job writes, whatever the number of parts."""
+"""Jobs that label shards of a table in advance: the table of one job, whatever the number of shards."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bert_judge import plan, tables
-from bert_judge.judges.bert.config import BertJudgeConfig
+from bert_judge import tables
 from bert_judge.judges.protocol import Label, Row, decided
-from bert_judge.labels import table_shards
-from bert_judge.labels.stage import label_table
-from bert_judge.runtime.errors import InputError
+from bert_judge.judges.registry import JudgeKind, LoadContext
+from bert_judge.labels import jobs
+from bert_judge.labels.stage import label_table, prelabel_tables
+from bert_judge.runtime import resume
+from bert_judge.runtime.batch_manifest import Batch
 
 SPEC = {"judge": "j", "model": "m", "task": "t", "settings": {"kind": "bert"}}
 
 
 class Lengths:
-    """Long is right; it counts the rows that it is shown."""
+    """Longer candidates score higher; counts the rows that it labels."""
 
     def __init__(self) -> None:
         self.revisions = {"encoder": "c0ffee"}
-        self.rows = 0
+        self.rows: list[Row] = []
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        self.rows += len(rows)
+        self.rows += rows
         return [decided(min(len(row.candidate), 10) / 10) for row in rows]
 
 
@@ -42,88 +43,81 @@ def candidates(path: Path, rows: int) -> Path:
     return path
 
 
-def judged_in(folder: Path, count: int, spec: dict[str, Any] = SPEC) -> list[str]:
-    """Write the parts; returns their paths."""
-    paths = table_shards.shard_paths(folder / "parts", folder / "none.parquet", count)
-    for path in paths:
-        table_shards.label_shard(spec, folder / "c.parquet", path, Lengths(), Path(path).stem)
-    return paths
+def prelabel(folder: Path, shard: str, spec: dict[str, Any] = SPEC) -> Lengths:
+    """Label a shard of `c.parquet` in advance; returns the judge."""
+    judge = Lengths()
+    batch = Batch({"t": {"verdicts": spec, "shard": shard}}, {"answers t": str(folder / "c.parquet")})
+    prelabel_tables(batch, folder / f"{shard}.json", judge, lambda task: folder / "work")
+    return judge
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.integers(0, 40), count=st.integers(2, 6), batch=st.sampled_from([3, 16_384]))
-def test_joined_parts_are_the_table_of_one_job(
+@given(rows=st.integers(0, 40), count=st.integers(1, 6), batch=st.sampled_from([3, 16_384]))
+def test_shards_give_the_table_of_one_job(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, rows: int, count: int, batch: int
 ) -> None:
-    folder = tmp_path_factory.mktemp("parts")
+    folder = tmp_path_factory.mktemp("shards")
     monkeypatch.setattr("bert_judge.labels.stage.BATCH_ROWS", batch)
     answers = candidates(folder / "c.parquet", rows)
     label_table(SPEC, answers, folder / "whole.parquet", Lengths())
-    table_shards.join_shards(SPEC, answers, judged_in(folder, count), folder / "joined.parquet")
+    labelled = [len(prelabel(folder, f"{number}-of-{count}").rows) for number in range(1, count + 1)]
+    judge = Lengths()
+    label_table(SPEC, answers, folder / "joined.parquet", judge, folder / "work")
+    # Every answer that was generated is labelled once, and none by the job that writes the table.
+    assert (sum(labelled), judge.rows) == (rows - rows // 5, [])
+    assert not (folder / "work").exists()
     whole, joined = (tables.read(folder / f"{name}.parquet", tables.LABELS) for name in ("whole", "joined"))
     pd.testing.assert_frame_equal(joined, whole)
-    told = [tables.provenance(folder / f"{name}.parquet") for name in ("whole", "joined")]
-    assert told[0] | {"time": ""} == told[1] | {"time": ""}
+    origins = [tables.provenance(folder / f"{name}.parquet") | {"time": ""} for name in ("whole", "joined")]
+    assert origins[0] == origins[1]
 
 
-def test_a_part_judges_its_own_rows_only(tmp_path: Path) -> None:
-    answers = candidates(tmp_path / "c.parquet", 10)
-    judge = Lengths()
-    table_shards.label_shard(SPEC, answers, tmp_path / "p.parquet", judge, "2-of-3", tmp_path / "work")
-    found = tables.read(tmp_path / "p.parquet", tables.LABELS)
-    assert found["sample_id"].tolist() == [f"{n:016x}" for n in (3, 4, 5)]
-    # One of them failed to be generated.
-    assert judge.rows == 2
+def test_a_shard_has_its_own_rows_only(tmp_path: Path) -> None:
+    candidates(tmp_path / "c.parquet", 10)
+    # One of the rows 3, 4 and 5 failed to be generated.
+    assert [row.sample_id for row in prelabel(tmp_path, "2-of-3").rows] == [f"{n:016x}" for n in (3, 5)]
 
 
 @pytest.mark.parametrize(
-    ("there", "finished", "wanted", "names"),
+    ("settings", "rows", "labelled"),
     [
-        ([], False, 1, []),
-        ([], False, 2, ["1-of-2", "2-of-2"]),
-        # Judged whole: another number leaves it alone.
-        ([], True, 2, []),
-        # Joined from three, or on the way to it: so it stays.
-        (["1-of-3", "2-of-3", "3-of-3"], True, 1, ["1-of-3", "2-of-3", "3-of-3"]),
-        (["2-of-3"], False, 5, ["1-of-3", "2-of-3", "3-of-3"]),
+        (SPEC["settings"], 6, 0),
+        ({"kind": "bert", "threshold": 0.9}, 6, 5),
+        # New answers: rows that no shard has.
+        (SPEC["settings"], 8, 2),
     ],
 )
-def test_what_is_there_decides_before_what_is_wanted(
-    tmp_path: Path, there: list[str], finished: bool, wanted: int, names: list[str]
+def test_labels_of_other_settings_or_missing_rows_are_computed(
+    tmp_path: Path, settings: dict[str, Any], rows: int, labelled: int
 ) -> None:
-    table = tmp_path / "table.parquet"
-    for path in [*(tmp_path / f"{name}.parquet" for name in there), *([table] if finished else [])]:
-        path.touch()
-    assert [Path(path).stem for path in table_shards.shard_paths(tmp_path, table, wanted)] == names
-
-
-def test_parts_of_other_settings_are_refused(tmp_path: Path) -> None:
-    answers = candidates(tmp_path / "c.parquet", 6)
-    made = judged_in(tmp_path, 2, SPEC | {"settings": {"kind": "bert", "threshold": 0.9}})
-    with pytest.raises(InputError, match=r"1-of-2\.parquet: made with other settings .* delete it"):
-        table_shards.join_shards(SPEC, answers, made, tmp_path / "joined.parquet")
-    assert not (tmp_path / "joined.parquet").exists()
-
-
-def test_parts_that_lack_rows_are_refused(tmp_path: Path) -> None:
     candidates(tmp_path / "c.parquet", 6)
-    made = judged_in(tmp_path, 2)
-    more = candidates(tmp_path / "more.parquet", 7)
-    with pytest.raises(InputError, match="hold 6 labels of the 7 answers"):
-        table_shards.join_shards(SPEC, more, made, tmp_path / "joined.parquet")
+    for shard in ("1-of-2", "2-of-2"):
+        prelabel(tmp_path, shard)
+    judge = Lengths()
+    answers = candidates(tmp_path / "c.parquet", rows)
+    label_table({**SPEC, "settings": settings}, answers, tmp_path / "joined.parquet", judge, tmp_path / "work")
+    assert len(judge.rows) == labelled
+    assert tables.count(tmp_path / "joined.parquet") == rows
 
 
-def test_the_number_of_parts_is_in_no_spec() -> None:
-    raw = {
-        "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
-        "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
-        "datasets": {"d": {"teacher": "t", "tasks": ["facts_train"]}},
-        "judges": {"t": {"kind": "simulated"}, "j": {"kind": "bert", "dataset": "d"}},
-        "scorers": ["j"],
-    }
-    one, four = (
-        plan.make({**raw, "judges": {**raw["judges"], "j": {**raw["judges"]["j"], **more}}}) for more in ({}, {"num_shards": 4})
-    )
-    assert isinstance(four.config.judges["j"], BertJudgeConfig) and four.config.judges["j"].num_shards == 4
-    assert one.judge_spec("j") == four.judge_spec("j")
-    assert one.labels_spec("j", "m", "facts_test") == four.labels_spec("j", "m", "facts_test")
+def test_a_selection_is_labelled_where_its_job_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kind(JudgeKind):
+        keeps_progress = True
+
+        def load(self, context: LoadContext) -> Lengths:
+            return judge
+
+    def find(name: str) -> JudgeKind:
+        return Kind()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jobs.registry, "find", find)
+    judge = Lengths()
+    answers = "results/candidates/m@both@j/t.parquet"
+    candidates(Path(answers), 6)
+    spec = {**SPEC, "selection": "m@both@j"}
+    inputs = {"answers t": answers}
+    jobs.prelabel_job({"t": {"verdicts": spec}}, inputs, "results/label_batches/j/m@both@j/0.json", {}, lambda: None)
+    assert resume.work_folder("results/labels/j/m@both@j/t.parquet").is_dir()
+    jobs.label_job(spec, {"candidates": answers}, "results/labels/j/m@both@j/t.parquet", {}, lambda: None)
+    assert len(judge.rows) == 5

@@ -1,4 +1,4 @@
-"""Which tables a trained judge judges in one job: those of a model that nobody has judged yet, and at least two."""
+"""Batches of a trained judge: at least two tables of a model that have no labels yet, split into shards of rows on request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def planned() -> plan.Plan:
 def found(
     planned: plan.Plan, folder: Path, alone: set[str] | None = None, needed: set[tuple[str, str, str]] = NEEDED
 ) -> batches.Batches:
-    return batches.plan_encoder_batches(planned, "first", "a", needed, folder, (alone or set()).__contains__)
+    return batches.plan_label_batches(planned, "first", "a", needed, folder, (alone or set()).__contains__)
 
 
 def together(made: batches.Batches) -> list[list[str]]:
@@ -45,7 +45,7 @@ def together(made: batches.Batches) -> list[list[str]]:
     ("alone", "expected"),
     [
         (set(), [["facts_test", "multiple_choice_test", "word_problems_test"]]),
-        # Of tables that are there, or judged in parts, none is drawn into a batch; and one is no batch.
+        # A table that exists joins no batch; and one is no batch.
         ({"facts_test"}, [["multiple_choice_test", "word_problems_test"]]),
         ({"facts_test", "word_problems_test"}, []),
         ({"facts_test", "word_problems_test", "multiple_choice_test"}, []),
@@ -54,7 +54,7 @@ def together(made: batches.Batches) -> list[list[str]]:
 def test_what_is_judged_together(planned: plan.Plan, tmp_path: Path, alone: set[str], expected: list[list[str]]) -> None:
     made = found(planned, tmp_path, alone)
     assert together(made) == expected
-    assert sorted(made.batch_by_task) == sorted(task for batch in expected for task in batch)
+    assert sorted(made.names_by_task) == sorted(task for batch in expected for task in batch)
 
 
 def test_only_what_is_needed_and_its_own_answers(planned: plan.Plan, tmp_path: Path) -> None:
@@ -69,10 +69,58 @@ def test_a_table_stays_in_its_batch_and_leaves_it_with_the_training(planned: pla
     batch_manifest.write_manifest(batch, tmp_path / f"{name}.json")
     everything = set(CONFIG["tasks"]["test"])
     again = found(planned, tmp_path, everything)
-    assert set(again.batch_by_task.values()) == {name} == again.done
+    assert again.names_by_task == {task: [name] for task in everything} and again.done == {name}
     # Retraining repeats all labels in one batch, although their tables exist.
     judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "training": {"epochs": 1}}}
     assert together(found(plan.make({**CONFIG, "judges": judges}), tmp_path, everything)) == [sorted(everything)]
+
+
+def with_shards(count: int) -> plan.Plan:
+    judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "num_shards": count}}
+    return plan.make({**CONFIG, "judges": judges})
+
+
+def shards(made: batches.Batches, task: str) -> list[str]:
+    return [made.by_name[name].specs[task]["shard"] for name in made.names_by_task.get(task, [])]
+
+
+def test_shards_cover_all_tables_of_a_model_and_a_single_one(tmp_path: Path) -> None:
+    made = found(with_shards(3), tmp_path)
+    assert together(made) == [sorted(CONFIG["tasks"]["test"])] * 3
+    names = ["1-of-3", "2-of-3", "3-of-3"]
+    assert all(shards(made, task) == names for task in CONFIG["tasks"]["test"])
+    alone = found(with_shards(3), tmp_path, {"word_problems_test", "multiple_choice_test"})
+    assert (together(alone), shards(alone, "facts_test")) == ([["facts_test"]] * 3, names)
+
+
+@pytest.mark.parametrize(
+    ("finished", "exists", "wanted", "names"),
+    [
+        # A table that its own job labelled: another number leaves it alone.
+        ([], True, 2, []),
+        # Labelled in three shards, or on the way to it: so it stays.
+        ([1, 2, 3], True, 1, ["1-of-3", "2-of-3", "3-of-3"]),
+        ([1, 2, 3], False, 2, ["1-of-3", "2-of-3", "3-of-3"]),
+        ([2], False, 5, ["1-of-3", "2-of-3", "3-of-3"]),
+    ],
+)
+def test_manifests_take_precedence_over_the_number_of_shards(
+    tmp_path: Path, finished: list[int], exists: bool, wanted: int, names: list[str]
+) -> None:
+    needed = {("first", "a", "facts_test")}
+    three = found(with_shards(3), tmp_path, needed=needed)
+    for number in finished:
+        batch = three.by_name[three.names_by_task["facts_test"][number - 1]]
+        batch_manifest.write_manifest(batch, tmp_path / f"{batch.name}.json")
+    made = found(with_shards(wanted), tmp_path, {"facts_test"} if exists else set(), needed)
+    assert shards(made, "facts_test") == names
+    assert len(together(made)) == len(names) - len(finished)
+
+
+def test_the_number_of_shards_is_in_no_spec(planned: plan.Plan) -> None:
+    four = with_shards(4)
+    assert planned.judge_spec("first") == four.judge_spec("first")
+    assert planned.labels_spec("first", "a", "facts_test") == four.labels_spec("first", "a", "facts_test")
 
 
 class Kind:

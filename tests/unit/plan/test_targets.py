@@ -88,18 +88,23 @@ def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
     return batches.plan_answer_batches(planned, "a", {("a", task) for task in tasks} | {("b", "capitals")}, folder)
 
 
+def only_name(planned: batches.Batches, task: str) -> str:
+    [name] = planned.names_by_task[task]
+    return name
+
+
 def answer(planned: plan.Plan, folder: Path, *tasks: str) -> batch_manifest.Batch:
     """Write the note of the batch that a run with these needs makes."""
     found = made(planned, folder, *tasks)
-    batch = found.by_name[found.batch_by_task[tasks[0]]]
+    batch = found.by_name[only_name(found, tasks[0])]
     batch_manifest.write_manifest(batch, folder / f"{batch.name}.json")
     return batch
 
 
 def test_all_that_is_needed_is_one_batch(planned: plan.Plan, tmp_path: Path) -> None:
     found = made(planned, tmp_path, "sums", "capitals")
-    assert found.batch_by_task["sums"] == found.batch_by_task["capitals"] != found.batch_by_task["sums_train"]
-    batch = found.by_name[found.batch_by_task["sums"]]
+    assert only_name(found, "sums") == only_name(found, "capitals") != only_name(found, "sums_train")
+    batch = found.by_name[only_name(found, "sums")]
     assert list(batch.specs) == ["capitals", "sums"]
     assert batch.specs["sums"] == {"answers": planned.candidates_spec("a", "sums"), "questions": planned.task_spec("sums")}
     # Its questions come from the user's file.
@@ -110,9 +115,9 @@ def test_a_table_stays_in_its_batch(planned: plan.Plan, tmp_path: Path) -> None:
     first = answer(planned, tmp_path, "sums", "capitals")
     for needs in [(), ("sums",), ("sums", "capitals"), ("capitals", "sums_train")]:
         found = made(planned, tmp_path, *needs)
-        assert found.batch_by_task["sums"] == found.batch_by_task["capitals"] == first.name
+        assert only_name(found, "sums") == only_name(found, "capitals") == first.name
         assert found.by_name[first.name] == first
-        assert list(found.by_name[found.batch_by_task["sums_train"]].specs) == ["sums_train"]
+        assert list(found.by_name[only_name(found, "sums_train")].specs) == ["sums_train"]
 
 
 def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_path: Path) -> None:
@@ -120,19 +125,19 @@ def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_p
     tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
     limited = plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models)
     found = made(limited, tmp_path, "sums", "capitals")
-    assert found.batch_by_task["capitals"] == first.name
-    assert list(found.by_name[found.batch_by_task["sums"]].specs) == ["sums"]
+    assert only_name(found, "capitals") == first.name
+    assert list(found.by_name[only_name(found, "sums")].specs) == ["sums"]
     models = {name: model.model_copy(update={"max_new_tokens": 7}) for name, model in planned.models.items()}
     found = made(plan.Plan(planned.config, None, models), tmp_path, "sums", "capitals")
-    assert list(found.by_name[found.batch_by_task["sums"]].specs) == ["capitals", "sums"]
-    assert found.batch_by_task["sums"] != first.name
+    assert list(found.by_name[only_name(found, "sums")].specs) == ["capitals", "sums"]
+    assert only_name(found, "sums") != first.name
 
 
 @pytest.mark.parametrize("content", ["", "{]", "[]", "null", '{"specs": {}}'])
 def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str) -> None:
     name = answer(planned, tmp_path, "sums").name
     (tmp_path / f"{name}.json").write_text(content)
-    assert made(planned, tmp_path, "sums", "capitals").batch_by_task["sums"] != name
+    assert only_name(made(planned, tmp_path, "sums", "capitals"), "sums") != name
 
 
 @pytest.mark.parametrize(
@@ -159,24 +164,24 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
         )
 
     first = found()
-    name = first.batch_by_task["sums"]
-    assert name == first.batch_by_task["capitals"] != first.batch_by_task["sums_train"]
+    name = only_name(first, "sums")
+    assert name == only_name(first, "capitals") != only_name(first, "sums_train")
     assert name not in first.done
     assert first.by_name[name].inputs == {
         f"answers {task}": f"results/candidates/a/{task}.parquet" for task in ("capitals", "sums")
     }
     # Another judge's needs are no part of it, nor are its batches the same.
-    assert found(planned, "first").batch_by_task["sums"] not in first.by_name
+    assert only_name(found(planned, "first"), "sums") not in first.by_name
     batch_manifest.write_manifest(first.by_name[name], tmp_path / f"{name}.json")
     later = found(planned, "strict", ("strict", "a", "sums_train"))
     assert later.done == {name}
-    assert later.batch_by_task["sums"] == later.batch_by_task["capitals"] == name
-    assert list(later.by_name[later.batch_by_task["sums_train"]].specs) == ["sums_train"]
+    assert only_name(later, "sums") == only_name(later, "capitals") == name
+    assert list(later.by_name[only_name(later, "sums_train")].specs) == ["sums_train"]
     # New answers of one task are another batch, and leave the other table in its own.
     tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
     limited = found(plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models))
-    assert limited.batch_by_task["capitals"] == name
-    assert list(limited.by_name[limited.batch_by_task["sums"]].specs) == ["sums"]
+    assert only_name(limited, "capitals") == name
+    assert list(limited.by_name[only_name(limited, "sums")].specs) == ["sums"]
 
 
 def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) -> None:
@@ -198,7 +203,7 @@ def test_an_adapted_judge_needs_the_verdicts_that_it_adapts(planned: plan.Plan) 
 def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
     needed = targets.required_labels(planned, ["results/labels/both/a/sums.parquet"])
     found = batches.plan_label_batches(planned, "dear", model, needed, tmp_path)
-    batch = found.by_name[found.batch_by_task[tasks[0]]]
+    batch = found.by_name[only_name(found, tasks[0])]
     assert list(batch.specs) == tasks
     assert batch.inputs == {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}
     # The store of what a model said is that of the model under test.

@@ -1,0 +1,46 @@
+"""A prompt is part of the code and of the specs: editing it makes the labels that it gave stale, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from chat_server import serving
+from workspace import PROJECT, Workspace
+
+from bert_judge.judges.llm.prompting import INSTRUCTIONS, POSITIVE
+
+pytestmark = pytest.mark.workflow
+
+TARGETS = ("results/report.html", "results/filtered/best/50.parquet")
+
+
+def test_an_edited_prompt_relabels_what_it_labelled(run: Workspace, tmp_path: Path) -> None:
+    first_sentence = INSTRUCTIONS.splitlines()[0]
+    config = run.config
+    config["scorers"].append("prompted")
+    config["filters"] = {"best": {"judge": "prompted", "keep": 50, "tasks": ["mini_train"]}}
+    with serving() as server:
+        server.reply = {"message": {"content": POSITIVE}}
+        model = {"generator": "openai", "model": "m", "base_url": server.url}
+        config["judges"]["prompted"] = {"kind": "llm", "model": model, "reasoning": False}
+        run.configure(config)
+        run.done(*TARGETS)
+        assert first_sentence in server.seen[0]["messages"][-1]["content"]
+    library = tmp_path / "edited"
+    shutil.copytree(PROJECT / "bert_judge", library / "bert_judge", ignore=shutil.ignore_patterns("__pycache__"))
+    assert run.planned_with(library, *TARGETS) == set()
+
+    prompts = library / "bert_judge/judges/llm/prompting.py"
+    source = prompts.read_text("utf-8")
+    prompts.write_text(source.replace(first_sentence, f"Read every word. {first_sentence}"), "utf-8")
+    assert prompts.read_text("utf-8") != source
+    assert run.planned_with(library, *TARGETS) == {
+        *(f"Verdicts of prompted on {model}, {task}" for model in ("solid", "weak") for task in ("mini_test", "mini_train")),
+        "Select 50% of the answers by best",
+        *(f"Scores of {model} on mini_test" for model in ("solid", "weak")),
+        "Standings",
+        "Standings as CSV, Markdown, LaTeX and SVG",
+        "Report",
+    }
