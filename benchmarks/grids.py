@@ -96,7 +96,7 @@ def write(folder: Path, size: Size) -> None:
 def stages(folder: Path) -> dict[str, list[Job]]:
     """The jobs of a grid by their rule, in the order in which they can run."""
     with contextlib.chdir(folder):
-        made = plan.make(yaml.safe_load(Path("config.yaml").read_text()))
+        made = plan.build_plan(yaml.safe_load(Path("config.yaml").read_text()))
     answers, scores = "results/candidates/{}/{}.parquet", "results/scores/{}/{}.parquet"
     verdicts = "results/labels/{}/{}/{}.parquet"
     questions = "results/tasks/{}.parquet"

@@ -31,9 +31,9 @@ gc.set_threshold(200_000, 50, 100)
 def checked_plan():
     """Validate the configuration before any job runs, and report all problems at once."""
     try:
-        return plan.make(config, workflow.configfiles)
+        return plan.build_plan(config, workflow.configfiles)
     except ConfigError as error:
-        raise WorkflowError("The configuration has faults; no job was started.", *error.errors) from None
+        raise WorkflowError("The configuration has errors; no job was started.", *error.errors) from None
 
 
 PLAN = checked_plan()

@@ -81,7 +81,7 @@ def responses(files: Sequence[Path], model: str, task: str, source: Path, root: 
 
 def _load_requests(files: Sequence[Path], model: str, task: str, root: Path) -> _BatchRequests:
     raw = config_files.merge(files)
-    planned = plan.make(raw, files)
+    planned = plan.build_plan(raw, files)
     server_models = [name for name, entry in planned.models.items() if isinstance(entry, OpenAIModel)]
     if model not in server_models:
         raise InputError(f"{model}: not a model behind a server; available: {', '.join(server_models) or 'none'}")

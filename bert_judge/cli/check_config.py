@@ -20,10 +20,10 @@ def check(files: Sequence[Path], data: Path | None = None) -> str:
     raw = config_files.merge(files)
     if not raw:
         empty = f"{', '.join(map(str, files))}: empty; a configuration has models, tasks and judges"
-        raise ConfigError(config_files.faults(files) or [empty])
+        raise ConfigError(config_files.problems(files) or [empty])
     if data is not None:
         raw["data"] = str(data)
-    planned = plan.make(raw, files)
+    planned = plan.build_plan(raw, files)
     counts = {
         "model": len(planned.models),
         "task": len(planned.tasks),

@@ -52,7 +52,7 @@ def show(files: Sequence[Path], targets: Sequence[str] = (), data: Path | None =
     raw = config_files.load(files or [Path("config.yaml")])
     if data is not None:
         raw["data"] = str(data)
-    planned = plan.make(raw, files)
+    planned = plan.build_plan(raw, files)
     outputs = parse_summary(summary(files, targets, data))
     screen.print(jobs_table(outputs))
     works = forecast(planned, [output.path for output in outputs if output.pending])

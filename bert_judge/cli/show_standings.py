@@ -53,7 +53,7 @@ def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> lis
     tasks = {str(name): group for name, group in standings[standings["level"] == "task"].groupby("task", sort=False)}
     if task is not None:
         if task not in tasks:
-            raise InputError(f"{path}: no task {task!r} in it; there are: {', '.join(tasks)}")
+            raise InputError(f"{path}: no task {task!r} in it; choose one of: {', '.join(tasks)}")
         return [(f"Task {task}", tasks[task])]
     per_task = [(f"Task {name}", group) for name, group in tasks.items()]
     if len(tasks) <= 1:

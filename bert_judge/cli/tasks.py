@@ -47,7 +47,7 @@ def check_tasks(selected: Sequence[str], configurations: Sequence[Path], rows: i
     Raises:
         InputError: the configuration is invalid, or a task has no dataset.
     """
-    planned = plan.make(config_files.load(configurations)) if configurations else None
+    planned = plan.build_plan(config_files.load(configurations)) if configurations else None
     sources: Mapping[str, TaskSource] = published_sources()
     task_names = list(selected)
     if planned is not None:

@@ -18,7 +18,7 @@ def load(paths: Iterable[str | Path]) -> dict[str, Any]:
         ConfigError: one line per file that is missing or not a YAML mapping, and per duplicate key.
     """
     paths = list(paths)
-    if lines := faults(paths):
+    if lines := problems(paths):
         raise ConfigError(lines)
     return merge(paths)
 
@@ -31,7 +31,7 @@ def merge(paths: Iterable[str | Path]) -> dict[str, Any]:
     return merged
 
 
-def faults(paths: Iterable[str | Path]) -> list[str]:
+def problems(paths: Iterable[str | Path]) -> list[str]:
     """Return the problems of reading configuration files, one line each."""
     return [line for path in paths for line in _load_file(Path(path))[1]]
 

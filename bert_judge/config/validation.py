@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -83,7 +83,7 @@ def _shape_line(
             known_names = ", ".join(_without_null(fragment)["discriminator"]["mapping"])
             if error["type"] == "union_tag_not_found":
                 return f"{location}.{tag}: is missing; add one of {known_names}"
-            return f"{location}.{tag}: unknown {tag} {error['ctx']['tag']!r}; known are: {known_names}"
+            return f"{location}.{tag}: unknown {tag} {error['ctx']['tag']!r}; choose one of: {known_names}"
         case "value_error":
             return f"{location}: {error['msg'].removeprefix('Value error, ')}"
         case _:
@@ -96,7 +96,7 @@ def _shape_line(
 
 def _hint(name: str, known_names: list[str]) -> str:
     close = difflib.get_close_matches(name, known_names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known_names)}"
+    return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(known_names)}"
 
 
 def _meaning(schema: Mapping[str, Any], fragment: Mapping[str, Any]) -> str:
@@ -131,108 +131,111 @@ def entries(raw: Raw, *path: str) -> dict[str, dict[str, Any]]:
 
 
 def strings(value: Any) -> list[str]:
-    """Return the strings of a list; a single value counts as a list of one."""
+    """Return the strings of a list, or the keys of a mapping; a single value counts as a list of one."""
+    if isinstance(value, Mapping):
+        return list(map(str, value))
     return [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
 
 
 def listed_tasks(raw: Raw, *splits: str) -> list[str]:
     """Return the names under `tasks.train` and `tasks.test`, or under the given splits."""
-    tasks = raw.get("tasks")
-    return (
-        [name for split in splits or ("train", "test") for name in strings(tasks.get(split))] if isinstance(tasks, Mapping) else []
-    )
+    return [name for split in splits or ("train", "test") for _, names in _find(raw, f"tasks.{split}") for name in names]
 
 
-def _keys(raw: Raw, block: str) -> list[str]:
-    value = raw.get(block)
-    return list(map(str, value)) if isinstance(value, Mapping) else []
+def unknown_name(where: str, name: str, place: str, known_names: Iterable[str]) -> str:
+    """Describe a name that is not where it must be, for example `defined under judges`."""
+    choices = ", ".join(known_names)
+    return f"{where}: {name!r} is not {place}; " + (f"choose one of: {choices}" if choices else "there are none")
+
+
+def _find(raw: Raw, path: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield (location, names) of every value at a path; `*` stands for any key."""
+    places: list[tuple[str, Any]] = [("", raw)]
+    for step in path.split("."):
+        places = [
+            (f"{where}.{key}", value)
+            for where, block in places
+            if isinstance(block, Mapping)
+            for key, value in block.items()
+            if step in ("*", str(key))
+        ]
+    yield from ((where.removeprefix("."), strings(value)) for where, value in places)
+
+
+# Path of names → section that must define them.
+_REFERENCES = {
+    "models.*.from": "imports",
+    "models.*.filters": "filters",
+    "tasks.imported.*.from": "imports",
+    "judges.*.from": "imports",
+    "judges.*.dataset": "datasets",
+    "judges.*.judge": "judges",
+    "judges.*.judges": "judges",
+    "judges.*.pairs": "pairs",
+    "pairs.*.from": "imports",
+    "pairs.*.gold": "judges",
+    "pairs.*.judges": "judges",
+    "datasets.*.teacher": "judges",
+    "datasets.*.weak_teacher.teacher": "judges",
+    "filters.*.judge": "judges",
+    "scorers": "judges",
+    "gold": "judges",
+    "audit.judge": "judges",
+    "attacks.judges": "judges",
+}
+# Lists whose entries must be distinct.
+_LISTS = (
+    "scorers",
+    "task_files",
+    "attacks.judges",
+    "attacks.tasks",
+    "models.*.from",
+    "models.*.filters",
+    "judges.*.from",
+    "judges.*.judges",
+    "judges.*.pairs",
+    "pairs.*.tasks",
+    "pairs.*.models",
+    "pairs.*.judges",
+    "datasets.*.tasks",
+    "datasets.*.models",
+    "filters.*.tasks",
+    "filters.*.models",
+)
 
 
 def _undefined_names(raw: Raw) -> list[str]:
-    defined = {block: _keys(raw, block) for block in ("imports", "judges", "datasets", "pairs", "filters")}
-    tasks = listed_tasks(raw)
     lines = [
-        f"{where}: {name!r} is not defined under {block}; there are: {', '.join(defined[block]) or 'none'}"
-        for where, name, block in _references(raw)
-        if name not in defined[block]
+        unknown_name(where, name, f"defined under {section}", strings(raw.get(section, {})))
+        for path, section in _REFERENCES.items()
+        for where, names in _find(raw, path)
+        for name in names
+        if name not in strings(raw.get(section, {})) and not (path == "filters.*.judge" and name in CONTROLS)
     ]
-    for key, entry in entries(raw, "filters").items():
-        lines += [
-            f"filters.{key}.tasks: {name!r} is not listed under tasks.train; there are: {', '.join(tasks) or 'none'}"
-            for name in strings(entry.get("tasks"))
-            if name not in tasks
-        ]
-    for key, dataset in entries(raw, "datasets").items():
-        allowed = strings(dataset.get("tasks"))
-        lines += [
-            f"datasets.{key}.tasks: {name!r} is not listed under tasks.train; there are: {', '.join(tasks) or 'none'}"
-            for name in allowed
-            if name not in tasks
-        ]
-        mix = dataset.get("mix")
-        per_task = mix.get("per_task") if isinstance(mix, Mapping) else None
-        lines += [
-            f"datasets.{key}.mix.per_task: {name!r} is not a task of the dataset; there are: {', '.join(allowed) or 'none'}"
-            for name in (per_task if isinstance(per_task, Mapping) else ())
-            if name not in allowed
-        ]
-        weak_teacher = dataset.get("weak_teacher")
-        lines += [
-            f"datasets.{key}.weak_teacher.tasks: {name!r} is not a task of the dataset; there are: {', '.join(allowed) or 'none'}"
-            for name in strings(weak_teacher.get("tasks") if isinstance(weak_teacher, Mapping) else None)
-            if name not in allowed
-        ]
+    tasks = listed_tasks(raw)
+    lines += [
+        unknown_name(where, name, "listed under tasks.train", tasks)
+        for path in ("filters.*.tasks", "datasets.*.tasks")
+        for where, names in _find(raw, path)
+        for name in names
+        if name not in tasks
+    ]
+    lines += [
+        unknown_name(f"datasets.{key}.{where}", name, "a task of the dataset", strings(dataset.get("tasks")))
+        for key, dataset in entries(raw, "datasets").items()
+        for path in ("mix.per_task", "weak_teacher.tasks")
+        for where, names in _find(dataset, path)
+        for name in names
+        if name not in strings(dataset.get("tasks"))
+    ]
     return lines
 
 
-def _references(raw: Raw) -> Iterator[tuple[str, str, str]]:
-    """Yield (location, name, block that must define the name)."""
-    for path in (("models",), ("judges",), ("tasks", "imported")):
-        for key, entry in entries(raw, *path).items():
-            yield from ((f"{'.'.join(path)}.{key}.from", name, "imports") for name in strings(entry.get("from")))
-    for key, entry in entries(raw, "judges").items():
-        yield from ((f"judges.{key}.dataset", name, "datasets") for name in strings(entry.get("dataset")))
-        yield from (
-            (f"judges.{key}.{field}", name, "judges") for field in ("judge", "judges") for name in strings(entry.get(field))
-        )
-        yield from ((f"judges.{key}.pairs", name, "pairs") for name in strings(entry.get("pairs")))
-    for key, entry in entries(raw, "pairs").items():
-        yield from ((f"pairs.{key}.from", name, "imports") for name in strings(entry.get("from")))
-        yield from ((f"pairs.{key}.{field}", name, "judges") for field in ("gold", "judges") for name in strings(entry.get(field)))
-    for key, entry in entries(raw, "datasets").items():
-        yield from ((f"datasets.{key}.teacher", name, "judges") for name in strings(entry.get("teacher")))
-        if isinstance(weak_teacher := entry.get("weak_teacher"), Mapping):
-            yield from ((f"datasets.{key}.weak_teacher.teacher", name, "judges") for name in strings(weak_teacher.get("teacher")))
-    for key, entry in entries(raw, "models").items():
-        yield from ((f"models.{key}.filters", name, "filters") for name in strings(entry.get("filters")))
-    for key, entry in entries(raw, "filters").items():
-        yield from ((f"filters.{key}.judge", name, "judges") for name in strings(entry.get("judge")) if name not in CONTROLS)
-    for where in ("scorers", "gold"):
-        yield from ((where, name, "judges") for name in strings(raw.get(where)))
-    if isinstance(audit := raw.get("audit"), Mapping):
-        yield from (("audit.judge", name, "judges") for name in strings(audit.get("judge")))
-    if isinstance(attacks := raw.get("attacks"), Mapping):
-        yield from (("attacks.judges", name, "judges") for name in strings(attacks.get("judges")))
-
-
 def _duplicate_names(raw: Raw) -> list[str]:
-    lists = {"tasks.train and tasks.test": listed_tasks(raw)}
-    lists |= {key: strings(raw.get(key)) for key in ("scorers", "task_files")}
-    if isinstance(attacks := raw.get("attacks"), Mapping):
-        lists |= {f"attacks.{key}": strings(attacks.get(key)) for key in ("judges", "tasks")}
-    for block in ("models", "judges"):
-        lists |= {f"{block}.{key}.from": strings(entry.get("from")) for key, entry in entries(raw, block).items()}
-    lists |= {f"judges.{key}.judges": strings(entry.get("judges")) for key, entry in entries(raw, "judges").items()}
-    lists |= {f"judges.{key}.pairs": strings(entry.get("pairs")) for key, entry in entries(raw, "judges").items()}
-    for key, entry in entries(raw, "pairs").items():
-        lists |= {f"pairs.{key}.{field}": strings(entry.get(field)) for field in ("tasks", "models", "judges")}
-    lists |= {f"models.{key}.filters": strings(entry.get("filters")) for key, entry in entries(raw, "models").items()}
-    for block in ("datasets", "filters"):
-        for key, entry in entries(raw, block).items():
-            lists |= {f"{block}.{key}.{field}": strings(entry.get(field)) for field in ("tasks", "models")}
+    lists = [("tasks.train and tasks.test", listed_tasks(raw)), *(found for path in _LISTS for found in _find(raw, path))]
     return [
         f"{where}: {name!r} is listed twice; remove one"
-        for where, names in lists.items()
+        for where, names in lists
         for name, count in Counter(names).items()
         if count > 1
     ]
@@ -240,6 +243,6 @@ def _duplicate_names(raw: Raw) -> list[str]:
 
 def _column_collisions(raw: Raw) -> list[str]:
     """Return judges whose columns `{judge}` and `{judge}_verdict` collide with a column of the score tables."""
-    judges = _keys(raw, "judges")
+    judges = strings(raw.get("judges", {}))
     taken = {"sample_id", "attempt", "question", "references", "candidate", "status", *(f"{judge}_verdict" for judge in judges)}
     return [f"judges.{name}: the score tables have a column of this name; choose another" for name in judges if name in taken]

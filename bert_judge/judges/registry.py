@@ -283,7 +283,7 @@ def find(name: str) -> JudgeKind:
     if name in _REGISTERED:
         return _REGISTERED[name]
     if name not in _built_in_names():
-        raise InputError(f"unknown kind of judge {name!r}; known are: {', '.join(names())}")
+        raise InputError(f"unknown kind of judge {name!r}; choose one of: {', '.join(names())}")
     kind: JudgeKind = importlib.import_module(f"bert_judge.judges.{name}.kind").KIND
     return kind
 

@@ -198,7 +198,7 @@ def from_config(
     from bert_judge import plan
 
     missing = {key: value for key, value in _MINIMAL_CONFIG.items() if key not in raw}
-    resolved = plan.make({**missing, "scorers": [name], **raw}, config_files)
+    resolved = plan.build_plan({**missing, "scorers": [name], **raw}, config_files)
     block, kind = resolved.config.judges[name], resolved.kind_of(name)
     if problem := kind.standalone_problem(block):
         raise InputError(f"--judge {name}: {problem}")

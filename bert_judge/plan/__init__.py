@@ -17,7 +17,7 @@ from bert_judge.plan.specs import Spec
 from bert_judge.plan.students import StudentSpecs
 from bert_judge.runtime.errors import ConfigError
 
-__all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "make"]
+__all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "build_plan"]
 
 # Increase a version when the meaning of the stage's output changes; the workflow then reruns the stage.
 STAGE_VERSIONS = {
@@ -51,7 +51,7 @@ class Plan(RankSpecs, ProbeSpecs, StudentSpecs):
     """A validated configuration with resolved names and a specification for each table."""
 
 
-def make(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan:
+def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan:
     """Validate a configuration and resolve its names.
 
     Args:
@@ -61,30 +61,30 @@ def make(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan:
     Raises:
         ConfigError: with one line per problem, reporting all problems at once.
     """
-    config, faults = None, config_files.faults(paths)
+    config, problems = None, config_files.problems(paths)
     try:
         config = parse(raw)
     except ConfigError as error:
-        faults += error.errors
+        problems += error.errors
     data_folder = _data_folder(raw)
-    path_faults = checks.check_paths(raw, data_folder)
-    faults += [*checks.check_tasks(raw), *path_faults, *checks.check_folders(raw)]
+    path_problems = checks.check_paths(raw, data_folder)
+    problems += [*checks.check_tasks(raw), *path_problems, *checks.check_folders(raw)]
     modules = (checks, pair_checks, student_checks, launches)
-    faults += [fault for module in modules for fault in module.check_consistency(config)] if config else []
-    if config is None or path_faults:
+    problems += [problem for module in modules for problem in module.check_consistency(config)] if config else []
+    if config is None or path_problems:
         # The remaining checks read files and need a valid configuration.
-        raise ConfigError(faults)
-    models_by_import, file_faults = checks.models_in_files(config, data_folder)
-    models, name_faults = model_keys.expand(config, models_by_import)
+        raise ConfigError(problems)
+    models_by_import, file_problems = checks.models_in_files(config, data_folder)
+    models, name_problems = model_keys.expand(config, models_by_import)
     plan = Plan(config, data_folder, models)
     # Without the models of an unreadable file, capability checks would report false problems.
-    faults += [*file_faults, *name_faults, *([] if file_faults else _use_faults(plan, models_by_import))]
-    if faults:
-        raise ConfigError(faults)
+    problems += [*file_problems, *name_problems, *([] if file_problems else _capability_problems(plan, models_by_import))]
+    if problems:
+        raise ConfigError(problems)
     return plan
 
 
-def _use_faults(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
+def _capability_problems(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
     return [
         *checks.check_capabilities(plan, models_by_import),
         *pair_checks.check_capabilities(plan),

@@ -15,7 +15,7 @@ from bert_judge import tasks
 from bert_judge.assets.prepare import local_folder
 from bert_judge.candidates.importers import files
 from bert_judge.config import Attacks, Audit, Config, Import, ImportedModel
-from bert_judge.config.validation import entries, listed_tasks, strings
+from bert_judge.config.validation import entries, listed_tasks, strings, unknown_name
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
 from bert_judge.plan.resolved_config import import_path, resolve_data_path
@@ -31,29 +31,29 @@ def check_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
     valid_imports = {
         name: valid_entry for name, entry in entries(raw, "imports").items() if (valid_entry := _validate_import(entry))
     }
-    faults = []
+    problems = []
     # All relative paths share the problem of the data folder.
     relative = [name for name, entry in valid_imports.items() if not Path(entry.path).expanduser().is_absolute()]
     if relative and data is None:
-        faults.append(
+        problems.append(
             f"data: no folder is given, and the paths of {', '.join(relative)} under imports are relative to it; "
             "add --config data=FOLDER or set BERT_JUDGE_DATA"
         )
     elif relative and data is not None and not data.is_dir():
-        faults.append(f"data: {data}: no such folder; fix --config data=FOLDER or BERT_JUDGE_DATA")
-    if faults:
+        problems.append(f"data: {data}: no such folder; fix --config data=FOLDER or BERT_JUDGE_DATA")
+    if problems:
         valid_imports = {name: entry for name, entry in valid_imports.items() if name not in relative}
     for name, entry in valid_imports.items():
         path = import_path(entry, data)
         if path.is_file():
             continue
-        fault = "is a folder; name a file in it" if path.is_dir() else "no such file; fix the path or the data folder"
-        faults.append(f"imports.{name}.path: {path}: {fault}")
+        problem = "is a folder; name a file in it" if path.is_dir() else "no such file; fix the path or the data folder"
+        problems.append(f"imports.{name}.path: {path}: {problem}")
     for name, raw_source in entries(raw, "tasks", "sources").items():
         relative_path = raw_source.get("path")
         if isinstance(relative_path, str) and not (path := resolve_data_path(relative_path, data)).is_file():
-            faults.append(f"tasks.sources.{name}.path: {path}: no such file; fix the path or the data folder")
-    return faults
+            problems.append(f"tasks.sources.{name}.path: {path}: no such file; fix the path or the data folder")
+    return problems
 
 
 def check_folders(raw: Mapping[str, Any]) -> list[str]:
@@ -63,15 +63,15 @@ def check_folders(raw: Mapping[str, Any]) -> list[str]:
         references += [(f"judges.{name}.{key}", entry.get(key)) for key in ("checkpoint", "backbone")]
         model = entry.get("model")
         references.append((f"judges.{name}.model.model", model.get("model") if isinstance(model, Mapping) else None))
-    faults = []
+    problems = []
     for where, repository in references:
         if not isinstance(repository, str):
             continue
         try:
             local_folder(repository)
         except InputError as error:
-            faults.append(f"{where}: {str(error).removeprefix('model ')}")
-    return faults
+            problems.append(f"{where}: {str(error).removeprefix('model ')}")
+    return problems
 
 
 def _validate_import(entry: Mapping[str, Any]) -> Import | None:
@@ -84,107 +84,107 @@ def _validate_import(entry: Mapping[str, Any]) -> Import | None:
 
 def check_tasks(raw: Mapping[str, Any]) -> list[str]:
     """Return the tasks that no function, file or data set defines, and name collisions."""
-    faults = []
+    problems = []
     for path in strings(raw.get("task_files")):
         try:
             tasks.load_files([path])
         except InputError as error:
-            faults.append(str(error))
+            problems.append(str(error))
     imported, sources = entries(raw, "tasks", "imported"), entries(raw, "tasks", "sources")
     functions = set(tasks.names())
-    faults += [
+    problems += [
         f"task_files: {name!r} is the name of a published task; choose another" for name in functions & set(published_sources())
     ]
     # A published task may be redefined, from a file or with a revision; a task function may not.
     taken = dict.fromkeys(functions, "a task function")
-    faults += [f"tasks.imported.{name}: {taken[name]} has this name; choose another" for name in imported if name in taken]
+    problems += [f"tasks.imported.{name}: {taken[name]} has this name; choose another" for name in imported if name in taken]
     taken |= dict.fromkeys(imported, "an imported task")
-    faults += [f"tasks.sources.{name}: {taken[name]} has this name; choose another" for name in sources if name in taken]
+    problems += [f"tasks.sources.{name}: {taken[name]} has this name; choose another" for name in sources if name in taken]
     known_tasks = {*functions, *imported, *sources}
-    if not faults:
+    if not problems:
         # A task file that fails hides its tasks, so calling them unknown would mislead.
-        faults = [
-            f"tasks.{split}: unknown task {name!r}; known are: {', '.join(sorted(known_tasks))}, "
-            "and the published ones (bert-judge tasks list)"
+        problems = [
+            f"tasks.{split}: unknown task {name!r}; choose one of: {', '.join(sorted(known_tasks))}, "
+            "or a published one (bert-judge tasks list)"
             for split in ("train", "test")
             for name in listed_tasks(raw, split)
             if name not in known_tasks and name not in published_sources()
         ]
-    return faults
+    return problems
 
 
-def _limit_faults(config: Config) -> list[str]:
+def _limit_problems(config: Config) -> list[str]:
     """Return the limits on tasks that are not listed, or whose answers come from a file."""
     listed = [*config.tasks.train, *config.tasks.test]
-    faults = [
+    problems = [
         f"tasks.limit: {name!r} is listed neither under train nor under test" for name in config.tasks.limit if name not in listed
     ]
-    faults += [
+    problems += [
         f"tasks.limit: {name!r} is an imported task; take a part of it with tasks.imported.{name}.question_split"
         for name in config.tasks.limit
         if name in config.tasks.imported
     ]
-    return faults
+    return problems
 
 
 def check_consistency(config: Config) -> list[str]:
     """Return the contradictions between sections that are each valid. Reads no file."""
-    faults = [
+    problems = [
         f"tasks.imported.{name}.question_split: {list(entry.question_split)} is empty; the first number must be the smaller"
         for name, entry in config.tasks.imported.items()
         if entry.question_split[0] >= entry.question_split[1]
     ]
-    faults += _limit_faults(config)
+    problems += _limit_problems(config)
     for name, dataset in config.datasets.items():
-        faults += [
+        problems += [
             f"datasets.{name}.tasks: {task!r} is a test task; list it under tasks.train, or set allow_test_questions: true"
             for task in dataset.tasks
             if task in config.tasks.test and not dataset.allow_test_questions
         ]
         if name in _label_datasets(config, name):
             teachers = " or ".join(map(repr, dataset.teachers))
-            faults.append(f"datasets.{name}.teacher: {teachers} would be trained on its own labels; choose another")
+            problems.append(f"datasets.{name}.teacher: {teachers} would be trained on its own labels; choose another")
         if dataset.weak_teacher and dataset.weak_teacher.teacher == dataset.teacher:
-            faults.append(f"datasets.{name}.weak_teacher.teacher: {dataset.teacher!r} is the teacher itself; choose another")
+            problems.append(f"datasets.{name}.weak_teacher.teacher: {dataset.teacher!r} is the teacher itself; choose another")
     for name, block in config.judges.items():
-        faults += registry.find(block.kind).checks(config, name, block)
+        problems += registry.find(block.kind).checks(config, name, block)
     if config.gold is not None and config.gold not in config.scorers:
-        faults.append(f"gold: {config.gold!r} must be listed under scorers too")
-    faults += _attack_faults(config, config.attacks) if config.attacks else []
-    return faults + (_audit_faults(config, config.audit) if config.audit else [])
+        problems.append(f"gold: {config.gold!r} must be listed under scorers too")
+    problems += _attack_problems(config, config.attacks) if config.attacks else []
+    return problems + (_audit_problems(config, config.audit) if config.audit else [])
 
 
-def _attack_faults(config: Config, attacks: Attacks) -> list[str]:
+def _attack_problems(config: Config, attacks: Attacks) -> list[str]:
     """Return attacked judges that look answers up instead of judging them, and attacked tasks that are not test tasks."""
     members = [name for judge in attacks.judges for name in depends_on(config, judge).judges]
-    faults = [
+    problems = [
         f"attacks.judges: {name!r} {problem}"
         for name in dict.fromkeys([*attacks.judges, *members])
         if (problem := registry.find(config.judges[name].kind).attack_problem(config.judges[name]))
     ]
     unknown = [] if attacks.tasks == "all" else [name for name in attacks.tasks if name not in config.tasks.test]
-    return faults + [f"attacks.tasks: {name!r} must be listed under tasks.test too" for name in unknown]
+    return problems + [f"attacks.tasks: {name!r} must be listed under tasks.test too" for name in unknown]
 
 
-def _audit_faults(config: Config, audit: Audit) -> list[str]:
+def _audit_problems(config: Config, audit: Audit) -> list[str]:
     """Return judges that cannot be audited, and an audit sheet that is missing or would be overwritten."""
-    faults = []
+    problems = []
     if audit.judge not in config.scorers:
-        faults.append(f"audit.judge: {audit.judge!r} must be listed under scorers too")
+        problems.append(f"audit.judge: {audit.judge!r} must be listed under scorers too")
     if audit.labels_from == "gold" and config.gold is None:
-        faults.append("audit.labels_from: no judge is named under gold; name one, or have people label the sheet")
+        problems.append("audit.labels_from: no judge is named under gold; name one, or have people label the sheet")
     elif audit.labels_from == "gold" and audit.judge == config.gold:
-        faults.append(f"audit.judge: {audit.judge!r} is gold and would be corrected by itself; choose another")
+        problems.append(f"audit.judge: {audit.judge!r} is gold and would be corrected by itself; choose another")
     if audit.labels is None:
-        return faults
+        return problems
     path = Path(audit.labels).expanduser()
     if not path.is_file():
-        faults.append(
+        problems.append(
             f"audit.labels: {path}: no such file; fill results/audit/sheet.html and save it there, or leave the key out until then"
         )
     elif path.resolve().is_relative_to(Path("results").resolve()):
-        faults.append(f"audit.labels: {path}: a run overwrites files in that folder; keep human labels elsewhere")
-    return faults
+        problems.append(f"audit.labels: {path}: a run overwrites files in that folder; keep human labels elsewhere")
+    return problems
 
 
 def depends_on(config: Config, judge: str) -> Dependencies:
@@ -212,49 +212,49 @@ def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]
         plan: the resolved configuration.
         models_by_import: import → names of the models in its file.
     """
-    faults = _model_faults(plan, models_by_import)
+    problems = _model_problems(plan, models_by_import)
     for name, dataset in plan.config.datasets.items():
         models_used = [] if dataset.models == "all" else dataset.models
         references = (("models", models_used), ("mix.per_model", dataset.mix.per_model))
-        faults += [
-            f"datasets.{name}.{key}: {model!r} is not defined under models; there are: {', '.join(plan.models)}"
+        problems += [
+            unknown_name(f"datasets.{name}.{key}", model, "defined under models", plan.models)
             for key, models in references
             for model in models
             if model not in plan.models
         ]
         if all(model in plan.models for model in models_used):
             if not plan.dataset_tables(name):
-                faults.append(f"datasets.{name}: none of its models has answers to its tasks; fix its models or tasks")
-            faults += verdict_faults(plan, f"datasets.{name}.teacher", dataset.teacher, plan.dataset_tables(name))
+                problems.append(f"datasets.{name}: none of its models has answers to its tasks; fix its models or tasks")
+            problems += verdict_problems(plan, f"datasets.{name}.teacher", dataset.teacher, plan.dataset_tables(name))
             if dataset.weak_teacher:
                 where = f"datasets.{name}.weak_teacher.teacher"
-                faults += verdict_faults(plan, where, dataset.weak_teacher.teacher, plan.weakly_labelled_tables(name))
+                problems += verdict_problems(plan, where, dataset.weak_teacher.teacher, plan.weakly_labelled_tables(name))
     if not plan.score_tables:
-        faults.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
+        problems.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
     for judge in plan.config.scorers:
-        faults += verdict_faults(plan, "scorers", judge, plan.score_tables)
-    return faults
+        problems += verdict_problems(plan, "scorers", judge, plan.score_tables)
+    return problems
 
 
-def _model_faults(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
-    faults = []
+def _model_problems(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
+    problems = []
     for key, model in plan.models.items():
         if not isinstance(model, ImportedModel):
             continue
         model_name = model.model_name or key
         available = sorted({name for source in model.source for name in models_by_import.get(source, ())})
         if available and model_name not in (*available, files.EVERY_MODEL):
-            faults.append(f"models.{key}: {model_name!r} is not in its files; set `model_name` to one of: {', '.join(available)}")
-    return faults
+            problems.append(f"models.{key}: {model_name!r} is not in its files; set `model_name` to one of: {', '.join(available)}")
+    return problems
 
 
-def verdict_faults(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
+def verdict_problems(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
     """Return a line if a judge that does not read answers has no verdicts on a required table, and the same for its members."""
     tables, kind = list(tables), plan.kind_of(name)
-    problems = (kind.table_problem(plan, name, model, task) for model, task in tables)
-    faults = [f"{where}: {name!r} {problem}" for problem in problems if problem][:1]
+    reasons = (kind.table_problem(plan, name, model, task) for model, task in tables)
+    problems = [f"{where}: {name!r} {problem}" for problem in reasons if problem][:1]
     members = kind.depends_on(plan.config.judges[name]).judges
-    return faults + [fault for member in members for fault in verdict_faults(plan, f"judges.{name}.judges", member, tables)]
+    return problems + [problem for member in members for problem in verdict_problems(plan, f"judges.{name}.judges", member, tables)]
 
 
 def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
@@ -265,11 +265,11 @@ def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[s
     ]
     sources = dict.fromkeys(source for model in imported_models for source in model.source)
     models_by_import: dict[str, list[str]] = {}
-    faults: list[str] = []
+    problems: list[str] = []
     for source in sources:
         entry = config.imports[source]
         try:
             models_by_import[source] = files.distinct_models(entry, import_path(entry, data))
         except InputError as error:
-            faults.append(f"imports.{source}: {error}")
-    return models_by_import, faults
+            problems.append(f"imports.{source}: {error}")
+    return models_by_import, problems

@@ -32,19 +32,19 @@ def count_processes(tuning: Tuning) -> int:
 
 def check_consistency(config: Config) -> list[str]:
     """Return the problems of accelerate files, and batch sizes that the processes cannot divide evenly."""
-    faults = []
+    problems = []
     for where, tuning in _tunings(config):
         try:
             rows_per_step = (tuning.micro_batch_size or 1) * count_processes(tuning)
         except InputError as error:
-            faults.append(f"{where}.accelerate: {error}")
+            problems.append(f"{where}.accelerate: {error}")
             continue
         if tuning.accelerate and tuning.batch_size % rows_per_step:
-            faults.append(
+            problems.append(
                 f"{where}: batch_size {tuning.batch_size} must be a multiple of micro_batch_size times the processes "
                 f"of accelerate, {rows_per_step}"
             )
-    return faults
+    return problems
 
 
 def _tunings(config: Config) -> Iterator[tuple[str, Tuning]]:

@@ -45,13 +45,13 @@ def expand(config: Config, models_by_import: Mapping[str, Sequence[str]]) -> tup
         models_by_import: import → names of the models in its file.
     """
     models: dict[str, Model] = {k: m for k, m in config.models.items() if "*" not in k and not isinstance(m, StudentModel)}
-    faults: list[str] = []
+    problems: list[str] = []
     listed_names = {entry.model_name or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
     for pattern, entry in config.models.items():
         if "*" not in pattern:
             continue
         if not isinstance(entry, ImportedModel) or entry.model_name is not None:
-            faults.append(
+            problems.append(
                 f"models.{pattern}: only an imported model without `model_name` may have a * in its key; write the name out"
             )
             continue
@@ -61,28 +61,28 @@ def expand(config: Config, models_by_import: Mapping[str, Sequence[str]]) -> tup
                 if fnmatch.fnmatchcase(model_name, pattern):
                     matched.setdefault(model_name, []).append(source)
         if not matched and any(source in models_by_import for source in entry.source):
-            faults.append(f"models.{pattern}: no model in its files has such a name; fix the key")
+            problems.append(f"models.{pattern}: no model in its files has such a name; fix the key")
         for model_name, sources in sorted(matched.items()):
             # A model that is listed by name has its own entry.
             if model_name in listed_names:
                 continue
             key = plain_name(model_name)
             if key in models:
-                faults.append(
+                problems.append(
                     f"models.{pattern}: {model_name!r} would be called {key!r}, which is taken; list it with `model_name`"
                 )
             models[key] = ImportedModel(generator="imported", source=sources, model_name=model_name)
-    return models, faults + _add_students(config, models)
+    return models, problems + _add_students(config, models)
 
 
 def _add_students(config: Config, models: dict[str, Model]) -> list[str]:
     """Add the students to `models` in place; return the problems of their names."""
-    faults = []
+    problems = []
     for student in students(config):
         if student.name in models:
-            faults.append(f"models.{student.key}: one of its students would be called {student.name!r}, which is taken; rename one")
+            problems.append(f"models.{student.key}: a student would be called {student.name!r}, which is taken; rename one")
         models[student.name] = config.models[student.key]
-    return faults
+    return problems
 
 
 def plain_name(text: str) -> str:

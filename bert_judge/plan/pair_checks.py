@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bert_judge.config import Config
+from bert_judge.config.validation import unknown_name
 from bert_judge.judges import registry
-from bert_judge.plan.checks import depends_on, verdict_faults
+from bert_judge.plan.checks import depends_on, verdict_problems
 
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
@@ -19,27 +20,27 @@ FOLDER = "pairs"
 def check_consistency(config: Config) -> list[str]:
     """Return judges used where another kind is required. Reads no file."""
     pairwise = {name for name, judge in config.judges.items() if registry.find(judge.kind).compares_pairs}
-    faults = [
+    problems = [
         f"{where}: {name!r} is of kind pairwise and compares two answers; name a judge of single answers"
         for where, name in _pointwise_uses(config)
         if name in pairwise
     ]
     for key, entry in config.pairs.items():
-        faults += [
+        problems += [
             f"pairs.{key}.judges: {name!r} is of kind {config.judges[name].kind}; name judges of kind pairwise"
             for name in entry.judges
             if name in config.judges and name not in pairwise
         ]
         listed_tasks = [*config.tasks.train, *config.tasks.test]
-        faults += [
+        problems += [
             f"pairs.{key}.tasks: {task!r} is listed neither under tasks.train nor under tasks.test"
             for task in entry.tasks
             if task not in listed_tasks
         ]
-        faults += _leaks(config, key)
+        problems += _leaks(config, key)
     if config.pairs and FOLDER in config.models:
-        faults.append(f"models.{FOLDER}: verdicts on pairs are stored in a folder of this name; choose another name")
-    return faults
+        problems.append(f"models.{FOLDER}: verdicts on pairs are stored in a folder of this name; choose another name")
+    return problems
 
 
 def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
@@ -60,12 +61,12 @@ def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
 def _leaks(config: Config, key: str) -> list[str]:
     """Return judges that compare pairs they are trained on, or questions they are trained on."""
     entry = config.pairs[key]
-    faults = []
+    problems = []
     for name in entry.judges:
         for training_set in depends_on(config, name).pair_sets if name in config.judges else []:
             trained = config.pairs.get(training_set)
             if training_set == key:
-                faults.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
+                problems.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
             elif (
                 trained
                 and entry.source
@@ -75,15 +76,15 @@ def _leaks(config: Config, key: str) -> list[str]:
                 if not any(
                     _disjoint(entry.where[column], trained.where[column]) for column in entry.where if column in trained.where
                 ):
-                    faults.append(
+                    problems.append(
                         f"pairs.{key}.judges: {name!r} is trained on {training_set}, whose part of the questions of {entry.source} "
                         "overlaps; separate them with `question_split`"
                     )
             elif trained and set(entry.tasks) & set(trained.tasks):
-                faults.append(
+                problems.append(
                     f"pairs.{key}.judges: {name!r} is trained on answers to the same tasks ({training_set}); name other tasks"
                 )
-    return faults
+    return problems
 
 
 def _disjoint(first: Any, second: Any) -> bool:
@@ -100,23 +101,23 @@ def check_capabilities(plan: Plan) -> list[str]:
     """Return uses of models and judges that they do not support."""
     generated_sets = {key: entry for key, entry in plan.config.pairs.items() if not entry.source}
     unknown = [
-        f"pairs.{key}: {name!r} is not defined under models; there are: {', '.join(plan.models)}"
+        unknown_name(f"pairs.{key}", name, "defined under models", plan.models)
         for key, entry in generated_sets.items()
         for name in [*([] if entry.models == "all" else entry.models), *([entry.baseline] if entry.baseline else [])]
         if name not in plan.models
     ]
     if unknown:
         return unknown
-    faults = []
+    problems = []
     for key, entry in generated_sets.items():
         if not plan.pair_parts(key):
-            faults.append(f"pairs.{key}: no two of its models have answers to the same task; fix its models or tasks")
+            problems.append(f"pairs.{key}: no two of its models have answers to the same task; fix its models or tasks")
         if entry.gold:
-            faults += verdict_faults(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
+            problems += verdict_problems(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
     for name in plan.trained_pair_judges:
-        faults += [
+        problems += [
             f"judges.{name}.pairs: {key!r} has no labels; give it a gold judge"
             for key in plan.pair_judge(name).pairs or []
             if not (entry := plan.config.pairs[key]).source and not entry.gold
         ]
-    return faults
+    return problems

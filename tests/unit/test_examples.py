@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def example(monkeypatch: pytest.MonkeyPatch) -> plan.Plan:
     monkeypatch.chdir(ROOT)
-    return plan.make(config_files.load([Path("examples/own_tasks.yaml")]))
+    return plan.build_plan(config_files.load([Path("examples/own_tasks.yaml")]))
 
 
 def test_example_tasks_are_built(example: plan.Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -34,7 +34,7 @@ def test_example_downloads_nothing(example: plan.Plan) -> None:
 
 @pytest.mark.parametrize(("name", "models", "train", "test"), [("paper", 36, 7, 15), ("one_gpu", 6, 0, 6), ("api", 2, 3, 3)])
 def test_a_grid_is_planned_without_a_network(name: str, models: int, train: int, test: int) -> None:
-    grid = plan.make(config_files.load([ROOT / "configs" / f"{name}.yaml"]))
+    grid = plan.build_plan(config_files.load([ROOT / "configs" / f"{name}.yaml"]))
     assert (len(grid.models), len(grid.config.tasks.train), len(grid.config.tasks.test)) == (models, train, test)
     assert len(grid.score_tables) == models * test
     # All tasks come from the hub and are pinned.
@@ -44,9 +44,9 @@ def test_a_grid_is_planned_without_a_network(name: str, models: int, train: int,
 
 def test_a_37th_model_retrains_no_judge() -> None:
     raw = config_files.load([ROOT / "configs" / "paper.yaml"])
-    before = plan.make(raw)
+    before = plan.build_plan(raw)
     raw["models"] = {**raw["models"], "one-more": dict(raw["models"]["qwen3-8b"])}
-    after = plan.make(raw)
+    after = plan.build_plan(raw)
     assert set(after.score_tables) - set(before.score_tables) == {("one-more", task) for task in before.config.tasks.test}
     assert after.dataset_spec("million") == before.dataset_spec("million")
     assert after.judge_spec("eurobert") == before.judge_spec("eurobert")

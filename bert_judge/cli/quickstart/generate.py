@@ -29,7 +29,7 @@ def generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
     Raises:
         InputError: the file or the settings are invalid, or the model cannot be loaded.
     """
-    planned = plan.make(raw)
+    planned = plan.build_plan(raw)
     spec, questions, answers = planned.candidates_spec(name, FILE), work / "questions.parquet", work / "answers.parquet"
     build_task(planned.task_spec(FILE), questions, planned.import_path(FILE))
     manifest = None

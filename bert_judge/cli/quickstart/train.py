@@ -47,7 +47,7 @@ def train(raw: Mapping[str, Any], judge: str, folder: Path, work: Path) -> Path:
     Raises:
         InputError: the file, its labels or the settings are invalid.
     """
-    run = _Run(plan.make(raw), judge, work)
+    run = _Run(plan.build_plan(raw), judge, work)
     run.check_size()
     for task in (TRAIN, TEST):
         run.build_tables(task)

@@ -84,7 +84,7 @@ def test_requests_and_responses() -> None:
 def test_the_next_run_finds_the_answers() -> None:
     calls = written()
     take(*map(response, calls))
-    spec = plan.make(yaml.safe_load(Path("config.yaml").read_text())).candidates_spec("served", "facts_test")
+    spec = plan.build_plan(yaml.safe_load(Path("config.yaml").read_text())).candidates_spec("served", "facts_test")
     paths = ("results/tasks/facts_test.parquet", "c.parquet", resume.store_folder("served"))
     generate_candidates(spec, *paths, lambda: pytest.fail("asked"), keep=True)
     frame = tables.read("c.parquet", tables.CANDIDATES)

@@ -124,7 +124,7 @@ def test_over_many_tasks_each_is_shown_when_asked_for(tmp_path: Path) -> None:
     assert "Task c: " in run("standings", path, "--task", "c").stdout
     missing = run("standings", path, "--task", "x")
     assert missing.exit_code == 1
-    assert missing.stderr == f"error: {path}: no task 'x' in it; there are: a, b, c, d\n"
+    assert missing.stderr == f"error: {path}: no task 'x' in it; choose one of: a, b, c, d\n"
 
 
 @pytest.mark.parametrize("width", [30, 40, 80, 200])
@@ -272,7 +272,7 @@ def test_check_tells_faults_of_files_and_of_what_they_hold_together(tmp_path: Pa
     assert result.stderr.splitlines() == [
         f"error: {path}:7: 'scorers' is there twice, first in line 5; rename or remove one",
         f"error: {tmp_path}/none.yaml: no such file; fix the path",
-        "error: gold: 'human' is not defined under judges; there are: contains",
+        "error: gold: 'human' is not defined under judges; choose one of: contains",
         f"error: imports.mine.path: {tmp_path}/answers.csv: no such file; fix the path or the data folder",
     ]
 

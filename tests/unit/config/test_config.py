@@ -79,7 +79,7 @@ def changed(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 def faults(raw: Mapping[str, Any]) -> list[str]:
     with pytest.raises(ConfigError) as caught:
-        plan.make(raw)
+        plan.build_plan(raw)
     return caught.value.errors
 
 
@@ -99,11 +99,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown key of an import": (
         {"imports/one/columns": {"antwort": "x"}},
-        "imports.one.columns.antwort: unknown key; known are: question, references, candidate, model, label, choices, id",
+        "imports.one.columns.antwort: unknown key; choose one of: question, references, candidate, model, label, choices, id",
     ),
     "unknown key of tasks": (
         {"tasks/validation": ["x"]},
-        "tasks.validation: unknown key; known are: train, test, imported",
+        "tasks.validation: unknown key; choose one of: train, test, imported",
     ),
     "unknown key, three levels down": (
         {"judges/bert/training": {"epoch": 1}},
@@ -111,7 +111,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "the Python name of a field": (
         {"judges/human": {"kind": "imported", "from": "one", "source": "one"}},
-        "judges.human.source: unknown key; known are: kind, from",
+        "judges.human.source: unknown key; choose one of: kind, from",
     ),
     # wrong types and values
     "text for a number": ({"judges/bert/threshold": "high"}, "judges.bert.threshold: needs number from 0 to 1; got 'high'"),
@@ -146,13 +146,13 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown generator": (
         {"models/bing/generator": "gpt"},
-        "models.bing.generator: unknown generator 'gpt'; known are: hf, imported, openai, simulated, student, vllm",
+        "models.bing.generator: unknown generator 'gpt'; choose one of: hf, imported, openai, simulated, student, vllm",
     ),
     "generator left out": (
         {"models/bing/generator": DELETE},
         "models.bing.generator: is missing; add one of hf, imported, openai, simulated, student, vllm",
     ),
-    "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; known are: "),
+    "unknown kind of judge": ({"judges/contains/kind": "oracle"}, "judges.contains.kind: unknown kind 'oracle'; choose one of: "),
     "metric left out": ({"judges/contains/metric": DELETE}, "judges.contains.metric: is missing; expected: the metric"),
     "block left out": ({"scorers": DELETE}, "scorers: is missing; expected: judges in the score tables"),
     "empty list of judges": ({"scorers": []}, "scorers: needs list of text, at least one; got []"),
@@ -194,7 +194,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "cascade of one": ({"judges/both": {**CASCADE, "judges": ["bert"]}}, "judges.both.judges: needs list of text, at least 2;"),
     "cascade of nobody": (
         {"judges/both": {**CASCADE, "judges": ["contains", "nobody"]}},
-        "judges.both.judges: 'nobody' is not defined under judges; there are: ",
+        "judges.both.judges: 'nobody' is not defined under judges; choose one of: ",
     ),
     "cascade with a judge twice": (
         {"judges/both": {**CASCADE, "judges": ["bert", "contains", "bert"]}},
@@ -202,7 +202,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "cascade on no dataset": (
         {"judges/both": {**CASCADE, "dataset": "none"}},
-        "judges.both.dataset: 'none' is not defined under datasets; there are: capitals",
+        "judges.both.dataset: 'none' is not defined under datasets; choose one of: capitals",
     ),
     "cascade of cascades": (
         {"judges/both": CASCADE, "judges/all": {**CASCADE, "judges": ["both", "human"]}},
@@ -232,11 +232,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "adapted of nobody": (
         {"judges/moved": {**ADAPTED, "judge": "nobody"}},
-        "judges.moved.judge: 'nobody' is not defined under judges; there are: ",
+        "judges.moved.judge: 'nobody' is not defined under judges; choose one of: ",
     ),
     "adapted on no dataset": (
         {"judges/moved": {**ADAPTED, "dataset": "none"}},
-        "judges.moved.dataset: 'none' is not defined under datasets; there are: capitals",
+        "judges.moved.dataset: 'none' is not defined under datasets; choose one of: capitals",
     ),
     "adapted rule": (
         {"judges/moved": {**ADAPTED, "judge": "contains"}},
@@ -277,53 +277,56 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "judges.bert_verdict: the score tables have a column of this name; choose another",
     ),
     # dangling names, of every kind
-    "import of a model": ({"models/bing/from": "on"}, "models.bing.from: 'on' is not defined under imports; there are: one, two"),
+    "import of a model": (
+        {"models/bing/from": "on"},
+        "models.bing.from: 'on' is not defined under imports; choose one of: one",
+    ),
     "import of a judge": (
         {"judges/human/from": ["one", "three"]},
-        "judges.human.from: 'three' is not defined under imports; there are: one, two",
+        "judges.human.from: 'three' is not defined under imports; choose one of: one, two",
     ),
     "import of a task": (
         {"tasks/imported/learn/from": "three"},
-        "tasks.imported.learn.from: 'three' is not defined under imports; there are: one, two",
+        "tasks.imported.learn.from: 'three' is not defined under imports; choose one of: one, two",
     ),
     "dataset of a judge": (
         {"judges/bert/dataset": "rivers"},
-        "judges.bert.dataset: 'rivers' is not defined under datasets; there are: capitals",
+        "judges.bert.dataset: 'rivers' is not defined under datasets; choose one of: capitals",
     ),
     "teacher": (
         {"datasets/capitals/teacher": "humans"},
-        "datasets.capitals.teacher: 'humans' is not defined under judges; there are: human, contains, bert",
+        "datasets.capitals.teacher: 'humans' is not defined under judges; choose one of: human, contains, bert",
     ),
     "task of a dataset": (
         {"datasets/capitals/tasks": ["learn", "rivers"]},
-        "datasets.capitals.tasks: 'rivers' is not listed under tasks.train; there are: learn, exam",
+        "datasets.capitals.tasks: 'rivers' is not listed under tasks.train; choose one of: learn, exam",
     ),
     "model of a dataset": (
         {"datasets/capitals/models": ["gpt-4", "gpt-5"]},
-        "datasets.capitals.models: 'gpt-5' is not defined under models; there are: gpt-4, bing",
+        "datasets.capitals.models: 'gpt-5' is not defined under models; choose one of: gpt-4, bing",
     ),
     "task of a mix": (
         {"datasets/capitals/mix": {"per_task": {"exam": 5}}},
-        "datasets.capitals.mix.per_task: 'exam' is not a task of the dataset; there are: learn",
+        "datasets.capitals.mix.per_task: 'exam' is not a task of the dataset; choose one of: learn",
     ),
     "task of a weak teacher": (
         {"datasets/capitals/weak_teacher": {"teacher": "contains", "tasks": ["exam"]}},
-        "datasets.capitals.weak_teacher.tasks: 'exam' is not a task of the dataset; there are: learn",
+        "datasets.capitals.weak_teacher.tasks: 'exam' is not a task of the dataset; choose one of: learn",
     ),
     "judge of a weak teacher": (
         {"datasets/capitals/weak_teacher": {"teacher": "oracle", "tasks": ["learn"]}},
-        "datasets.capitals.weak_teacher.teacher: 'oracle' is not defined under judges; there are: human, contains, bert",
+        "datasets.capitals.weak_teacher.teacher: 'oracle' is not defined under judges; choose one of: human, contains, bert",
     ),
     "model of a mix": (
         {"datasets/capitals/mix": {"per_model": {"gpt-5": 5}}},
-        "datasets.capitals.mix.per_model: 'gpt-5' is not defined under models; there are: gpt-4, bing",
+        "datasets.capitals.mix.per_model: 'gpt-5' is not defined under models; choose one of: gpt-4, bing",
     ),
     "judge of the scores": (
         {"scorers": ["human", "oracle"]},
-        "scorers: 'oracle' is not defined under judges; there are: human, contains, bert",
+        "scorers: 'oracle' is not defined under judges; choose one of: human, contains, bert",
     ),
-    "gold": ({"gold": "oracle"}, "gold: 'oracle' is not defined under judges; there are: human, contains, bert"),
-    "unknown task": ({"tasks/test": ["exam", "volcanoes"]}, "tasks.test: unknown task 'volcanoes'; known are: exam, "),
+    "gold": ({"gold": "oracle"}, "gold: 'oracle' is not defined under judges; choose one of: human, contains, bert"),
+    "unknown task": ({"tasks/test": ["exam", "volcanoes"]}, "tasks.test: unknown task 'volcanoes'; choose one of: exam, "),
     # listed twice
     "judge listed twice": ({"scorers": ["human", "bert", "human"]}, "scorers: 'human' is listed twice; remove one"),
     "task listed twice": (
@@ -443,7 +446,7 @@ NOISE = ("literal[", "list[", "union", "[key]", "Input should", "Value error", "
 
 
 def test_the_base_has_no_fault(folder: Path) -> None:
-    assert list(plan.make(sound(folder)).models) == ["gpt-4", "bing"]
+    assert list(plan.build_plan(sound(folder)).models) == ["gpt-4", "bing"]
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -507,7 +510,7 @@ def test_a_data_folder_that_nobody_needs_may_be_missing(folder: Path, monkeypatc
     raw = changed(sound(folder), {"data": DELETE})
     for name in ("one", "two"):
         raw["imports"][name]["path"] = str(folder / f"{name}.csv")
-    assert plan.make(raw).import_path("one") == folder / "one.csv"
+    assert plan.build_plan(raw).import_path("one") == folder / "one.csv"
 
 
 def test_files_with_a_path_of_their_own_are_checked_without_the_data_folder(folder: Path) -> None:

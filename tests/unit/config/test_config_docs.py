@@ -41,7 +41,7 @@ def test_the_files_of_the_repository_are_up_to_date(path: Path, part: str) -> No
 
 def test_the_default_run_has_no_fault() -> None:
     assert yaml.safe_load(config_docs.default_yaml()) == DEFAULT_RUN
-    assert plan.make(DEFAULT_RUN).score_tables
+    assert plan.build_plan(DEFAULT_RUN).score_tables
 
 
 @pytest.mark.parametrize("values", [DEFAULTS, DEFAULT_RUN], ids=["made up", "default run"])
@@ -119,7 +119,7 @@ def test_the_five_lines_for_your_own_answers_have_no_fault(tmp_path: Path) -> No
     assert (Path(answers["path"]).suffix, Path(checkpoint["checkpoint"]).name) == (".csv", "bert")
     answers["path"], checkpoint["checkpoint"] = str(tmp_path / "answers.csv"), str(tmp_path)
     (tmp_path / "answers.csv").write_text("question,references,candidate,model\nCapital?,Paris,Paris!,New Bing\n", "utf-8")
-    assert plan.make(raw).score_tables == [("New-Bing", "mine")]
+    assert plan.build_plan(raw).score_tables == [("New-Bing", "mine")]
 
 
 def test_every_file_of_the_configurations_is_described() -> None:

@@ -50,7 +50,7 @@ def test_faults_of_all_files_come_at_once(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"a: \xe9\n")
     (tmp_path / "twice.yaml").write_text("a: 1\na: 2\nb: 1\nb: 2\n", "utf-8")
     (tmp_path / "fine.yaml").write_text("a: 1\n", "utf-8")
-    lines = config_files.faults([tmp_path / name for name in ("none.yaml", "latin.yaml", "twice.yaml", "fine.yaml", "")])
+    lines = config_files.problems([tmp_path / name for name in ("none.yaml", "latin.yaml", "twice.yaml", "fine.yaml", "")])
     assert [line.removeprefix(f"{tmp_path}") for line in lines] == [
         "/none.yaml: no such file; fix the path",
         "/latin.yaml: not UTF-8 text (byte 3); save it as UTF-8",

@@ -39,7 +39,7 @@ def with_judge(**changes: Any) -> dict[str, Any]:
         ({"model": {"model": "x"}}, "judges.teacher.model.generator: is missing; add one of hf, openai, vllm"),
         (
             {"model": {"generator": "simulated", "p_correct": 1}},
-            "judges.teacher.model.generator: unknown generator 'simulated'; known are: hf, openai, vllm",
+            "judges.teacher.model.generator: unknown generator 'simulated'; choose one of: hf, openai, vllm",
         ),
         ({"model": {**HF, "modell": 1}}, "judges.teacher.model.modell: unknown key; did you mean 'model'?"),
         ({"model": {**HF, "temperature": -1}}, "judges.teacher.model.temperature: needs number at least 0; got -1"),
@@ -63,13 +63,13 @@ def with_judge(**changes: Any) -> dict[str, Any]:
 )
 def test_one_line_for_each_fault(changes: dict[str, Any], line: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        plan.make(with_judge(**changes))
+        plan.build_plan(with_judge(**changes))
     assert len(caught.value.errors) == 1
     assert caught.value.errors[0].startswith(line)
 
 
 def spec(**changes: Any) -> str:
-    return tables.canonical(plan.make(with_judge(**changes)).labels_spec("teacher", "m", "facts_train"))
+    return tables.canonical(plan.build_plan(with_judge(**changes)).labels_spec("teacher", "m", "facts_train"))
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,13 @@ def test_where_a_server_is_changes_no_verdict(key: str, value: Any) -> None:
 
 
 def test_a_model_on_this_machine_is_prepared() -> None:
-    made = plan.make(with_judge(model={**HF, "revision": "abc", "trust_remote_code": True}))
+    made = plan.build_plan(with_judge(model={**HF, "revision": "abc", "trust_remote_code": True}))
     assert made.assets["judge-teacher"] == {"repository": "owner/judge", "revision": "abc", "remote_code": True}
     assert set(made.assets) == {"judge-teacher", "judge-pupil"}
 
 
 def test_its_labels_train_another() -> None:
-    assert plan.make(RAW).dataset_spec("taught")["teacher"] == "teacher"
+    assert plan.build_plan(RAW).dataset_spec("taught")["teacher"] == "teacher"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_its_labels_train_another() -> None:
     ],
 )
 def test_aspects_may_be_written_short(aspects: Any, told: list[str]) -> None:
-    settings = plan.make(with_judge(aspects=aspects)).labels_spec("teacher", "m", "facts_test")["settings"]
+    settings = plan.build_plan(with_judge(aspects=aspects)).labels_spec("teacher", "m", "facts_test")["settings"]
     assert list(settings["aspects"]) == told
     assert settings["aspects"].get("fluency", {}).get("description", "free of repetition").endswith("free of repetition")
     assert settings["aspects"].get("wit", {}).get("range") in (None, [1, 5], [0, 1])
@@ -134,4 +134,4 @@ def test_aspects_may_be_written_short(aspects: Any, told: list[str]) -> None:
 @pytest.mark.parametrize("aspects", ["rosco", [], ["a", "a"], {"a": {"range": [5, 1]}}, {"a b": {}}, 3])
 def test_aspects_that_cannot_be_graded_are_told(aspects: Any) -> None:
     with pytest.raises(ConfigError, match=r"judges\.teacher\.aspects"):
-        plan.make(with_judge(aspects=aspects))
+        plan.build_plan(with_judge(aspects=aspects))

@@ -46,7 +46,9 @@ def timed(root: Path, part: str, seconds: object) -> None:
 
 
 def works(root: Path, *pending: str) -> dict[str, PendingWork]:
-    return {work.component: work for work in forecast(plan.make(CONFIG), [f"results/{path}.parquet" for path in pending], root)}
+    return {
+        work.component: work for work in forecast(plan.build_plan(CONFIG), [f"results/{path}.parquet" for path in pending], root)
+    }
 
 
 def test_rows_are_questions_times_attempts(tmp_path: Path) -> None:

@@ -93,11 +93,11 @@ def test_check_validates_its_block(run: Path) -> None:
     program("check", "config.yaml")
     for block, error in (({"max_chars": 0}, "must be positive"), ({"longest": 3}, "unknown key")):
         with pytest.raises(ConfigError, match=error):
-            plan.make({**CONFIG, "judges": {"short": {"kind": "length", **block}}})
+            plan.build_plan({**CONFIG, "judges": {"short": {"kind": "length", **block}}})
 
 
 def test_its_settings_are_the_spec_of_its_tables(run: Path) -> None:
-    resolved = plan.make(files.load([run / "config.yaml"]))
+    resolved = plan.build_plan(files.load([run / "config.yaml"]))
     assert resolved.labels_spec("short", "ada", "facts_test")["settings"] == {"kind": "length", "max_chars": 5}
     assert resolved.judges_of_rule("label") == ["short"]
 
@@ -111,7 +111,7 @@ def write_answers(path: Path) -> None:
 
 def test_a_label_job_writes_its_table(run: Path) -> None:
     write_answers(run / "candidates.parquet")
-    spec = plan.make(CONFIG).labels_spec("short", "ada", "facts_test")
+    spec = plan.build_plan(CONFIG).labels_spec("short", "ada", "facts_test")
     output = "results/labels/short/ada/facts_test.parquet"
     label_job(spec, {"candidates": "candidates.parquet"}, output, CONFIG["judges"]["short"], lambda: None)
     assert tables.read(output, tables.LABELS)["verdict"].tolist() == ["correct", "incorrect"]
@@ -155,7 +155,7 @@ def test_an_edited_prompt_relabels_the_tables_of_its_kind_only(tmp_path: Path, m
     raw = {**CONFIG, "judges": judges | pair_judges, "scorers": list(judges), "pairs": {"set": pair_set}, "models": models}
 
     def specs() -> dict[str, str]:
-        run = plan.make(raw)
+        run = plan.build_plan(raw)
         labels = {name: tables.canonical(run.labels_spec(name, "ada", "facts_test")) for name in judges}
         return labels | {name: tables.canonical(run.preferences_spec(name, "set")) for name in pair_judges}
 

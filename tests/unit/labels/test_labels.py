@@ -277,7 +277,7 @@ def planned(folder: Path, verdicts_from: list[str]) -> plan.Plan:
     """A plan with a file of answers and two files of verdicts."""
     for name in ("answers", "other", "more"):
         write(folder / f"{name}.jsonl", [row("Who?", "I", 1)])
-    return plan.make(
+    return plan.build_plan(
         {
             "data": str(folder),
             "imports": {

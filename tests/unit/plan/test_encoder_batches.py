@@ -27,7 +27,7 @@ NEEDED = {("first", "a", task) for task in CONFIG["tasks"]["test"]}
 
 @pytest.fixture(scope="module")
 def planned() -> plan.Plan:
-    return plan.make(CONFIG)
+    return plan.build_plan(CONFIG)
 
 
 def found(
@@ -72,12 +72,12 @@ def test_a_table_stays_in_its_batch_and_leaves_it_with_the_training(planned: pla
     assert again.names_by_task == {task: [name] for task in everything} and again.done == {name}
     # Retraining repeats all labels in one batch, although their tables exist.
     judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "training": {"epochs": 1}}}
-    assert together(found(plan.make({**CONFIG, "judges": judges}), tmp_path, everything)) == [sorted(everything)]
+    assert together(found(plan.build_plan({**CONFIG, "judges": judges}), tmp_path, everything)) == [sorted(everything)]
 
 
 def with_shards(count: int) -> plan.Plan:
     judges = {**CONFIG["judges"], "first": {**CONFIG["judges"]["first"], "num_shards": count}}
-    return plan.make({**CONFIG, "judges": judges})
+    return plan.build_plan({**CONFIG, "judges": judges})
 
 
 def shards(made: batches.Batches, task: str) -> list[str]:

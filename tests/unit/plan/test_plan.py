@@ -59,7 +59,7 @@ def raw_config(data: Path) -> dict[str, Any]:
 
 def specs(raw: Mapping[str, Any]) -> Specs:
     """Every spec of a run, as the canonical JSON that the workflow compares."""
-    made = plan.make(raw)
+    made = plan.build_plan(raw)
     asked = {*made.score_tables, *(pair for name in made.config.datasets for pair in made.dataset_tables(name))}
     found: dict[tuple[str, ...], Any] = {("task", task): made.task_spec(task) for task in made.tasks}
     found |= {("candidates", *pair): made.candidates_spec(*pair) for pair in asked}
@@ -201,7 +201,7 @@ def test_a_generated_model_answers_every_task_an_imported_one_its_own(data: Path
     raw = raw_config(data)
     raw["models"] = {"guess": {"generator": "simulated", "p_correct": 0.5}, "bing": raw["models"]["bing"]}
     raw |= {"datasets": {}, "judges": {"contains": raw["judges"]["contains"]}, "scorers": ["contains"], "gold": None}
-    assert plan.make(raw).score_tables == [("bing", "exam"), ("guess", "exam"), ("guess", "other")]
+    assert plan.build_plan(raw).score_tables == [("bing", "exam"), ("guess", "exam"), ("guess", "other")]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_star_stands_for_the_models_of_its_files(models: dict[str, list[str]],
     raw = raw_config(data)
     raw["models"] = {key: {"generator": "imported", "from": sources} for key, sources in models.items()}
     raw["datasets"]["answers"] |= {"models": "all", "tasks": ["other"], "allow_test_questions": True}
-    made = plan.make(raw)
+    made = plan.build_plan(raw)
     assert {key: model.model_name for key, model in made.models.items()} == names  # type: ignore[union-attr]
 
 
@@ -224,7 +224,7 @@ def test_a_listed_model_is_not_meant_by_the_star(data: Path) -> None:
     raw = raw_config(data)
     raw["models"] = {"bing": raw["models"]["bing"], "*": {"generator": "imported", "from": ["one", "two"]}}
     raw["datasets"]["answers"]["models"] = "all"
-    made = plan.make(raw)
+    made = plan.build_plan(raw)
     assert sorted(made.models) == ["Zo-7b", "a-b", "bing", "gpt-4"]
     # A model that both files have answers the tasks of both.
     assert made.answers("gpt-4", "exam") and made.answers("gpt-4", "other")
@@ -244,16 +244,16 @@ def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: 
     del raw["data"]
     monkeypatch.delenv("BERT_JUDGE_DATA", raising=False)
     with pytest.raises(ConfigError, match="BERT_JUDGE_DATA"):
-        plan.make(raw)
+        plan.build_plan(raw)
     monkeypatch.setenv("BERT_JUDGE_DATA", str(data))
-    assert plan.make(raw).import_path("one") == data / "one.csv"
+    assert plan.build_plan(raw).import_path("one") == data / "one.csv"
 
 
 @pytest.mark.real_data
 @pytest.mark.skipif("BERT_JUDGE_DATA" not in os.environ, reason="BERT_JUDGE_DATA names no folder")
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "configs").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_configurations_have_no_fault(path: Path) -> None:
-    made = plan.make(config_files.load([path]))
+    made = plan.build_plan(config_files.load([path]))
     assert made.score_tables
     # Answers that come with verdicts are judged against them.
     assert not made.config.imports or made.config.gold in made.config.scorers

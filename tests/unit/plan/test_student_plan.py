@@ -44,7 +44,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_student_per_filter_and_percentage() -> None:
-    made = plan.make(RAW)
+    made = plan.build_plan(RAW)
     assert set(made.models) == {"sim", "base", *STUDENTS}
     assert set(made.students) == STUDENTS
     assert made.filtered == [("best", "10"), ("best", "12.5"), ("chance", "10"), ("all-of-it", "100")]
@@ -56,7 +56,7 @@ def test_a_student_per_filter_and_percentage() -> None:
 
 
 def test_a_spec_says_what_made_a_student() -> None:
-    spec = plan.make(RAW).candidates_spec("pupil-best-10", "facts_test")
+    spec = plan.build_plan(RAW).candidates_spec("pupil-best-10", "facts_test")
     assert "filters" not in spec["settings"] and "training" not in spec["settings"]
     student = spec["student"]
     assert (student["base"], student["recipe"]) == ({"model": "owner/base", "revision": None}, "pupil")
@@ -80,7 +80,7 @@ def test_a_spec_says_what_made_a_student() -> None:
     ],
 )
 def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any], touched: set[str]) -> None:
-    before, after = plan.make(RAW), plan.make(changed(**changes))
+    before, after = plan.build_plan(RAW), plan.build_plan(changed(**changes))
     common = STUDENTS & set(after.students)
     assert {name for name in common if before.student_spec(name) != after.student_spec(name)} == touched
     answers = {n for n in common if before.candidates_spec(n, "facts_test") != after.candidates_spec(n, "facts_test")}
@@ -90,13 +90,19 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"filters__best": {"judge": "nobody"}}, "filters.best.judge: 'nobody' is not defined under judges; there are: truth, "),
+        (
+            {"filters__best": {"judge": "nobody"}},
+            "filters.best.judge: 'nobody' is not defined under judges; choose one of: truth",
+        ),
         (
             {"filters__best": {"tasks": ["facts_test"]}},
             "filters.best.tasks: 'facts_test' is a test task; list it under tasks.train",
         ),
-        ({"filters__best": {"tasks": ["none"]}}, "filters.best.tasks: 'none' is not listed under tasks.train; there are: "),
-        ({"filters__best": {"models": ["none"]}}, "filters.best.models: 'none' is not defined under models; there are: sim, base"),
+        ({"filters__best": {"tasks": ["none"]}}, "filters.best.tasks: 'none' is not listed under tasks.train; choose one of: "),
+        (
+            {"filters__best": {"models": ["none"]}},
+            "filters.best.models: 'none' is not defined under models; choose one of: sim",
+        ),
         ({"filters__best": {"models": ["pupil-chance-10"]}}, "filters.best.models: 'pupil-chance-10' is a student and cannot"),
         ({"datasets__taught": {"models": ["pupil-chance-10"]}}, "datasets.taught.models: 'pupil-chance-10' is a student and"),
         ({"filters__best": {"judge": "truth"}}, "filters.best.judge: 'truth' judges simulated models only"),
@@ -106,7 +112,10 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
         ({"filters__best": {"keep": None}}, "filters.best: keep is missing; set the percentage of the answers to keep"),
         ({"filters__all-of-it": {"keep": 20}}, "filters.all-of-it: judge `all` keeps everything; remove keep"),
         ({"filters__best": {"models": ["sim", "sim"]}}, "filters.best.models: 'sim' is listed twice; remove one"),
-        ({"models__pupil": {"filters": ["none"]}}, "models.pupil.filters: 'none' is not defined under filters; there are: best, "),
+        (
+            {"models__pupil": {"filters": ["none"]}},
+            "models.pupil.filters: 'none' is not defined under filters; choose one of: best",
+        ),
         ({"models__pupil": {"filters": []}}, "models.pupil.filters: needs"),
         (
             {"models__pupil": {"training": {"batch_size": 4, "micro_batch_size": 3}}},
@@ -115,19 +124,19 @@ def test_a_change_touches_the_students_that_it_concerns(changes: dict[str, Any],
         ({"models__pupil": {"model": "./none"}}, "models.pupil.model: './none': no such folder; fix the path"),
         (
             {"models__pupil-best-10": {"generator": "simulated", "p_correct": 1}},
-            "models.pupil: one of its students would be called 'pupil-best-10', which is taken; rename one",
+            "models.pupil: a student would be called 'pupil-best-10', which is taken; rename one",
         ),
         ({"judges__all": {"kind": "lexical", "metric": "contains"}}, "filters.all-of-it.judge: 'all' is reserved for a selection"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(changes: dict[str, Any], line: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        plan.make(changed(**changes))
+        plan.build_plan(changed(**changes))
     assert [fault for fault in caught.value.errors if fault.startswith(line)], caught.value.errors
 
 
 def test_targets_need_what_students_learn_from() -> None:
-    made = plan.make(RAW)
+    made = plan.build_plan(RAW)
     train = {("base", "facts_train"), ("sim", "facts_train")}
     assert targets.required_answers(made, ["results/students/pupil-best-10/manifest.json"]) == train
     assert targets.required_answers(made, ["results/filtered/chance/10.parquet"]) == {("sim", "facts_train")}
@@ -141,6 +150,6 @@ def test_targets_need_what_students_learn_from() -> None:
 
 
 def test_the_base_model_of_the_comparison_is_the_one_that_answers_too() -> None:
-    assert plan.make(RAW).students_spec()["bases"] == {"pupil": "base"}
+    assert plan.build_plan(RAW).students_spec()["bases"] == {"pupil": "base"}
     other = changed(models__base={"model": "owner/other"})
-    assert plan.make(other).students_spec()["bases"] == {}
+    assert plan.build_plan(other).students_spec()["bases"] == {}

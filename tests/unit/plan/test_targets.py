@@ -43,7 +43,7 @@ MIX, SECOND = ("b", "sums_train"), ("a", "sums_train")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
     path = tmp_path_factory.mktemp("tasks") / "tasks_of_targets.py"
     path.write_text(TASKS)
-    return plan.make({**CONFIG, "task_files": [str(path)]})
+    return plan.build_plan({**CONFIG, "task_files": [str(path)]})
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def with_source(data: Path, **entry: Any) -> dict[str, Any]:
 
 def faults(raw: dict[str, Any]) -> list[str]:
     with pytest.raises(ConfigError) as told:
-        plan.make(raw)
+        plan.build_plan(raw)
     return told.value.errors
 
 
@@ -93,7 +93,7 @@ TASKS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "limit of nothing": ({"limit": {"gsm8k_test": 0}}, "tasks.limit.gsm8k_test: needs whole number above 0; got 0"),
     # What is known depends on the task files that this process has loaded.
-    "unknown task": ({"test": ["gsm8k"]}, "tasks.test: unknown task 'gsm8k'; known are: "),
+    "unknown task": ({"test": ["gsm8k"]}, "tasks.test: unknown task 'gsm8k'; choose one of: "),
 }
 
 
@@ -124,7 +124,7 @@ def test_a_users_function_may_not_hide_a_published_task(data: Path) -> None:
 def test_a_data_set_of_the_hub_is_an_asset_and_a_file_is_none(data: Path) -> None:
     changed = with_source(data)
     changed["tasks"]["test"].append("quiz")
-    made = plan.make(changed)
+    made = plan.build_plan(changed)
     assert made.assets == {
         "task-gsm8k_test": {
             "repository": "openai/gsm8k",
@@ -141,22 +141,22 @@ def test_a_data_set_of_the_hub_is_an_asset_and_a_file_is_none(data: Path) -> Non
 def test_the_configurations_own_definition_takes_the_place_of_a_published_task(data: Path) -> None:
     changed = raw(data) | {"imports": {"answers": {"path": "answers.jsonl"}}}
     changed["tasks"] |= {"imported": {"gsm8k_test": {"from": "answers", "family": "short_answer"}}}
-    made = plan.make(changed)
+    made = plan.build_plan(changed)
     assert made.assets == {} and made.family("gsm8k_test") == "short_answer"
     assert "source" not in made.task_spec("gsm8k_test")
 
     changed = raw(data)
     changed["tasks"] |= {"sources": {"gsm8k_test": {"path": "quiz.jsonl", "family": "math"}}}
-    made = plan.make(changed)
+    made = plan.build_plan(changed)
     assert made.assets == {} and made.source_path("gsm8k_test") == data / "quiz.jsonl"
 
 
 def test_a_new_source_or_limit_touches_no_other_task(data: Path) -> None:
-    before = plan.make(raw(data))
+    before = plan.build_plan(raw(data))
     changed = with_source(data)
     changed["tasks"]["test"].append("quiz")
     changed["tasks"]["limit"] = {"quiz": 3}
-    after = plan.make(changed)
+    after = plan.build_plan(changed)
     for task in before.tasks:
         assert after.task_spec(task) == before.task_spec(task)
         assert after.candidates_spec("m", task) == before.candidates_spec("m", task)
@@ -166,7 +166,7 @@ def test_a_new_source_or_limit_touches_no_other_task(data: Path) -> None:
 def test_a_limit_is_part_of_its_tasks_spec_only(data: Path) -> None:
     changed = copy.deepcopy(raw(data))
     changed["tasks"]["limit"] = {"gsm8k_test": 100}
-    before, after = plan.make(raw(data)), plan.make(changed)
+    before, after = plan.build_plan(raw(data)), plan.build_plan(changed)
     assert after.task_spec("gsm8k_test") == {**before.task_spec("gsm8k_test"), "limit": 100}
     assert after.candidates_spec("m", "gsm8k_test") == before.candidates_spec("m", "gsm8k_test")
     assert after.assets == before.assets

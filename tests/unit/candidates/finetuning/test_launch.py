@@ -110,10 +110,10 @@ def with_accelerate(file: object, **tuning: Any) -> dict[str, Any]:
 
 
 def test_number_of_gpus_follows_the_configuration() -> None:
-    made = plan.make(with_accelerate(FSDP))
+    made = plan.build_plan(with_accelerate(FSDP))
     assert made.gpus_to_tune("tuned") == 4
-    assert made.tuned_judge_spec("tuned") == plan.make(CONFIG).tuned_judge_spec("tuned")
-    assert plan.make(CONFIG).gpus_to_tune("tuned") == 1
+    assert made.tuned_judge_spec("tuned") == plan.build_plan(CONFIG).tuned_judge_spec("tuned")
+    assert plan.build_plan(CONFIG).gpus_to_tune("tuned") == 1
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,6 @@ def test_invalid_accelerate_configuration(tmp_path: Path, content: str | None, t
     if content is not None:
         (tmp_path / "a.yaml").write_text(content)
     with pytest.raises(ConfigError) as caught:
-        plan.make(with_accelerate(tmp_path / "a.yaml", **tuning))
+        plan.build_plan(with_accelerate(tmp_path / "a.yaml", **tuning))
     [line] = caught.value.errors
     assert line.startswith("judges.tuned.tuning") and fault in line

@@ -78,7 +78,7 @@ def test_spec_excludes_runtime_settings(block: dict[str, Any], key: str, value: 
     def spec(model: dict[str, Any]) -> str:
         judges = {"strict": {"kind": "lexical", "metric": "exact_match"}}
         raw = {"models": {"a": model}, "tasks": {"test": ["facts_test"]}, "judges": judges, "scorers": ["strict"]}
-        return tables.canonical(plan.make(raw).candidates_spec("a", "facts_test"))
+        return tables.canonical(plan.build_plan(raw).candidates_spec("a", "facts_test"))
 
     assert (spec(block) != spec({**block, key: value})) == counts
 

@@ -244,13 +244,13 @@ def configured(**attacks: object) -> dict[str, Any]:
 
 
 def test_plan_of_attacks() -> None:
-    outputs = plan.make(configured(tasks=["facts_test"], rows=7))
+    outputs = plan.build_plan(configured(tasks=["facts_test"], rows=7))
     assert outputs.attacks_spec("facts_test") == {"task": "facts_test", "rows": 7, "seed": 0}
     assert outputs.attack_rates_spec() == {"judges": ["judge", "regex_lenient"], "tasks": ["facts_test"]}
     assert outputs.labels_spec("judge", ATTACKS, "facts_test")["model"] == ATTACKS
     assert outputs.report_spec()["attacks"] == outputs.attack_rates_spec()
-    assert "attacks" not in plan.make(DEFAULT_RUN).report_spec()
-    assert len(plan.make(configured()).attack_tasks) == 3
+    assert "attacks" not in plan.build_plan(DEFAULT_RUN).report_spec()
+    assert len(plan.build_plan(configured()).attack_tasks) == 3
     assert ATTACKS not in outputs.models
 
 
@@ -263,24 +263,24 @@ def with_cascade(**members: object) -> dict[str, Any]:
 
 
 def test_cascades_label_attacks_by_escalation() -> None:
-    outputs = plan.make(with_cascade())
+    outputs = plan.build_plan(with_cascade())
     needed = required_labels(outputs, ["attacks"])
     assert {("both", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")} <= needed
     assert ("judge", f"{ATTACKS}@both@judge", "facts_test") in needed
     assert ATTACKS in outputs.answer_sources
     assert f"{ATTACKS}@both@judge" in outputs.selections
     with pytest.raises(ConfigError, match=r"attacks\.judges: 'teacher' is of kind simulated"):
-        plan.make(with_cascade(judges=["regex_lenient", "teacher"]))
+        plan.build_plan(with_cascade(judges=["regex_lenient", "teacher"]))
 
 
 def test_targets_of_attacks() -> None:
-    outputs = plan.make(configured(tasks=["facts_test"]))
+    outputs = plan.build_plan(configured(tasks=["facts_test"]))
     wanted = {("judge", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")}
     needed = required_labels(outputs, ["attacks"])
     assert wanted <= needed
     assert {judge for judge, _, _ in needed} == {"judge", "regex_lenient", "teacher"}
     assert wanted <= required_labels(outputs, [])
-    assert required_labels(plan.make(DEFAULT_RUN), ["attacks"]) == set()
+    assert required_labels(plan.build_plan(DEFAULT_RUN), ["attacks"]) == set()
 
 
 @pytest.mark.parametrize(
@@ -301,6 +301,6 @@ def test_targets_of_attacks() -> None:
 )
 def test_invalid_attack_settings(attacks: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        plan.make({**DEFAULT_RUN, "attacks": attacks})
+        plan.build_plan({**DEFAULT_RUN, "attacks": attacks})
     assert len(caught.value.errors) == 1
     assert caught.value.errors[0].startswith(fault)

@@ -78,7 +78,7 @@ def changed(**parts: Any) -> dict[str, Any]:
 
 
 def test_set_has_a_table_per_pair_of_models() -> None:
-    made = plan.make(CONFIG)
+    made = plan.build_plan(CONFIG)
     assert made.pair_parts("arena") == ["a@b", "a@c", "b@c"]
     assert made.compared_sets == [("better", "arena"), ("tuned", "arena")]
     assert made.pair_tables("arena", "a@b") == (
@@ -88,9 +88,9 @@ def test_set_has_a_table_per_pair_of_models() -> None:
 
 
 def test_new_models_and_their_order_change_no_spec() -> None:
-    made = plan.make(CONFIG)
+    made = plan.build_plan(CONFIG)
     before = {part: made.pairs_spec("arena", part) for part in made.pair_parts("arena")}
-    grown = plan.make(changed(models={**dict(reversed(CONFIG["models"].items())), "new": CONFIG["models"]["a"]}))
+    grown = plan.build_plan(changed(models={**dict(reversed(CONFIG["models"].items())), "new": CONFIG["models"]["a"]}))
     after = {part: grown.pairs_spec("arena", part) for part in grown.pair_parts("arena")}
     assert {part: spec for part, spec in after.items() if "new" not in part} == before
     assert set(after) - set(before) == {"a@new", "b@new", "c@new"}
@@ -139,15 +139,15 @@ def test_new_models_and_their_order_change_no_spec() -> None:
 )
 def test_invalid_configuration_is_reported_in_one_line(parts: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        plan.make(changed(**parts))
+        plan.build_plan(changed(**parts))
     assert [line for line in caught.value.errors if fault in line], caught.value.errors
 
 
 def test_inference_settings_do_not_change_a_tuned_judge() -> None:
-    before, base = plan.make(CONFIG), CONFIG["judges"]["tuned"]
+    before, base = plan.build_plan(CONFIG), CONFIG["judges"]["tuned"]
     assert (before.tuned_pair_judges, before.trained_pair_encoders) == (["tuned"], ["better"])
     assert before.assets["judge-tuned"]["repository"] == "minilm"
-    again = plan.make(
+    again = plan.build_plan(
         changed(judges__tuned={**base, "reasoning": False, "tuning": {"micro_batch_size": 4, "gradient_checkpointing": True}})
     )
     assert again.tuned_judge_spec("tuned") == before.tuned_judge_spec("tuned")
@@ -155,7 +155,7 @@ def test_inference_settings_do_not_change_a_tuned_judge() -> None:
     assert before.preferences_spec("tuned", "arena")["settings"]["tuned"]
     assert not before.preferences_spec("prompted", "arena")["settings"]["tuned"]
     for change in ({"tuning": {"epochs": 1}}, {"augment": {"swap": 0.5}}, {"seed": 1}, {"model": {**base["model"], "system": "x"}}):
-        other = plan.make(changed(judges__tuned={**base, **change}))
+        other = plan.build_plan(changed(judges__tuned={**base, **change}))
         assert other.tuned_judge_spec("tuned") != before.tuned_judge_spec("tuned"), change
 
 

@@ -206,7 +206,7 @@ def run(**settings: object) -> dict[str, object]:
 
 
 def test_early_exit_changes_no_training_spec() -> None:
-    without, with_it = plan.make(run(early_exit=False)), plan.make(run())
+    without, with_it = plan.build_plan(run(early_exit=False)), plan.build_plan(run())
     assert without.judge_spec("bert") == with_it.judge_spec("bert")
     specs = [made.labels_spec("bert", "sim", "facts_test")["settings"] for made in (without, with_it)]
     assert specs[1]["early_exit"] is True and specs[0] == specs[1] | {"early_exit": False}
@@ -214,7 +214,7 @@ def test_early_exit_changes_no_training_spec() -> None:
 
 def test_from_run_passes_early_exit(folder: Path) -> None:
     *texts, _ = rows(4)
-    for made in (plan.make(run()), plan.make(run(early_exit=False))):
+    for made in (plan.build_plan(run()), plan.build_plan(run(early_exit=False))):
         settings = made.labels_spec("bert", "sim", "facts_test")["settings"]
         judge = BERTJudge.from_run(folder / "judge.json", settings, "bert")
         assert (judge.explain(*texts).tokens > 0).all() == (settings.get("early_exit") is False)

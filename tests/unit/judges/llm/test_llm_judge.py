@@ -371,7 +371,7 @@ def test_runtime_settings_do_not_invalidate_the_cache(tmp_path: Path, monkeypatc
         "judges": {"teacher": entry},
         "scorers": ["teacher"],
     }
-    asked = plan.make(raw).labels_spec("teacher", "m", "facts_test")
+    asked = plan.build_plan(raw).labels_spec("teacher", "m", "facts_test")
     for address in ("http://one/v1", "http://two/v1"):
         entry["model"]["base_url"] = address  # type: ignore[index]
         assert KIND.load(LoadContext(asked, {}, entry, store=tmp_path)).judge([ROW])[0].verdict == "correct"

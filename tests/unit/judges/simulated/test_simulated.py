@@ -335,7 +335,7 @@ def test_an_unknown_question_is_a_clear_error(task_table: Path) -> None:
 
 
 def test_the_default_run_is_a_valid_configuration() -> None:
-    run = plan.make(DEFAULT_RUN)
+    run = plan.build_plan(DEFAULT_RUN)
     assert all(name.startswith("simulated-") for name in run.models)
     assert len(run.score_tables) == len(run.models) * 3
     assert {run.family(task) for task in run.tasks} <= set(get_args(Family))
@@ -344,7 +344,7 @@ def test_the_default_run_is_a_valid_configuration() -> None:
 
 
 def test_the_default_runs_truth_has_an_order_that_the_format_does_not_have() -> None:
-    run = plan.make(DEFAULT_RUN)
+    run = plan.build_plan(DEFAULT_RUN)
     right: Counter[str] = Counter()
     marked: Counter[str] = Counter()
     for model, task in run.score_tables:
