@@ -161,14 +161,15 @@ def _progress() -> Iterator[OnProgress]:
 def _report(tally: Tally, output: Path) -> None:
     """Print the accuracy per judge and model, and the reasons of invalid verdicts."""
     table = Table("judge", "model", title_justify="left")
-    for name in ("answers", "correct, % of the valid", "invalid, %"):
+    for name in ("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %"):
         table.add_column(name, justify="right")
     lines = list(tally.by_model())
     for judge, model, verdicts, questions in lines[:MAX_MODELS]:
-        valid = verdicts != INVALID
-        accuracy = proportion(verdicts[valid] == CORRECT, questions[valid])
-        cell = f"{100 * accuracy.value:.1f} [{100 * accuracy.low:.1f}, {100 * accuracy.high:.1f}]" if valid.any() else "–"
-        table.add_row(judge, model or "–", f"{len(verdicts):,}", cell, f"{100 * (1 - valid.mean()):.1f}")
+        correct, valid = verdicts == CORRECT, verdicts != INVALID
+        accuracy = proportion(correct, questions)
+        interval = f"{100 * accuracy.value:.1f} [{100 * accuracy.low:.1f}, {100 * accuracy.high:.1f}]"
+        decided = f"{100 * correct[valid].mean():.1f}" if valid.any() else "–"
+        table.add_row(judge, model or "–", f"{len(verdicts):,}", interval, f"{100 * (1 - valid.mean()):.1f}", decided)
     console().print(table)
     if len(lines) > MAX_MODELS:
         typer.echo(f"and {len(lines) - MAX_MODELS} more")

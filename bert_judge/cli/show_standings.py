@@ -39,6 +39,8 @@ def show(path: str | Path, task: str | None = None, screen: Console | None = Non
         screen.print(f"{path}: no answers were scored")
     for name, group in _select_tables(standings, path, task):
         _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(group, gold))
+    if (standings["invalid"] > 0).any():
+        screen.print("invalid verdicts count as incorrect; bert-judge standings --format csv adds the accuracy without them")
     if (table_path := path.parent / "audit" / "corrected_accuracy.parquet").is_file():
         _show_corrected(screen, table_path)
     if gold is not None and (table_path := path.with_name("agreement.parquet")).is_file():
@@ -66,7 +68,7 @@ def _accuracy(group: pd.DataFrame, gold: str | None) -> tuple[list[str], list[li
     """Return header and rows: one row per model, best first; one column per judge, gold first."""
     judges = sorted(dict.fromkeys(group["judge"]), key=lambda judge: judge != gold)
     cells = {(row["model"], row["judge"]): row for row in group.to_dict("records")}
-    first = group[group["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True], na_position="last")
+    first = group[group["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True])
     answers = {model: row["n"] for (model, _), row in cells.items()}
     rows = [
         [model, str(answers[model]), *(_accuracy_cell(cells.get((model, judge))) for judge in judges)] for model in first["model"]
@@ -77,9 +79,8 @@ def _accuracy(group: pd.DataFrame, gold: str | None) -> tuple[list[str], list[li
 def _accuracy_cell(row: Row | None) -> str:
     if row is None:
         return "–"
-    text = "all invalid" if math.isnan(row["accuracy"]) else f"{_percent(row['accuracy'])} {_interval(row)}"
-    invalid = row["invalid"] if not math.isnan(row["invalid"]) else 0.0
-    return f"{text}, {_percent(invalid)} invalid" if 0 < invalid < 1 else text
+    text = f"{_percent(row['accuracy'])} {_interval(row)}"
+    return f"{text}, {_percent(row['invalid'])} invalid" if row["invalid"] else text
 
 
 def _show_corrected(screen: Console, path: Path) -> None:

@@ -212,7 +212,7 @@ def _model_level_metrics(models: NDArray[Any], predicted: pd.Categorical, truth:
         }
     )
     means = rows.groupby("model", sort=True)[["correct", "gold"]].mean()
-    accuracy_if_valid = rows[rows["valid"]].groupby("model")["correct"].mean()
+    accuracy_decided = rows[rows["valid"]].groupby("model")["correct"].mean()
     ranks = means.rank(method="min", ascending=False).astype(int)
     shifts = ranks["gold"] - ranks["correct"]
     # Models are sorted by name, so ties are resolved the same way in every run.
@@ -220,7 +220,7 @@ def _model_level_metrics(models: NDArray[Any], predicted: pd.Categorical, truth:
     return {
         "models": len(means),
         "accuracy_error": float((means["correct"] - means["gold"]).abs().mean()),
-        "accuracy_error_valid": float((accuracy_if_valid - means["gold"][accuracy_if_valid.index]).abs().mean()),
+        "accuracy_error_decided": float((accuracy_decided - means["gold"][accuracy_decided.index]).abs().mean()),
         "rank_correlation": statistics.rank_correlation(means["correct"], means["gold"]),
         "most_shifted_model": most_shifted,
         "rank_shift": int(shifts[most_shifted]) if most_shifted else None,

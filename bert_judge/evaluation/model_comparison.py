@@ -72,39 +72,26 @@ def is_correct(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
     return (frame[f"{judge}_verdict"] == "correct").to_numpy(dtype=bool)
 
 
-def resample_accuracies(
-    matrix: AnswerMatrix, frame: pd.DataFrame, judges: Sequence[str], valid_only: bool = False
-) -> dict[str, Floats]:
+def resample_accuracies(matrix: AnswerMatrix, frame: pd.DataFrame, judges: Sequence[str]) -> dict[str, Floats]:
     """Compute the accuracy of each model under each judge, as observed and in each resample of the questions.
 
     All models and judges see the same draws, so ranks and rank correlations account for the difficulty that questions have for
-    all models.
-
-    Args:
-        valid_only: leave out invalid verdicts, which else count as incorrect.
+    all models. Invalid verdicts count as incorrect.
 
     Returns:
         Judge → shape (1 + resamples, models); NaN where a model has no answer.
     """
-    if not judges:
-        return {}
-    columns = []
-    for judge in judges:
-        counted = is_valid(frame, judge) if valid_only else np.ones(len(frame))
-        columns += [matrix.sum_by_question(matrix.fill(values)) for values in (is_correct(frame, judge), counted)]
-    totals = resample_totals(np.stack(columns, axis=1).astype(np.int32))
-    return {judge: ratio(totals[:, 2 * index], totals[:, 2 * index + 1]) for index, judge in enumerate(judges)}
+    values = [np.ones(len(frame)), *(is_correct(frame, judge) for judge in judges)]
+    sums = np.stack([matrix.sum_by_question(matrix.fill(column)) for column in values], axis=1)
+    totals = resample_totals(sums.astype(np.int32))
+    return {judge: ratio(totals[:, index], totals[:, 0]) for index, judge in enumerate(judges, start=1)}
 
 
 def rank_models(frame: pd.DataFrame, judges: Sequence[str]) -> dict[tuple[str, str], dict[str, float]]:
-    """Rank models by accuracy among valid verdicts.
-
-    Returns:
-        (judge, model) → `rank`, `rank_low`, `rank_high`; NaN for a model without valid verdict.
-    """
+    """Rank models by accuracy: (judge, model) → `rank`, `rank_low`, `rank_high`."""
     matrix = AnswerMatrix.from_frame(frame)
     intervals: dict[tuple[str, str], dict[str, float]] = {}
-    for judge, accuracies in resample_accuracies(matrix, frame, judges, valid_only=True).items():
+    for judge, accuracies in resample_accuracies(matrix, frame, judges).items():
         ranks = rank_lines(accuracies)
         low, high = percentile_bounds(ranks, method="inverted_cdf")
         for index, model in enumerate(matrix.models):
@@ -115,30 +102,30 @@ def rank_models(frame: pd.DataFrame, judges: Sequence[str]) -> dict[tuple[str, s
 def model_pairs_table(groups: Groups, judges: Sequence[str]) -> pd.DataFrame:
     """Compare every two models per group and judge, the better one first, in the schema `tables.MODEL_PAIRS`.
 
-    Models are compared on the answers (question and attempt) that both gave and the judge decided. The interval is a bootstrap
-    over questions. The exact test counts the questions on which either model has more correct answers: with one answer per
-    question that is McNemar's test. All pairs of a group under one judge are one family for Holm's adjustment.
+    Models are compared on the answers (question and attempt) that both gave. The interval is a bootstrap over questions. The
+    exact test counts the questions on which either model has more correct answers: with one answer per question that is McNemar's
+    test. All pairs of a group under one judge are one family for Holm's adjustment.
     """
     rows: list[dict[str, Any]] = []
     for (level, group), frame in groups.items():
         matrix = AnswerMatrix.from_frame(frame)
+        answered = matrix.fill(np.ones(len(frame)))
         for judge in judges:
-            pairs = _compare_pairs(matrix, matrix.fill(is_correct(frame, judge)), matrix.fill(is_valid(frame, judge)))
+            pairs = _compare_pairs(matrix, matrix.fill(is_correct(frame, judge)), answered)
             adjusted = adjust_holm([pair["p_value"] for pair in pairs])
             for pair, p in zip(pairs, adjusted, strict=True):
                 rows.append({"level": level, "task": group, "judge": judge, **pair, "p_holm": float(p)})
     return pd.DataFrame(rows, columns=tables.MODEL_PAIRS.names)
 
 
-def _compare_pairs(matrix: AnswerMatrix, correct: Floats, valid: Floats) -> list[dict[str, Any]]:
-    accuracy = np.nan_to_num(ratio(correct.sum(axis=0), valid.sum(axis=0)), nan=-1.0)
-    order = np.argsort(-accuracy, kind="stable")
+def _compare_pairs(matrix: AnswerMatrix, correct: Floats, answered: Floats) -> list[dict[str, Any]]:
+    order = np.argsort(-correct.sum(axis=0) / answered.sum(axis=0), kind="stable")
     pairs = []
     for rank, better in enumerate(order[:-1]):
         opponents = order[rank + 1 :]
-        both_valid = valid[:, [better]] * valid[:, opponents]
-        differences = matrix.sum_by_question((correct[:, [better]] - correct[:, opponents]) * both_valid)
-        sizes = matrix.sum_by_question(both_valid)
+        both_answered = answered[:, [better]] * answered[:, opponents]
+        differences = matrix.sum_by_question((correct[:, [better]] - correct[:, opponents]) * both_answered)
+        sizes = matrix.sum_by_question(both_answered)
         p_values = sign_test_p((differences > 0).sum(axis=0), (differences < 0).sum(axis=0))
         for index, opponent in enumerate(opponents):
             shared = sizes[:, index] > 0

@@ -100,20 +100,19 @@ def _standings_table(frame: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame
                 }
                 for model, model_answers in by_model
             ]
-            rows += sorted(judge_rows, key=_best_first)
+            rows += sorted(judge_rows, key=lambda row: (-row["accuracy"], row["model"]))
     table = pd.DataFrame(rows, columns=tables.STANDINGS.names)
     return table.astype(dict.fromkeys(["rank", "rank_low", "rank_high"], "Int64"))
 
 
-def _best_first(row: Mapping[str, Any]) -> tuple[bool, float, str]:
-    undefined = math.isnan(row["accuracy"])
-    return undefined, 0.0 if undefined else -row["accuracy"], row["model"]
-
-
 def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
-    """Compute the numbers of one standings row: `n`, `questions`, `accuracy` with its interval, `invalid` and the bounds."""
+    """Compute the numbers of one standings row.
+
+    Invalid verdicts count as incorrect in `accuracy`, as in other evaluation harnesses, so it is also the lower bound of what the
+    accuracy would be had the judge decided every answer; `accuracy_upper` is the upper bound.
+    """
     valid, correct = model_comparison.is_valid(answers, judge), model_comparison.is_correct(answers, judge)
-    interval = statistics.proportion(correct[valid], answers["sample_id"].to_numpy()[valid])
+    interval = statistics.proportion(correct, answers["sample_id"])
     return {
         "n": len(answers),
         "questions": answers["sample_id"].nunique(),
@@ -121,6 +120,6 @@ def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
         "low": interval.low,
         "high": interval.high,
         "invalid": float(np.mean(~valid)) if len(answers) else math.nan,
-        "accuracy_lower": float(np.mean(correct)) if len(answers) else math.nan,
+        "accuracy_decided": float(np.mean(correct[valid])) if valid.any() else math.nan,
         "accuracy_upper": float(np.mean(correct | ~valid)) if len(answers) else math.nan,
     }

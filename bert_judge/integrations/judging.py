@@ -46,9 +46,8 @@ def label_texts(
 
 
 def accuracy(verdicts: Sequence[float]) -> float:
-    """Return the mean of 1 (correct) and 0 (incorrect) without NaN (invalid); NaN if all are invalid."""
-    valid = [verdict for verdict in verdicts if not math.isnan(verdict)]
-    return sum(valid) / len(valid) if valid else math.nan
+    """Return the share of 1 (correct); NaN (invalid) counts as incorrect, as in the harnesses' own metrics. NaN for no verdicts."""
+    return sum(verdict == 1 for verdict in verdicts) / len(verdicts) if verdicts else math.nan
 
 
 def to_number(label: Label) -> float:

@@ -38,7 +38,7 @@ def record_answer(question: str, references: str | Sequence[str], results: Seque
 
 
 def accuracy(items: Sequence[JudgedDoc], judge: str | None = None) -> float:
-    """Return the fraction of correct among the valid verdicts; NaN if all are invalid.
+    """Return the share of correct answers, with invalid verdicts counted as incorrect; NaN for no answers.
 
     Args:
         items: of all documents.

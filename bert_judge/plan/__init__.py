@@ -35,14 +35,14 @@ STAGE_VERSIONS = {
     "student": 1,
     "cascade": 1,
     "scores": 1,
-    "standings": 2,
-    "audit": 1,
+    "standings": 3,
+    "audit": 2,
     "attacks": 1,
     "pairs": 1,
     "pair_judge": 1,
     "tuned_judge": 1,
     "preferences": 1,
-    "ranks": 1,
+    "ranks": 2,
     "report": 1,
 }
 

@@ -127,7 +127,7 @@ def _standings_context(
     results = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
     standings, agreement, shifts = results["standings"], results["agreement"], results["rank_shifts"]
     lead, names = sections.lead_judge(views), [view.name for view in views]
-    ranking = standings[(standings["level"] == "all") & (standings["judge"] == lead) & standings["accuracy"].notna()]
+    ranking = standings[(standings["level"] == "all") & (standings["judge"] == lead)]
     errors = sections.judge_errors(agreement)
     reference = next(iter(shifts["reference"]), None)
     shifted_judges, rank_shifts = leaderboard.rank_shifts(shifts, names)

@@ -112,11 +112,11 @@ def headline_sentences(ranking: pd.DataFrame, judge: str, top_two: TopTwoCompari
     """Describe which model leads and whether the lead is significant.
 
     Args:
-        ranking: standings over all answers under `judge`, best first, of the models with a valid verdict.
+        ranking: standings over all answers under `judge`, best first.
         judge: judge that gave the verdicts.
         top_two: comparison of the first two models; None if they share no question.
     """
-    if ranking.empty:
+    if not (ranking["invalid"] < 1).any():
         return ["No answer has a verdict yet, so there is nothing to rank."]
     first = ranking.iloc[0]
     sentences = [
@@ -127,7 +127,7 @@ def headline_sentences(ranking: pd.DataFrame, judge: str, top_two: TopTwoCompari
         return [*sentences, "It is the only model, so there is no ranking."]
     second = ranking.iloc[1]["model"]
     if top_two is None:
-        return [*sentences, f"{second} is second; the two share no question with a verdict, so the lead was not tested."]
+        return [*sentences, f"{second} is second; the two share no question, so the lead was not tested."]
     lead = top_two.difference
     return [
         *sentences,

@@ -22,8 +22,8 @@ FORMATS = (".png", ".svg", ".pdf")
 def save_standings_plot(standings: Path, path: Path) -> None:
     """Plot the standings over all tasks to a .png, .svg or .pdf file; equal tables give equal files.
 
-    Marker: accuracy among valid verdicts. Line: 95% interval. Pale bar: accuracy if all invalid verdicts were incorrect (thick left
-    end) or correct.
+    Marker: accuracy, with invalid verdicts counted as incorrect. Line: 95% interval. Pale bar: up to the accuracy if all invalid
+    verdicts were correct. Tick: accuracy among valid verdicts.
 
     Raises:
         InputError: the table is no standings table or is empty, or the file extension is unknown.
@@ -58,14 +58,14 @@ def _draw_judge(axes: Axes, rows: pd.DataFrame, models: list[str], index: int, n
     colour = COLOURS[index % len(COLOURS)]
     offset = (index - (num_judges - 1) / 2) * 0.8 / num_judges
     y = rows["model"].map({model: position + offset for position, model in enumerate(models)})
-    lower, upper = 100 * rows["accuracy_lower"], 100 * rows["accuracy_upper"]
-    axes.barh(y, upper - lower, left=lower, height=0.5 / num_judges, color=colour, alpha=0.22)
+    accuracy, upper = 100 * rows["accuracy"], 100 * rows["accuracy_upper"]
+    axes.barh(y, upper - accuracy, left=accuracy, height=0.5 / num_judges, color=colour, alpha=0.22)
     with_invalid = rows["invalid"] > 0
-    axes.plot(lower[with_invalid], y[with_invalid], "|", color=colour, markersize=7, markeredgewidth=2)
+    axes.plot(100 * rows["accuracy_decided"][with_invalid], y[with_invalid], "|", color=colour, markersize=7, markeredgewidth=2)
     axes.hlines(y, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=1.4)
     fill = "white" if role == "other" else colour
     name = rows["judge"].iloc[0].replace("$", r"\$")
-    axes.plot(100 * rows["accuracy"], y, MARKERS[role], color=colour, markerfacecolor=fill, markersize=4.5, label=name)
+    axes.plot(accuracy, y, MARKERS[role], color=colour, markerfacecolor=fill, markersize=4.5, label=name)
 
 
 def _style_axes(axes: Axes, models: list[str]) -> None:

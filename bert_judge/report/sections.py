@@ -131,12 +131,11 @@ def _ppi_accuracy(row: Mapping[str, Any]) -> float:
 
 
 def compare_top_two(verdicts: pd.DataFrame, judge: str, ranking: pd.DataFrame) -> TopTwoComparison | None:
-    """Compare the first two models on the answers both have a valid verdict for; None if there are none."""
+    """Compare the first two models on the answers that both gave; None if there are none."""
     if len(ranking) < 2:
         return None
     column, key = f"{judge}_verdict", [TASK, "sample_id", "attempt"]
-    valid = verdicts[verdicts[column] != "invalid"]
-    first, second = (valid[valid[MODEL] == model].set_index(key)[column] for model in ranking["model"].iloc[:2])
+    first, second = (verdicts[verdicts[MODEL] == model].set_index(key)[column] for model in ranking["model"].iloc[:2])
     paired = pd.concat([first.rename("first"), second.rename("second")], axis=1, join="inner")
     if paired.empty:
         return None

@@ -45,7 +45,7 @@ AGREEMENT = Schema(
             nullable=True,
         ),
         Column(
-            "accuracy_error_valid",
+            "accuracy_error_decided",
             pa.float64(),
             "the same over the rows with a valid verdict of the judge, for the models that have any",
             nullable=True,

@@ -8,7 +8,7 @@ from bert_judge.tables.schemas import MODEL, Column, Schema
 
 STANDINGS = Schema(
     "standings",
-    2,
+    3,
     ("level", "task", "model", "judge"),
     (
         Column("level", pa.string(), "'task', or 'all' for the answers to all tasks together", allowed=("all", "task")),
@@ -17,11 +17,11 @@ STANDINGS = Schema(
         Column("judge", pa.string(), "name of the judge"),
         Column("n", pa.int64(), "answers"),
         Column("questions", pa.int64(), "distinct questions"),
-        Column("accuracy", pa.float64(), "share of correct among valid verdicts; null without any", nullable=True),
+        Column("accuracy", pa.float64(), "share of answers judged correct; an invalid verdict counts as incorrect", nullable=True),
         Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
         Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
         Column("invalid", pa.float64(), "share of invalid verdicts; null without rows", nullable=True),
-        Column("accuracy_lower", pa.float64(), "accuracy if every invalid verdict were wrong", nullable=True),
+        Column("accuracy_decided", pa.float64(), "share of correct among valid verdicts; null without any", nullable=True),
         Column("accuracy_upper", pa.float64(), "accuracy if every invalid verdict were correct", nullable=True),
         Column("rank", pa.int64(), "place by accuracy, 1 is best; equal models share the better one", nullable=True),
         Column("rank_low", pa.int64(), "best place of the 95% interval, from one bootstrap over questions", nullable=True),
@@ -31,7 +31,7 @@ STANDINGS = Schema(
 
 MODEL_PAIRS = Schema(
     "model_pairs",
-    1,
+    2,
     ("level", "task", "judge", "model", "other"),
     (
         Column("level", pa.string(), "'task', or 'all' for the answers to all tasks together", allowed=("all", "task")),
@@ -39,7 +39,7 @@ MODEL_PAIRS = Schema(
         Column("judge", pa.string(), "name of the judge"),
         Column("model", pa.string(), "the one of the two with the higher accuracy in the standings"),
         Column("other", pa.string(), "the other one"),
-        Column("n", pa.int64(), "answers that both gave (same question, same attempt) and the judge decided"),
+        Column("n", pa.int64(), "answers that both gave (same question, same attempt)"),
         Column("questions", pa.int64(), "distinct questions among them"),
         Column("difference", pa.float64(), "accuracy of model minus accuracy of other on them; null without any", nullable=True),
         Column("low", pa.float64(), "lower end of the 95% interval, bootstrapped over questions", nullable=True),
@@ -83,7 +83,7 @@ METHODS = ("judge", "human_labels", "ppi", "rogan_gladen")
 
 CORRECTED_ACCURACY = Schema(
     "corrected_accuracy",
-    1,
+    2,
     ("level", "model", "judge", "method"),
     (
         Column("level", pa.string(), "'model', or 'all' for the answers of all models with labels", allowed=("all", "model")),
@@ -98,7 +98,7 @@ CORRECTED_ACCURACY = Schema(
         Column(
             "accuracy",
             pa.float64(),
-            "share of correct answers among all answers; for 'judge' among its valid verdicts; null if it cannot be estimated",
+            "share of correct answers; for 'judge', invalid verdicts count as incorrect; null if it cannot be estimated",
             nullable=True,
             bounds=(0.0, 1.0),
         ),

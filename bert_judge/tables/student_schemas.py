@@ -24,7 +24,7 @@ FILTERED = Schema(
 
 STUDENTS = Schema(
     "students",
-    1,
+    2,
     ("recipe", "model", "level", "task", "judge"),
     (
         Column("recipe", pa.string(), "key under models that the student comes from"),
@@ -37,7 +37,7 @@ STUDENTS = Schema(
         Column("task", pa.string(), "name of the task, or 'all'"),
         Column("judge", pa.string(), "the judge that tells what its own answers are worth"),
         Column("n", pa.int64(), "its answers"),
-        Column("accuracy", pa.float64(), "share of correct among valid verdicts; null without any", nullable=True),
+        Column("accuracy", pa.float64(), "share judged correct; an invalid verdict counts as incorrect", nullable=True),
         Column("low", pa.float64(), "lower end of the 95% interval, clustered by question", nullable=True),
         Column("high", pa.float64(), "upper end of the 95% interval", nullable=True),
         Column("control", pa.string(), "the student of as many answers drawn at random; null without one", nullable=True),

@@ -87,19 +87,15 @@ def build_ranks(
 def _resample_accuracies(
     frame: pd.DataFrame, judges: Sequence[str], bootstrap: QuestionBootstrap
 ) -> dict[str, tuple[list[str], Floats]]:
-    """Return judge → models and their accuracies among valid verdicts, shape (1 + resamples, models)."""
+    """Return judge → models and their accuracies, shape (1 + resamples, models)."""
     if frame.empty:
         return {}
     codes, models = pd.factorize(frame[MODEL], sort=True)
-    accuracies = {}
-    for judge in judges:
-        verdicts = frame[f"{judge}_verdict"]
-        correct, valid = (
-            bootstrap.totals(hits.to_numpy(dtype=float), codes.astype(np.intp), len(models))
-            for hits in (verdicts == "correct", verdicts != "invalid")
-        )
-        accuracies[judge] = (list(models), ratio(correct, valid))
-    return accuracies
+    totals = {
+        judge: bootstrap.totals(frame[f"{judge}_verdict"] == "correct", codes.astype(np.intp), len(models)) for judge in judges
+    }
+    answers = bootstrap.totals(np.ones(len(frame)), codes.astype(np.intp), len(models))
+    return {judge: (list(models), ratio(correct, answers)) for judge, correct in totals.items()}
 
 
 def rank_models(frame: pd.DataFrame, judges: Sequence[str], bootstrap: QuestionBootstrap) -> dict[str, Ranking]:

@@ -44,7 +44,7 @@ def document(results: Sequence[AccuracyResult], datasets: Mapping[str, str], tim
         },
         "eval_library": {"name": "bert-judge", "version": __version__},
         "model_info": {"name": model, "id": model},
-        "evaluation_results": [_result(result, datasets) for result in results if result.has_accuracy],
+        "evaluation_results": [_result(result, datasets) for result in results if result.has_verdict],
     }
 
 
@@ -57,7 +57,7 @@ def _result(result: AccuracyResult, datasets: Mapping[str, str]) -> dict[str, An
         "evaluation_name": result.task,
         "source_data": {"dataset_name": result.task, **source},
         "metric_config": {
-            "evaluation_description": f"share of answers judged correct by {result.judge}, among its valid verdicts",
+            "evaluation_description": f"share of answers judged correct by {result.judge}; an undecided answer counts as incorrect",
             "metric_id": "accuracy",
             "metric_name": "Accuracy",
             "metric_kind": "accuracy",

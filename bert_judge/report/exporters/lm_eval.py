@@ -37,7 +37,7 @@ def document(results: Sequence[AccuracyResult]) -> dict[str, Any]:
 
 def _scores(result: AccuracyResult) -> dict[str, Any]:
     scores: dict[str, Any] = {"name": result.task, "alias": result.task, "sample_len": result.n}
-    if result.has_accuracy:
+    if result.has_verdict:
         scores[f"acc,{result.judge}"] = result.accuracy
         scores[f"acc_stderr,{result.judge}"] = (result.high - result.low) / (2 * Z_95)
     return scores | {f"invalid,{result.judge}": result.invalid}

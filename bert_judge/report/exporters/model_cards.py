@@ -29,7 +29,7 @@ def model_index(results: Sequence[AccuracyResult], datasets: Mapping[str, str]) 
             metric_value=round(100 * result.accuracy, 2),
         )
         for result in results
-        if result.has_accuracy
+        if result.has_verdict
     ]
     index = eval_results_to_model_index(results[0].model, entries)
     return yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True)
@@ -52,6 +52,6 @@ def eval_results(results: Sequence[AccuracyResult], datasets: Mapping[str, str])
             f"{100 * result.invalid:.1f}% of the verdicts invalid",
         )
         for result in results
-        if result.task in datasets and result.has_accuracy
+        if result.task in datasets and result.has_verdict
     ]
     return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)

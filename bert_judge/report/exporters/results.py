@@ -30,7 +30,7 @@ class AccuracyResult:
     """The accuracy of a model on a task under a judge.
 
     Attributes:
-        accuracy: share of correct among the valid verdicts; NaN if there are none.
+        accuracy: share of answers judged correct; an invalid verdict counts as incorrect.
         low, high: its 95% interval, clustered by question.
         invalid: share of invalid verdicts.
         n, questions: number of answers, and of distinct questions.
@@ -47,8 +47,9 @@ class AccuracyResult:
     questions: int
 
     @property
-    def has_accuracy(self) -> bool:
-        return not math.isnan(self.accuracy)
+    def has_verdict(self) -> bool:
+        """A judge that decided no answer at all says nothing about the model."""
+        return self.invalid < 1
 
 
 def load_results(path: Path, judge: str | None = None) -> list[AccuracyResult]:
@@ -107,16 +108,13 @@ def _load_scored_file(path: Path, judge: str | None) -> list[AccuracyResult]:
     num_invalid: dict[tuple[str, str], int] = defaultdict(int)
     for row in scored_rows(path, judge):
         key = (row["model"], row["task"])
-        if row["verdict"] == "invalid":
-            num_invalid[key] += 1
-        else:
-            correct[key].append(row["verdict"] == "correct")
-            question_hashes[key].append(hash_text(row["question"]))
+        num_invalid[key] += row["verdict"] == "invalid"
+        correct[key].append(row["verdict"] == "correct")
+        question_hashes[key].append(hash_text(row["question"]))
     results = []
-    for key in sorted({*correct, *num_invalid}):
+    for key in sorted(correct):
         questions = np.frombuffer(question_hashes[key], np.uint64)
-        accuracy = proportion(np.frombuffer(correct[key], bool), questions)
-        n = len(questions) + num_invalid[key]
+        n, accuracy = len(questions), proportion(np.frombuffer(correct[key], bool), questions)
         estimates = (accuracy.value, accuracy.low, accuracy.high, num_invalid[key] / n)
         results.append(AccuracyResult(*key, judge or "judge", *estimates, n, len(np.unique(questions))))
     if not results:

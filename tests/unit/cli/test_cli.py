@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -26,15 +25,15 @@ def run(*arguments: object) -> Result:
 
 
 def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0, task: str = "nq") -> dict[str, Any]:
-    low, high = (math.nan, math.nan) if math.isnan(accuracy) else (accuracy - 0.02, accuracy + 0.02)
-    bounds = {"accuracy_lower": 0.0, "accuracy_upper": 1.0, "rank": 1, "rank_low": 1, "rank_high": 2}
+    low, high = accuracy - 0.02, accuracy + 0.02
+    bounds = {"accuracy_decided": 0.5, "accuracy_upper": 1.0, "rank": 1, "rank_low": 1, "rank_high": 2}
     level = "all" if task == "all" else "task"
     counts = {"level": level, "task": task, "n": 100, "questions": 90}
     return {"model": model, "judge": judge, **counts, "accuracy": accuracy, "low": low, "high": high, "invalid": invalid, **bounds}
 
 
 ROWS = [
-    standings_row("small-漢", "exact", math.nan, 1.0),
+    standings_row("small-漢", "exact", 0.0, 1.0),
     standings_row("large", "exact", 0.2, 0.25),
     standings_row("small-漢", "bert", 0.61),
     standings_row("large", "bert", 0.79),
@@ -97,7 +96,8 @@ def test_standings_gold_first_and_the_best_model_on_top(tmp_path: Path) -> None:
     at = lines.index(header)
     assert [line.split()[0] for line in lines[at + 1 : at + 3]] == ["large", "small-漢"]
     assert "80.0 [78.0, 82.0]" in lines[at + 1] and "20.0 [18.0, 22.0], 25.0 invalid" in lines[at + 1]
-    assert "all invalid" in lines[at + 2]
+    assert ", 100.0 invalid" in lines[at + 2]
+    assert "invalid verdicts count as incorrect" in lines[at + 3]
 
 
 def test_standings_tell_the_judges_agreement_and_their_difference(tmp_path: Path) -> None:

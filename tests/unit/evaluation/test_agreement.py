@@ -72,7 +72,7 @@ def test_errors_of_accuracies_and_ranks(result):
     strict = row(result[0], level="all", judge="strict")
     # Under gold ada 1, cyd 1/2, bob 1/3; the strict judge cannot read ada at all.
     assert strict["accuracy_error"] == pytest.approx((1 + 0 + 0) / 3)
-    assert strict["accuracy_error_valid"] == pytest.approx(0)
+    assert strict["accuracy_error_decided"] == pytest.approx(0)
     # Of three pairs, ada's two are turned round.
     assert strict["rank_correlation"] == pytest.approx((1 - 2) / 3)
     assert (strict["models"], strict["most_shifted_model"], strict["rank_shift"]) == (3, "ada", -2)

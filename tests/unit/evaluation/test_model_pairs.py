@@ -67,12 +67,16 @@ def test_holm_adjustment_by_hand() -> None:
     assert np.isnan(statistics.adjust_holm([math.nan])).all() and len(statistics.adjust_holm([])) == 0
 
 
-def test_only_shared_answers_with_valid_verdicts_count() -> None:
+def test_only_shared_answers_count() -> None:
     pairs = table(verdicts(ada="ccccxc", bob="ciii c")).iloc[0]
-    # Question 4 is undecided for ada and not answered by bob.
+    # Question 4 is not answered by bob.
     assert (pairs["model"], pairs["n"], pairs["questions"]) == ("ada", 5, 5)
     assert pairs["difference"] == pytest.approx(3 / 5)
     assert pairs["p_value"] == pytest.approx(2 * 0.5**3)
+
+
+def test_an_invalid_verdict_counts_as_incorrect() -> None:
+    pd.testing.assert_frame_equal(table(verdicts(ada="ccxx", bob="cxci")), table(verdicts(ada="ccii", bob="cici")))
 
 
 def test_several_answers_to_a_question_count_as_one_observation() -> None:
@@ -87,10 +91,10 @@ def test_attempts_are_paired_by_their_number() -> None:
     assert (pairs["n"], pairs["difference"], pairs["p_value"]) == (2, 0, 1)
 
 
-def test_pairs_without_shared_valid_answers_are_undefined() -> None:
-    pairs = table(verdicts(ada="cc  ", bob="  ci", cyd="xxxx"))
-    assert [(row.model, row.other) for row in pairs.itertuples()] == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
-    assert pairs["n"].tolist() == [0, 0, 0]
+def test_pairs_without_shared_answers_are_undefined() -> None:
+    pairs = table(verdicts(ada="cc  ", bob="  ci"))
+    assert [(row.model, row.other) for row in pairs.itertuples()] == [("ada", "bob")]
+    assert pairs["n"].tolist() == [0]
     assert pairs[["difference", "low", "high", "p_value", "p_holm", "min_detectable_effect"]].isna().all(axis=None)
 
 

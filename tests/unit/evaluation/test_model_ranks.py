@@ -52,10 +52,9 @@ def test_all_models_are_ranked_on_the_same_resamples() -> None:
     assert ranks["judge", "bob"] == {"rank": 2, "rank_low": 1, "rank_high": 2}
 
 
-def test_models_without_valid_verdict_have_no_rank() -> None:
-    ranks = rank_models(verdicts(ada="ci", bob="xx"), ["judge"])
-    assert ranks["judge", "ada"]["rank"] == 1
-    assert all(math.isnan(value) for value in ranks["judge", "bob"].values())
+def test_invalid_verdicts_lower_the_rank() -> None:
+    ranks = rank_models(verdicts(ada="ciiii" * 4, bob="ccxxx" * 4, cyd="xxxxx" * 4), ["judge"])
+    assert [ranks["judge", model]["rank"] for model in ("bob", "ada", "cyd")] == [1, 2, 3]
     assert rank_models(verdicts(), ["judge"]) == {}
 
 

@@ -1,12 +1,14 @@
 """Standings over small score tables whose numbers can be counted by hand."""
 
 import itertools
+import math
 
 import pandas as pd
 import pytest
 from score_files import write_scores
 
 from bert_judge import tables
+from bert_judge.evaluation import statistics
 from bert_judge.evaluation.standings import SCHEMAS, build_standings
 from bert_judge.runtime.errors import InputError
 
@@ -38,14 +40,16 @@ def run(files, tmp_path, spec=SPEC) -> dict[str, pd.DataFrame]:
     return {name: tables.read(tmp_path / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
 
 
-def test_accuracy_of_valid_verdicts_and_its_bounds(files, tmp_path):
+def test_invalid_verdicts_count_as_incorrect_and_the_accuracy_without_them_stands_beside(files, tmp_path):
     standings = run(files, tmp_path)["standings"].set_index(["level", "task", "model", "judge"])
     row = standings.loc[("task", "maths", "ada", "strict")]
-    assert (row["n"], row["questions"], row["accuracy"], row["invalid"]) == (4, 4, 0.5, 0.5)
-    assert (row["accuracy_lower"], row["accuracy_upper"]) == (0.25, 0.75)
+    assert (row["n"], row["questions"], row["accuracy"], row["invalid"]) == (4, 4, 0.25, 0.5)
+    assert (row["accuracy_decided"], row["accuracy_upper"]) == (0.5, 0.75)
+    interval = statistics.proportion([True, False, False, False], [1, 2, 3, 4])
+    assert (row["low"], row["high"]) == (interval.low, interval.high)
     row = standings.loc[("task", "all", "ada", "strict")]
-    assert row["invalid"] == 1
-    assert row[["accuracy", "low", "high"]].isna().all()
+    assert (row["invalid"], row["accuracy"], row["rank"], row["accuracy_upper"]) == (1, 0, 2, 1)
+    assert math.isnan(row["accuracy_decided"])
     row = standings.loc[("all", "all", "ada", "gold")]
     assert (row["n"], row["accuracy"]) == (6, 5 / 6)
 

@@ -47,7 +47,7 @@ def made(tmp_path: Path) -> Path:
             "low": accuracy - 0.05,
             "high": accuracy + 0.05,
             "invalid": 0.0,
-            "accuracy_lower": accuracy,
+            "accuracy_decided": accuracy,
             "accuracy_upper": accuracy,
             "rank": 1,
             "rank_low": 1,

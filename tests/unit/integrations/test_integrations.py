@@ -105,5 +105,6 @@ def test_the_metric_of_the_harness_judges_all_documents_at_once() -> None:
         lm_eval_metric.record_answer("q", "x", ["<think>"])[lm_eval_metric.METRIC],
     ]
     assert items[0] == ("q", ["Paris"], "It is Paris")
-    assert lm_eval_metric.accuracy(items, "contains") == 0.5
-    assert math.isnan(lm_eval_metric.accuracy([], "contains")) and math.isnan(lm_eval_metric.accuracy(items[2:], "contains"))
+    # The unfinished answer is invalid and counts as incorrect.
+    assert lm_eval_metric.accuracy(items, "contains") == pytest.approx(1 / 3)
+    assert math.isnan(lm_eval_metric.accuracy([], "contains")) and lm_eval_metric.accuracy(items[2:], "contains") == 0

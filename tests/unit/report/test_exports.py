@@ -57,7 +57,7 @@ def test_markdown_has_one_row_per_model_and_gold_first(standings: Path) -> None:
     lines = standings_output(standings, "--format", "markdown", "--task", "sums").splitlines()
     assert [cell.strip() for cell in lines[0].strip("|").split("|")] == ["model", "gold", "bert"]
     assert "75.0 [59.8, 85.8]" in lines[2] and "25.0% invalid" in lines[2]
-    assert "–" in standings_output(standings, "--format", "markdown", "--task", "proofs")
+    assert "0.0 [0.0, 65.8], 100.0% invalid" in standings_output(standings, "--format", "markdown", "--task", "proofs")
 
 
 def test_latex_is_escaped(standings: Path) -> None:

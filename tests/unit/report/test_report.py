@@ -331,7 +331,7 @@ def test_significance_needs_test_and_interval():
 
 def best(*rows: tuple[str, float]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=["model", "accuracy"])
-    return frame.assign(low=frame["accuracy"] - 0.02, high=frame["accuracy"] + 0.02, n=1)
+    return frame.assign(low=frame["accuracy"] - 0.02, high=frame["accuracy"] + 0.02, invalid=0.0, n=1)
 
 
 @pytest.mark.parametrize(
