@@ -56,6 +56,9 @@ LETTERS: dict[str, dict[str, Any]] = {
 FILES: dict[str, dict[str, dict[str, Any]]] = {
     "nq_open_human": WORDS,
     "truthfulqa_human": WORDS,
+    "sra_scientsbank": WORDS,
+    "shroom": WORDS,
+    "asqa_long_form_feedback": WORDS,
     "hotpotqa_fireact": WORDS,
     "tatqa_gpt3_codex": {**WORDS, "Math-Verify, lenient": NUMBERS["Math-Verify, lenient"]},
     "gsm8k_gpt3": NUMBERS,

@@ -27,7 +27,7 @@ STAGE_VERSIONS = {
     "labels": 2,
     "dataset": 3,
     "overlap": 1,
-    "judge": 3,
+    "judge": 4,
     "features": 1,
     "probe": 4,
     "probe_measures": 2,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TypeVar
@@ -18,6 +19,7 @@ import numpy as np
 
 from bert_judge.judges.bert.reference_context import CONTEXT_FEATURES, count_words, reference_context_features, word_list
 from bert_judge.judges.lexical import choices, extraction
+from bert_judge.judges.lexical.matching import stated_answers, unwrap
 from bert_judge.judges.lexical.normalization import normalize_words
 from bert_judge.judges.lexical.word_metrics import contains
 
@@ -34,6 +36,11 @@ _SUFFIXES = ("ing", "ies", "ers", "ed", "es", "er", "ly", "s")
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？\n])\s+")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]+")
+# A word that is a symbol, or has one: "+", "c++", "-5".
+_SYMBOL = re.compile(r"[^\w.]")
+# In an answer with so many more words than the reference, symbols may belong to an explanation.
+MAX_EXTRA_WORDS = 3
+_FRACTION_WORDS = frozenset({"frac", "dfrac", "tfrac"})
 
 
 class FeatureExtractor:
@@ -74,14 +81,18 @@ def extract_features(question: str, references: Sequence[str], candidate: str) -
     question_words = frozenset(normalize_words(question)[:MAX_WORDS])
     options = choices.parse_options(question)
     rows = []
-    for reference in references:
-        text = _Text(reference)
+    # A reference may be a whole solution: "… #### 72".
+    for text in map(_Text, [*references, *stated_answers(references)]):
         row = {name: compute(text, answer, question_words) for name, compute in _OVERLAP_FEATURES.items()}
         context = reference_context_features(frozenset(text.content), answer.words, answer.text)
         row |= dict(zip(CONTEXT_FEATURES, context, strict=True))
-        rows.append(row | _extraction_features(options, reference, references, answer))
-    best = max(rows, key=lambda row: (row["choice"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]))
+        rows.append(row | _extraction_features(options, text, references, answer))
+    best = max(rows, key=_agreement)
     return [*best.values(), math.log(len(references))]
+
+
+def _agreement(row: Mapping[str, float]) -> tuple[float, ...]:
+    return row["choice"], row["identical"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]
 
 
 def is_truncated(references: Sequence[str], candidate: str) -> bool:
@@ -120,6 +131,24 @@ class _Text:
     @cached_property
     def numbers(self) -> frozenset[str]:
         return frozenset(word for word in self.vocabulary if word[-1].isdigit())
+
+    @cached_property
+    def symbols(self) -> Counter[str]:
+        return Counter(word for word in self.words if _SYMBOL.search(word))
+
+    @cached_property
+    def number(self) -> float | None:
+        """The value of a text that is one number, without its unit of percent."""
+        words = [word for word in self.words if word not in _FRACTION_WORDS]
+        if len(words) > 2 or not words or not all(word[-1].isdigit() for word in words):
+            return None
+        return _value(extraction.extract_last_number(self.text))
+
+    @cached_property
+    def final(self) -> _Text | None:
+        """The final answer or box that the text states."""
+        final = extraction.extract_final_answer(self.text) or extraction.boxed(self.text)
+        return _Text(unwrap(final)) if final else None
 
     @cached_property
     def sentence_ends(self) -> tuple[_Text, _Text]:
@@ -222,24 +251,43 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
 }
 
 
-def _extraction_features(options: Mapping[str, str], reference: str, references: Sequence[str], answer: _Text) -> dict[str, float]:
+def _extraction_features(
+    options: Mapping[str, str], reference: _Text, references: Sequence[str], answer: _Text
+) -> dict[str, float]:
     """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
-    final, number = extraction.extract_final_answer(answer.text), extraction.extract_last_number(answer.text)
-    reference_words = normalize_words(reference)
-    numeric = len(reference_words) == 1 and reference_words[0][-1].isdigit()
+    final, number = answer.final, _value(extraction.extract_last_number(answer.text))
     letter = choices.extract_choice(answer.text, options)
-    all_references = [normalize_words(text) for text in references]
+    all_references = [normalize_words(text) for text in references] if options else []
     correct = {option for option, text in options.items() if option in references or normalize_words(text) in all_references}
     mentioned = sum(f" {' '.join(normalize_words(text))} " in f" {answer.joined} " for text in options.values())
+    written = unwrap(reference.text)
     return {
-        "final_answer": 0.0 if final is None else _sign(normalize_words(extraction.strip_markup(final)) == reference_words),
-        "final_contains": 0.0 if final is None else _sign(contains(reference_words, normalize_words(final))),
-        "last_number": 0.0 if number is None or not numeric else _sign(normalize_words(number) == reference_words),
+        "identical": float(written == unwrap(answer.text) or (final is not None and written == final.text)),
+        "symbols": _symbol_agreement(reference, answer),
+        "final_answer": 0.0 if final is None else _sign(final.words == reference.words),
+        "final_contains": 0.0 if final is None else _sign(contains(reference.words, final.words)),
+        "last_number": 0.0 if number is None or reference.number is None else _sign(math.isclose(number, reference.number)),
         "choice": 0.0 if letter is None or not correct else _sign(letter in correct),
         "options_mentioned": mentioned / len(options) if options else 0.0,
         "has_options": float(bool(options)),
-        "numeric": float(numeric),
+        "numeric": float(reference.number is not None),
     }
+
+
+def _symbol_agreement(reference: _Text, answer: _Text) -> float:
+    """Compare signs, operators and brackets: 1 the same, −1 different, 0 none in both texts; ±0.5 in a long answer."""
+    text = answer.final or answer
+    if len(text.words) > len(reference.words) + MAX_EXTRA_WORDS + sum(reference.symbols.values()):
+        return 0.5 * _sign(reference.symbols <= text.symbols) if reference.symbols else 0.0
+    return _sign(reference.symbols == text.symbols) if reference.symbols or text.symbols else 0.0
+
+
+def _value(number: str | None) -> float | None:
+    """Return the value of an extracted number, such as -1.5, 3/4 or 12%; None for none, or a division by zero."""
+    if number is None:
+        return None
+    numerator, _, denominator = number.rstrip("%").partition("/")
+    return float(numerator) / float(denominator or 1) if float(denominator or 1) else None
 
 
 def _sign(matches: bool | float) -> float:
@@ -249,6 +297,16 @@ def _sign(matches: bool | float) -> float:
 FEATURE_NAMES = (
     *_OVERLAP_FEATURES,
     *CONTEXT_FEATURES,
-    *("final_answer", "final_contains", "last_number", "choice", "options_mentioned", "has_options", "numeric"),
+    *(
+        "identical",
+        "symbols",
+        "final_answer",
+        "final_contains",
+        "last_number",
+        "choice",
+        "options_mentioned",
+        "has_options",
+        "numeric",
+    ),
     "references",
 )

@@ -32,7 +32,7 @@ BOOSTING_ROUNDS = 500
 MONOTONE_FEATURES = frozenset(
     (
         *("contained", "same", "run_together", "recall", "novel_recall", "trigrams", "first_sentence", "last_sentence"),
-        *("numbers", "years", "final_answer", "final_contains", "last_number", "choice"),
+        *("numbers", "years", "identical", "symbols", "final_answer", "final_contains", "last_number", "choice"),
     )
 )
 # Few validation rows, all predicted correctly, would drive the temperature to 0 or infinity.

@@ -187,7 +187,7 @@ def test_parse_options(question: str, expected: dict[str, str]) -> None:
         ("٤٢", "42"),
         ("Seven dwarfs", "7 dwarfs"),
         ("1/2", "1/2"),
-        ("!?", ""),
+        ("!?", "!?"),
     ],
 )
 def test_normalization(text: str, expected: str) -> None:

@@ -69,7 +69,7 @@ def label(settings: dict[str, Any], references: list[str], candidate: str, quest
         (LENIENT, ["Paris"], "It is Paris", "incorrect"),
         (LENIENT, ["Paris"], "", "invalid"),
         (LENIENT, ["Paris"], " \n\t", "invalid"),
-        (LENIENT, ["..."], "...", "incorrect"),
+        (LENIENT, ["..."], "...", "correct"),
         (RAW, ["Paris"], "Final answer: Paris", "correct"),
         (RAW, ["Paris"], "Final answer: paris", "incorrect"),
         (CONTAINS, ["Paris"], "I am sure it is paris!", "correct"),

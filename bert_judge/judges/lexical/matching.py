@@ -1,0 +1,51 @@
+"""Compare texts as written: identity up to wrapping, and the answer that a reference states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bert_judge.judges.lexical import extraction
+from bert_judge.tasks.latex import BOX, closing_brace
+
+# Pairs around a whole text; a mark at one end only is part of the answer: A*, f', ~p.
+_WRAPPED = re.compile(
+    r"(?P<mark>\*{1,3}|_{1,3}|`{1,3}|\$\$?|\"|')(?P<text>.+)(?P=mark)|“([^“”]+)”|‘([^‘’]+)’|«([^«»]+)»|「([^「」]+)」"
+    r"|\\\((.+)\\\)|\\\[(.+)\\\]|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox)\s*\{([^{}]*)\}",
+    re.DOTALL,
+)
+_CURRENCY = re.compile(r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]")
+
+
+def unwrap(text: str) -> str:
+    r"""Remove what surrounds a text: white space, quotes, bold, code, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
+    text = " ".join(text.split())
+    for _ in range(5):
+        inner = text.rstrip(".,;:。").rstrip() or text
+        if (wrapped := _WRAPPED.fullmatch(inner)) and not (wrapped["mark"] and wrapped["mark"] in wrapped["text"]):
+            inner = next(group for group in (wrapped["text"], *wrapped.groups()[2:]) if group is not None).strip()
+        elif (box := BOX.match(inner)) and not box[1] and closing_brace(inner, box.end()) == len(inner) - 1:
+            inner = inner[box.end() : -1].strip()
+        if not inner or inner == text:
+            break
+        text = inner
+    return text
+
+
+def is_same_text(first: str, second: str) -> bool:
+    """Return whether two texts are identical up to white space and wrapping. Case and every symbol count."""
+    return first.split() == second.split() or unwrap(first) == unwrap(second)
+
+
+def stated_answers(references: Iterable[str]) -> list[str]:
+    """Return the answers that references state which are sentences or solutions: "The answer is 5.", "… #### 72", `\\boxed{42}`."""
+    stated = (extraction.extract_final_answer(text) or extraction.boxed(text) for text in references)
+    return [answer for answer in stated if answer]
+
+
+def names_another_currency(reference: str, answer: str) -> bool:
+    """Return whether both texts state amounts, in currencies of which none is common."""
+    currencies = {mark.strip() for mark in _CURRENCY.findall(reference)}
+    return (
+        bool(currencies) and bool(others := {mark.strip() for mark in _CURRENCY.findall(answer)}) and currencies.isdisjoint(others)
+    )
