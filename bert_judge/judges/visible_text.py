@@ -1,4 +1,4 @@
-"""Normalise texts to their visible characters, so that hidden characters and look-alike letters cannot influence a judge."""
+"""Reduce an answer to what its reader sees: no reasoning, control tokens, hidden characters or look-alike letters."""
 
 from __future__ import annotations
 
@@ -29,6 +29,27 @@ _HOMOGLYPHS = dict(
 )
 _HOMOGLYPH_WORD = re.compile(rf"(?<!\w)(?:[A-Za-z{''.join(_HOMOGLYPHS)}]|(?<=\w)['’-](?=\w))+(?!\w)")
 _HOMOGLYPHS_TO_LATIN = str.maketrans(_HOMOGLYPHS)
+_REASONING = r"(?:\w{1,20}:)?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad|rationale)"
+# Marks of reasoning models. A channel of the harmony format is reasoning unless it is the final one.
+_MARK = re.compile(
+    rf"(?P<answer></{_REASONING}>|\[/THINK\]|◁/think▷|<\|end_?(?:of_)?(?:think|thinking|thought|reasoning)\|>|<unused95>|<channel\|>"
+    r"|<\|(?:begin_of_|start_?(?:of_)?)(?:response|solution|answer)\|>|\[BEGIN FINAL RESPONSE\]|<\|im_start\|>answer\b"
+    r"|<\|channel\|>\s?final\b[^<\n]{0,40}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>)"
+    rf"|(?P<reasoning><{_REASONING}>|\[THINK\]|◁think▷|<\|(?:begin_of_|start_?(?:of_)?)(?:think|thinking|thought|reasoning)\|>"
+    r"|<unused94>|<\|channel>|<\|channel\|>|<\|im_start\|>think\b)"
+    # A control token ends the answer, unless a sentence goes on behind it.
+    r"|(?P<end>(?:<[|｜](?:im_end|eot_id|eom_id|end|return|call|endoftext|END_RESPONSE|END_OF_TURN_TOKEN|user|system"
+    r"|(?:end[_▁]of[_▁]\w{1,20}))[|｜]>|</s>|<eo[as]>|<pad>|<end_of_turn>|\[END FINAL RESPONSE\]|\[/?INST\])(?! ?[a-z,.;:)`'\"?]))"
+    r"|(?P<start><\|(?:im_start|start|start_header_id)\|>(?:assistant)?(?:<\|end_header_id\|>)?|<\|(?:assistant|message|begin_of_text|CHATBOT_TOKEN)\|>|<s>)",
+    re.IGNORECASE,
+)
+# Reasoning that a model introduces in words, at the start.
+_WORDED_REASONING = re.compile(
+    r"\s*(?:(?P<harmony>(?-i:(?:assistant)?(?:analysis|commentary)(?P<glued>(?=[^\W\d_])(?![a-z]))?|assistantfinal))"
+    r"|here(?: is|'s) my thought process:|here are my reasoning steps:)",
+    re.IGNORECASE,
+)
+_WORDED_ANSWER = re.compile(r"here(?: is|'s) my response:|\[BEGIN FINAL RESPONSE\]", re.IGNORECASE)
 _CONTENT_CATEGORIES = frozenset("LNS")
 # Markup removal often drops the space around a link or bold text ("byMichael Buffer", "of27 episodes") …
 _MISSING_SPACE_AFTER_WORD = re.compile(
@@ -36,6 +57,34 @@ _MISSING_SPACE_AFTER_WORD = re.compile(
 )
 # … and the space before a footnote mark ("born in Munich1.").
 _MISSING_SPACE_BEFORE_FOOTNOTE = re.compile(r"(?<=[a-z]{3})(?=[1-9][0-9]?(?:[.,;)]?\s|[.,;)]?$))")
+
+
+def strip_reasoning(text: str) -> str | None:
+    """Return the text after the last reasoning block, up to a control token of the model; None if a block is unfinished.
+
+    If nothing follows the reasoning, the text before it is the answer.
+    """
+    if worded := _WORDED_REASONING.match(text):
+        answer = _after_worded_reasoning(text, worded)
+        if answer is None:
+            return None
+        text = answer
+    before, start, end, is_reasoning = "", 0, len(text), False
+    for mark in _MARK.finditer(text):
+        if mark["answer"]:
+            start, is_reasoning = mark.end(), False
+        elif is_reasoning:
+            continue
+        elif mark["reasoning"]:
+            before, is_reasoning = text[start : mark.start()], True
+        elif not text[start : mark.start()].strip():
+            start = mark.end()
+        elif mark["end"]:
+            end = mark.start()
+            break
+    if is_reasoning:
+        return None
+    return text[start:end] if text[start:end].strip() else before or text[start:end]
 
 
 def normalize_text(text: str) -> str:
@@ -87,6 +136,15 @@ def normalize_inputs(
     if missing := [row for row, texts in enumerate(reference_lists) if not texts]:
         raise InputError(f"row {missing[0]} has no reference; this judge needs at least one per row")
     return [[normalize_text(text) for text in texts] for texts in reference_lists], [normalize_text(text) for text in candidates]
+
+
+def _after_worded_reasoning(text: str, introduction: re.Match[str]) -> str | None:
+    if introduction["harmony"]:
+        # The harmony format without its control tokens: "analysis…assistantfinal…".
+        _, separator, answer = text.rpartition("assistantfinal")
+        return answer if separator else (text if introduction["glued"] is None else None)
+    marks = list(_WORDED_ANSWER.finditer(text))
+    return text[marks[-1].end() :] if marks else None
 
 
 def _apply_backspaces(text: str) -> str:

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from bert_judge.candidates.importers.answers import make_column_reader
-from bert_judge.judges.lexical.extraction import strip_reasoning
 from bert_judge.judges.pairwise.protocol import Pair, Preference
 from bert_judge.judges.protocol import Label, Row, invalid
+from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.labels.score_file.score_file import to_row
 from bert_judge.serve.limits import Limits, check_count, check_texts
 

@@ -3,29 +3,58 @@ r"""Boxed answers in LaTeX, with nested braces."""
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?:\{|([A-Za-z0-9]))")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*+(?:\{|([A-Za-z0-9]))")
+_TOKEN = re.compile(rf"{_BOX.pattern}|\\.|[{{}}]", re.DOTALL)
+_SPACE = r"(?:[\s$~]|\\[()\[\],;! ])*+"
+# Between two boxes that are one answer: "\boxed{1} and \boxed{2}", "$\boxed{1}$, $\boxed{2}$", "x = \boxed{1}, y = \boxed{2}".
+_JOINT = re.compile(
+    rf"{_SPACE}(?:[,;、&]|\\q?quad\b|(?:\\text\s?\{{\s?)?\b(?:and|or|y|et|und)\b\s?\}}?|[和或])"
+    rf"(?:{_SPACE}(?:\\text\s?\{{\s?)?(?:and|or|y|et|und)\b\s?\}}?)?{_SPACE}(?:[a-z](?:_\d)? ?= ?)?{_SPACE}"
+)
+
+
+class Box(NamedTuple):
+    """A box from the start of its command to the end of its brace, and its content."""
+
+    start: int
+    content: str
+    end: int
 
 
 def boxed(text: str) -> str | None:
-    r"""Return the content of the last `\boxed{…}`, with balanced braces; None without a box, or if the last one is not closed."""
-    box = None
-    for box in BOX.finditer(text):  # noqa: B007
-        pass
-    if box is None:
+    r"""Return the content of the last `\boxed{…}`, with balanced braces; None without a box, or if the last one is not closed.
+
+    Boxes joined by a comma or by "and" are one answer: "1, 2".
+    """
+    boxes = find_boxes(text)
+    if not boxes:
         return None
-    if box[1]:
-        return box[1]
-    end = closing_brace(text, box.end())
-    return text[box.end() : end].strip() or None if end else None
+    parts = [boxes[-1]]
+    for box in reversed(boxes[:-1]):
+        if not _JOINT.fullmatch(text, box.end, parts[-1].start):
+            break
+        parts.append(box)
+    return ", ".join(dict.fromkeys(box.content for box in reversed(parts) if box.content)) or None
 
 
-def closing_brace(text: str, start: int) -> int | None:
-    """Return the index of the brace that closes the one just before `start`, or None."""
-    depth = 1
-    for brace in _BRACE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if depth == 0:
-            return brace.start()
-    return None
+def find_boxes(text: str) -> list[Box]:
+    """Return the outermost closed boxes in order, in one pass; none if the last box is not closed."""
+    if "box" not in text:
+        return []
+    boxes: list[Box] = []
+    # Of every open brace: the start of its box and of its content; None if it opens no box.
+    open_braces: list[tuple[int, int] | None] = []
+    for token in _TOKEN.finditer(text):
+        if token[1]:
+            boxes.append(Box(token.start(), token[1], token.end()))
+        elif token[0] == "}":
+            if open_braces and (box := open_braces.pop()):
+                while boxes and boxes[-1].start > box[0]:
+                    boxes.pop()
+                boxes.append(Box(box[0], text[box[1] : token.start()].strip(), token.end()))
+        elif token[0][-1] == "{" and token[0] != r"\{":
+            open_braces.append((token.start(), token.end()) if token[0] != "{" else None)
+    unclosed = max((box[0] for box in open_braces if box), default=-1)
+    return [] if boxes and unclosed > boxes[-1].start else boxes

@@ -22,6 +22,7 @@ from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.matching import stated_answers, unwrap
 from bert_judge.judges.lexical.normalization import normalize_words
 from bert_judge.judges.lexical.word_metrics import contains
+from bert_judge.judges.visible_text import strip_reasoning
 
 # Longer texts lose their middle, as for the encoder; this bounds the time per row.
 MAX_CHARACTERS, MAX_WORDS = 4_000, 500
@@ -77,7 +78,7 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
 
 def extract_features(question: str, references: Sequence[str], candidate: str) -> list[float]:
     """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
-    answer = _Text(extraction.strip_reasoning(candidate) or "")
+    answer = _Text(strip_reasoning(candidate) or "")
     question_words = frozenset(normalize_words(question)[:MAX_WORDS])
     options = choices.parse_options(question)
     rows = []

@@ -1,56 +1,122 @@
-"""Multiple choice: parse the options of a question, and find the one an answer chooses."""
+"""Multiple choice: parse the options of a question, and find the one that a reference names or an answer chooses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
 
-from bert_judge.judges.lexical.extraction import FILLER, boxed, extract_final_answer, strip_markup
+from bert_judge.judges.lexical import extraction
+from bert_judge.judges.lexical.extraction import MARKER, phrase_pattern, strip_markup
 from bert_judge.judges.lexical.normalization import normalize
+from bert_judge.tasks.latex import boxed
 
-_PARENTHESISED = re.compile(r"(?:^|(?<=\s))\(([A-Z])\)")
-_LINES = re.compile(r"^[^\S\n]*([A-Z])[).:](?=[^\S\n]*\S)", re.MULTILINE)
-_LISTED = re.compile(r"['\"]([A-Z])\)")
+# Options that a letter may name when the question does not list them.
+UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 
-# What may wrap a letter: "(B)", "**B**", "\boxed{\text{B}}", "option B".
-_OPEN = r"(?:\\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s?\{|\\\(|(?:option|choice)\b|[\s*_(\[{\"'`$:：]){0,8}"
-_STATED = re.compile(
-    rf"(?:(?i:\b(?:answer|option|choice)\b{FILLER}[\s*_\"'`]{{0,4}}(?:[:：]|\b(?:is|was|would\s+be|should\s+be|must\s+be)\b))"
-    rf"|答案\s?[:：是为])(?i:{_OPEN})([A-Za-z])(?![\w'’])"
+# Of a longer answer, the middle is not searched.
+MAX_HEAD, MAX_TAIL = 2_000, 10_000
+
+# The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':".
+_LABEL = re.compile(
+    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>][^\S\n]+)?)?(?:\*\*)?(?:(?:Option|Choice|选项)[^\S\n]?)?"
+    r"(?P<open>[(\[（【]|['\"])?(?P<letter>[A-Za-z])(?P<close>[)\]）】]\.?|[.:：、．]|['\"]:)(?:\*\*)?(?=\s*[^\s)\]])",
+    re.MULTILINE,
 )
-_BOXED = re.compile(rf"\\(?:boxed|fbox)\s?\{{(?i:{_OPEN})([A-Za-z])(?![\w'’])")
-_NAMED = re.compile(
-    r"\b(?i:option|choice|choose|select|pick|chose|answer)\s+(?:is\s+)?[*_(\[]{0,3}([A-Z])(?![\w'’])"
-    r"|[*_(\[]{0,3}\b([A-Z])[*_)\]]{0,3}\s+is\s+(?:the\s+)?(?:\w+\s+)?(?:correct|right|best|answer)\b"
-)
-_MARKED = re.compile(r"\(([A-Za-z])\)|\[([A-Z])\]|\*\*\(?([A-Z])[).:]?\*\*|^[\s*_]{0,4}([A-Z])[).:](?=[\s*]|$)", re.MULTILINE)
-_SINGLE_LETTER = re.compile(r"[\W_]{0,6}(?:(?i:option|choice)\s)?[\W_]{0,4}([A-Za-z])[\W_]{0,6}")
-_LETTER_AND_TEXT = re.compile(r"[\s*_(\[]{0,4}([A-Z])[\s*_]{0,3}[).:\]\-–][\s*_]{0,4}(\S.*)")
+_PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】"}
 
+# An option that is the whole text.
+_SINGLE_LETTER = re.compile(rf"[\W_]{{0,6}}(?:{phrase_pattern('option', 'option_without_spaces')}\s?)?[\W_]{{0,4}}([A-Za-z])[\W_]{{0,6}}", re.I)
+_SEVERAL_LETTERS = re.compile(r"[A-Z](?:\s?(?:[,/&;、]|and\b|和)?\s?[A-Z])+")
+_LETTER_AND_TEXT = re.compile(
+    rf"(?:{phrase_pattern('option', 'option_without_spaces')}\s?)?([\s*_(\[（【]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–])[\s*_]{{0,4}}(\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 _normalized = lru_cache(maxsize=1 << 15)(normalize)
 
 
 @lru_cache(maxsize=4096)
 def parse_options(question: str) -> Mapping[str, str]:
-    """Return the options at the end of a question, letter → text: "(A) … (B) …", lines "A. …" or a list ['A)…', 'B)…'].
+    """Return the options of a question, letter → text, from the last list of them; empty without at least two, lettered from A.
 
-    Empty unless there are at least two, lettered A, B, C, … without a gap.
+    Lines of options come before options within a line, capital letters before small ones.
     """
-    for pattern, end in ((_PARENTHESISED, None), (_LISTED, re.compile(r"['\"]")), (_LINES, re.compile(r"\n"))):
-        run: list[re.Match[str]] = []
-        for match in pattern.finditer(question):
-            if match[1] == "A":
-                run = [match]
-            elif run and ord(match[1]) == ord(run[-1][1]) + 1:
-                run.append(match)
-        if len(run) < 2:
+    runs: list[list[re.Match[str]]] = []
+    current: dict[tuple[str | None, str, bool, bool], list[re.Match[str]]] = {}
+    for label in _LABEL.finditer(question):
+        letter, opening, closing = label["letter"], label["open"], label["close"]
+        if opening and not closing.startswith(_PAIRS.get(opening, opening)) and opening not in "'\"":
             continue
-        stops = [*(match.start() for match in run[1:]), len(question)]
-        texts = [question[match.end() : stop].strip() for match, stop in zip(run, stops, strict=True)]
-        return {match[1]: end.split(text, maxsplit=1)[0].strip() if end else text for match, text in zip(run, texts, strict=True)}
-    return {}
+        style = (opening, closing, letter.isupper(), label["line"] is not None)
+        if letter in "Aa":
+            current[style] = [label]
+            runs.append(current[style])
+        elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
+            current[style].append(label)
+    # Within a line, "A." and "A:" are often no labels.
+    runs = [run for run in runs if len(run) >= (2 if run[0]["line"] is not None or run[0]["close"] not in ".:" else 3)]
+    if not runs:
+        return {}
+    run = max(runs, key=lambda run: (run[0]["letter"].isupper(), run[0]["line"] is not None, run[-1].start(), len(run)))
+    ends = [*(label.start() for label in run[1:]), len(question)]
+    texts = [question[label.end() : end].strip() for label, end in zip(run, ends, strict=True)]
+    # Instructions may follow the last option.
+    texts[-1] = re.split(r"\n\s*\n" if any("\n" in text for text in texts[:-1]) else r"\n", texts[-1], maxsplit=1)[0]
+    if run[0]["open"] in ("'", '"'):
+        texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
+    return {label["letter"].upper(): text.strip(" \t\n*,;|，；") for label, text in zip(run, texts, strict=True)}
+
+
+class Expectation(NamedTuple):
+    """What the references of a multiple-choice question expect.
+
+    Attributes:
+        options: letter → text; the texts are empty if the question does not list them.
+        correct: letters of the correct options; several letters where several options together are correct.
+        by_letter: a reference names its option by letter.
+    """
+
+    options: Mapping[str, str]
+    correct: frozenset[str]
+    by_letter: bool
+
+
+@lru_cache(maxsize=4096)
+def expected_choice(question: str, references: tuple[str, ...]) -> Expectation | None:
+    """Return which options the references name, by letter or by text; None if they name none.
+
+    Letters decide if there are any: "B", "(b)", "**B.**", "B) Paris", "Option B", and "A, C" for several options.
+    """
+    options = parse_options(question) or UNLISTED
+    letters = [letter for reference in references if (letter := name_option(extraction.extract_reference(reference), options))]
+    if len(references) == 2 == len(letters) and _normalized(options.get(letters[0], "")) == _normalized(references[1]):
+        # [letter, option text] of an option whose text is a letter too.
+        letters = letters[:1]
+    texts = {_normalized(strip_markup(extraction.extract_reference(reference))) for reference in references}
+    correct = letters or [letter for letter, text in options.items() if text and _normalized(text) in texts]
+    return Expectation(options, frozenset(correct), bool(letters)) if correct else None
+
+
+def name_option(reference: str, options: Mapping[str, str]) -> str | None:
+    """Return the letter, or letters, by which a reference names options."""
+    is_listed = options is not UNLISTED
+    text = strip_markup(reference)
+    if (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[1] or letter[1].isupper()):
+        return letter[1].upper() if letter[1].upper() in options else None
+    if is_listed and any(_normalized(text) == _normalized(option) for option in options.values() if option):
+        return None
+    if is_listed and _SEVERAL_LETTERS.fullmatch(text):
+        letters = sorted(set(re.findall(r"[A-Z]", text)))
+        return "".join(letters) if all(letter in options for letter in letters) else None
+    if match := _LETTER_AND_TEXT.fullmatch(text):
+        # Without a list of options, "A. Lincoln" is a name.
+        is_label = match[2].isupper() and (is_listed or match[3] in ")]）】") or match[1].strip() in ("(", "[")
+        if is_label and match[2].upper() in options:
+            return match[2].upper()
+    return None
 
 
 def match_option(text: str, options: Mapping[str, str]) -> str | None:
@@ -63,61 +129,240 @@ def match_option(text: str, options: Mapping[str, str]) -> str | None:
     if len(matches) == 1:
         return matches[0]
     match = _LETTER_AND_TEXT.fullmatch(text)
-    if match and match[1] in options and normalize(strip_markup(match[2])) == _normalized(options[match[1]]):
-        return match[1]
+    if match and match[2].upper() in options and normalize(strip_markup(match[4])) == _normalized(options[match[2].upper()]):
+        return match[2].upper()
     return None
 
 
 def extract_choice(text: str, options: Mapping[str, str]) -> str | None:
-    """Return the letter of the option that a text chooses; None if it chooses none, or lists several.
+    """Return the letter of the option that a text chooses; None if it chooses none.
 
-    Tried in this order: the text is an option; the last "the answer is (B)" or boxed letter; the final answer or box is an option
-    or mentions a single one; the last "option B"; the only letter marked as one, or the last line; the only option mentioned.
+    A text that states several options gives their letters together, "AB", which is no option. Tried in this order: the text is an
+    option; the last "the answer is (B)" or box; the final answer or box mentions a single option; the last "choose B" or "B is
+    correct"; the only marked letter that is not rejected; the last or first line; the only option mentioned.
     """
     if not options:
         return None
+    if len(text) <= MAX_HEAD and (option := match_option(text, options)):
+        return option
+    if len(text) > MAX_HEAD + MAX_TAIL:
+        text = f"{text[:MAX_HEAD]}\n{text[-MAX_TAIL:]}"
+    if not text.isascii():
+        text = _FOREIGN_LETTER.sub(lambda letter: letter[0].translate(_LETTER_FORMS), text)
+    final, box, scan = extraction.extract_final_answer(text), boxed(text), _Scan(text, options)
     return (
-        match_option(text, options)
-        or _last_letter((_STATED, _BOXED), text, options)
-        or _option_in(extract_final_answer(text), options)
-        or _option_in(boxed(text), options)
-        or _last_letter((_NAMED,), text, options)
-        or _marked_option(text, options)
-        or _only_option_in(text, options)
+        (final and match_option(final, options))
+        or _combine(scan.stated, options)
+        or _option_in(final, options)
+        or _option_in(box, options)
+        or _combine(scan.selected, options)
+        or _only(scan.marked - scan.rejected)
+        or _option_at_the_edge(text, options)
+        or _only_option_in(text, options, scan.rejected)
+        or _only(scan.bare - scan.rejected)
     )
+
+
+_OPEN = r"(?:[\s*_(\[{（【\"'`“$:：>~]|\\(?:text|textbf|mathrm|mathbf|boxed|fbox)\s?\{|\\[(\[]|<\w{1,8}>)"
+_CLOSE = r"[)\]}）】*_.:\"'`”$]"
+_FILLERS = re.compile(
+    rf"{_OPEN}{{0,8}}(?:(?i:option|choice|letter|the|both|either|probably|clearly|most|likely|indeed|therefore|thus|definitely"
+    rf"|answer|to be|that|as|for|number|选项|選項){_OPEN}{{0,6}}){{0,4}}"
+)
+# Letters of scripts without spaces may follow directly.
+_WORD_CHARACTER = r"[A-Za-z0-9_'’\u00c0-\u052f]"
+_NO_WORD = rf"(?!{_WORD_CHARACTER}|\.[A-Za-z0-9])"
+
+
+@cache
+def _token_pattern() -> re.Pattern[str]:
+    """Return the pattern of letters and of the phrases that choose or reject them; compiled on first use."""
+
+    def phrases(name: str) -> str:
+        return phrase_pattern(name, f"{name}_without_spaces")
+
+    option = phrases("option")
+    return re.compile(
+        rf"(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{option})\s?[:：=])"
+        rf"|(?P<labelled>(?i:{option})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
+        rf"|(?P<wrapped>\((?P<w1>[A-Za-z])\)|\[(?P<w2>[A-Z])\]|\*\*\(?(?P<w3>[A-Z])[).:]?\*\*|（(?P<w4>[A-Z])）)"
+        rf"|(?P<lined>^[^\S\n]{{0,4}}[*_#>-]{{0,4}}[^\S\n]?(?P<i>[A-Za-z])[*_]{{0,2}}[).:、．：](?=[\s*]|$|[^\x00-\x7f]))"
+        rf"|(?P<affirmed>(?i:{phrases('affirmed')}))"
+        rf"|(?P<rejected>(?i:{phrases('rejected')}))"
+        rf"|(?P<reject>(?i:{phrases('reject')}))"
+        rf"|(?P<choose>(?i:{phrases('choose')}))"
+        rf"|(?P<bare>(?<!{_WORD_CHARACTER})(?<![\\-])(?P<b>[A-Za-z]){_NO_WORD})",
+        re.MULTILINE,
+    )
+
+
+_MENTION_GROUPS = {"labelled": ("l",), "wrapped": ("w1", "w2", "w3", "w4"), "lined": ("i",), "bare": ("b",)}
+_AND = re.compile(rf"{_CLOSE}{{0,4}}\s?(?:[,/&;、+]\s?|(?P<word>(?i:{phrase_pattern('and', 'and_without_spaces')})\s?)){{1,2}}{_OPEN}{{0,6}}")
+# What may follow a letter that is a whole answer.
+_TERMINAL = re.compile(
+    rf"{_CLOSE}{{0,4}}\s*(?:\Z|\n|[.,;!?(—–。，；！：:-]|[^\x00-\x7f]|<|(?i:because|since|as|and|or|over|is|which|rather|instead)\b)"
+)
+_END_OF_LOWERCASE = re.compile(r"[)\]}.,;:*\"'$\n]|\s*\Z")
+# "a", "A" and "I" are words before another word: "A cat".
+_WORD_AFTER_A = re.compile(r"\s+(?!(?:because|since|as|and|or|over|which|is|was|isn|seems|not)\b)\w", re.IGNORECASE)
+_WORD_AFTER_I = re.compile(r"\s+(?!(?:is|or|and)\b)\w|['’]", re.IGNORECASE)
+_PREVIOUS_WORD, _NEXT_WORD = re.compile(r"(\w+)[ -]\Z"), re.compile(r"[ -](\w+)")
+_PREDICATE_GAP = re.compile(rf"{_CLOSE}{{0,4}}\s?(?:\([^()\n]{{0,80}}\))?[\s,]?\s?")
+# Full-width letters, and the letters of translated tests.
+_LETTER_FORMS = {0xFF21 + i: 0x41 + i for i in range(26)} | dict(zip(map(ord, "أبجدঅবডঢ"), map(ord, "ABCDABCD"), strict=True))
+_FOREIGN_LETTER = re.compile(r"(?<!\w)[Ａ-Ｚأبجدঅবডঢ](?!\w)")
+_LAST_SENTENCE_CHARACTERS = 200
+
+
+class _Scan:
+    """One pass over the letters of a text and the phrases that choose, affirm or reject them."""
+
+    def __init__(self, text: str, options: Mapping[str, str]) -> None:
+        self.text, self.options = text, options
+        self.option_words = f" {' '.join(options.values())} ".casefold()
+        self.stated: list[str] = []
+        self.selected: list[str] = []
+        self.marked: set[str] = set()
+        self.rejected: set[str] = set()
+        self.bare: set[str] = set()
+        # The last phrase before a letter, with its end; the last letters, joined by "and", with their end.
+        self._cue, self._cue_end = "", 0
+        self._group: list[str] = []
+        self._group_end = 0
+        last_sentence = max(_last_sentence_start(text), len(text) - _LAST_SENTENCE_CHARACTERS)
+        for token in _token_pattern().finditer(text):
+            kind = token.lastgroup or ""
+            if kind in _MENTION_GROUPS:
+                self._add_mention(token, kind, last_sentence)
+            elif kind in ("affirmed", "rejected"):
+                self._add_predicate(token, kind)
+            elif kind != "statement" or token["hashes"] is not None or not extraction.is_talk(text, token):
+                self._cue, self._cue_end = kind, token.end()
+
+    def _add_mention(self, token: re.Match[str], kind: str, last_sentence: int) -> None:
+        text, start, end = self.text, token.start(), token.end()
+        group = next(name for name in _MENTION_GROUPS[kind] if token[name])
+        written, letter_end = token[group], token.end(group)
+        letter = written.upper()
+        if letter not in self.options or (kind in ("bare", "labelled") and _is_word(text, written, letter_end)):
+            return
+        follows_cue = bool(self._cue) and bool(_FILLERS.fullmatch(text, self._cue_end, start))
+        if kind == "bare" and not (follows_cue and self._cue == "statement"):
+            if written.islower() or self._is_part_of_option(start, letter_end):
+                return
+        elif kind == "bare" and written.islower() and not _END_OF_LOWERCASE.match(text, letter_end):
+            return
+        elif kind == "lined" and written.islower() and not self._starts_with_option(letter, end):
+            return
+        if kind == "bare":
+            if start >= last_sentence:
+                self.bare.add(letter)
+        else:
+            self.marked.add(letter)
+        is_whole = kind in ("labelled", "wrapped") or bool(_TERMINAL.match(text, letter_end))
+        if self._group and self._joins_group(start, is_whole):
+            self._group.append(letter)
+        else:
+            self._group = [letter]
+            if follows_cue and self._cue == "statement":
+                self.stated = self._group
+            elif follows_cue and self._cue == "choose" and is_whole:
+                self.selected = self._group
+        if follows_cue and self._cue == "reject":
+            self.rejected.add(letter)
+        elif self._group is not None and self._group[0] in self.rejected and len(self._group) > 1:
+            self.rejected.add(letter)
+        if follows_cue:
+            self._cue = ""
+        self._group_end = end
+
+    def _add_predicate(self, token: re.Match[str], kind: str) -> None:
+        """Apply "is correct" or "is wrong" to the letters before it; without such letters, "not" rejects the next."""
+        if not self._group or not self._is_subject(token.start()):
+            if kind == "rejected":
+                self._cue, self._cue_end = "reject", token.end()
+        elif kind == "affirmed":
+            self.selected = self._group
+        elif len(self._group) > 1 and (self._group is self.stated or self._group is self.selected):
+            # "The answer is A, and B is wrong."
+            self.rejected.add(self._group.pop())
+        else:
+            self.rejected.update(self._group)
+        self._group = [] if kind == "rejected" else self._group
+
+    def _joins_group(self, start: int, is_whole: bool) -> bool:
+        """Return whether only "and", or the text of the last option and "and", stands between the group and a letter."""
+        position = self._group_end
+        if start - position > 300:
+            return False
+        option = self.options[self._group[-1]]
+        between = self.text[position:start].lstrip(" ).:*-")
+        if option and between.startswith(option):
+            position = start - len(between) + len(option)
+        match = _AND.fullmatch(self.text, position, start)
+        return bool(match) and (is_whole or bool(match["word"]))
+
+    def _is_subject(self, start: int) -> bool:
+        """Return whether nothing but brackets or the text of its option stands between the group and a predicate."""
+        if _PREDICATE_GAP.fullmatch(self.text, self._group_end, start):
+            return True
+        option, gap = self.options[self._group[-1]], self.text[self._group_end : start]
+        return bool(option) and len(gap) < len(option) + 20 and normalize(gap) == _normalized(option)
+
+    def _is_part_of_option(self, start: int, end: int) -> bool:
+        """Return whether a bare letter belongs to a name in an option: "vitamin C"."""
+        letter = self.text[start:end].casefold()
+        previous = _PREVIOUS_WORD.search(self.text[max(0, start - 20) : start])
+        following = _NEXT_WORD.match(self.text, end)
+        return bool(
+            (previous and f" {previous[1].casefold()} {letter} " in self.option_words)
+            or (following and f" {letter} {following[1].casefold()} " in self.option_words)
+        )
+
+    def _starts_with_option(self, letter: str, end: int) -> bool:
+        option = self.options[letter][:20].casefold()
+        return bool(option) and self.text[end : end + 30].strip(" *").casefold().startswith(option)
+
+
+def _is_word(text: str, letter: str, end: int) -> bool:
+    pattern = {"a": _WORD_AFTER_A, "i": _WORD_AFTER_I}.get(letter.casefold())
+    return bool(pattern and pattern.match(text, end))
+
+
+def _combine(letters: Sequence[str], options: Mapping[str, str]) -> str | None:
+    """Return one letter, several in order, or the option whose text names several: "Both A and B"."""
+    distinct = sorted(set(letters))
+    if len(distinct) > 1:
+        named = [letter for letter, text in options.items() if f"{distinct[0]} and {distinct[-1]}" in text]
+        distinct = named if len(named) == 1 else distinct
+    return "".join(distinct) or None
+
+
+def _only(letters: Collection[str]) -> str | None:
+    return next(iter(letters)) if len(letters) == 1 else None
 
 
 def _option_in(text: str | None, options: Mapping[str, str]) -> str | None:
     return (match_option(text, options) or _only_option_in(text, options)) if text else None
 
 
-def _last_letter(patterns: tuple[re.Pattern[str], ...], text: str, options: Mapping[str, str]) -> str | None:
-    letters = [(start, letter) for pattern in patterns for start, letter in _letters(pattern, text, options)]
-    return max(letters)[1] if letters else None
+def _last_sentence_start(text: str) -> int:
+    position = 0
+    for match in re.finditer(r"[.!?。！？]\s*(?=\S)|\n+(?=\S)", text[-1000:]):
+        position = match.end()
+    return max(0, len(text) - 1000) + position
 
 
-def _letters(pattern: re.Pattern[str], text: str, options: Mapping[str, str]) -> list[tuple[int, str]]:
-    """Return position and letter of each match; the words "a", "A" and "I" in prose are not letters."""
-    letters = []
-    for match in pattern.finditer(text):
-        group = match.lastindex or 1
-        letter, after = match[group], text[match.end(group) : match.end(group) + 12]
-        is_word = letter in "AIai" and re.match(r"\s+(?!(?:because|since|as|and|which|is)\b)\w", after)
-        is_lowercase_word = letter.islower() and not re.match(r"[)\]}.,;:*\"'$\n]|\s*$", after)
-        if letter.upper() in options and not is_word and not is_lowercase_word:
-            letters.append((match.start(group), letter.upper()))
-    return letters
+def _option_at_the_edge(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the option that is the last line, the last sentence, or the first line."""
+    lines = text.strip().split("\n")
+    for part in (lines[-1], text[_last_sentence_start(text) :], lines[0]):
+        if len(part) < _LAST_SENTENCE_CHARACTERS and (option := match_option(part, options)):
+            return option
+    return None
 
 
-def _marked_option(text: str, options: Mapping[str, str]) -> str | None:
-    marked = {letter for _, letter in _letters(_MARKED, text, options)}
-    if len(marked) == 1:
-        return marked.pop()
-    last_line = text.rstrip().rsplit("\n", 1)[-1]
-    return match_option(last_line, options) if len(last_line) < 200 else None
-
-
-def _only_option_in(text: str, options: Mapping[str, str]) -> str | None:
+def _only_option_in(text: str, options: Mapping[str, str], excluded: Collection[str] = ()) -> str | None:
     """Return the only option whose text occurs, ignoring options inside longer ones that occur too."""
     padded = f" {normalize(text)} "
     occurring = {
@@ -125,4 +370,4 @@ def _only_option_in(text: str, options: Mapping[str, str]) -> str | None:
     }
     texts = occurring.values()
     longest = [letter for letter, text in occurring.items() if not any(text in longer and text != longer for longer in texts)]
-    return longest[0] if len(longest) == 1 else None
+    return _only([letter for letter in longest if letter not in excluded])

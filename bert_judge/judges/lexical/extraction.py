@@ -1,47 +1,90 @@
-"""Extract the answer from a text: after a marker, in a box, the last number, or the full text. Option letters: `choices.py`.
+r"""Extract the answer from a text: after a marker, in a box, the last number, or the full text. Option letters: `choices.py`.
 
-Reasoning is removed first, and the last match counts, because a model that corrects itself or repeats the requested format gives
-its answer last. Every search takes time linear in the text.
+The last statement counts, because a model that corrects itself or repeats the requested format gives its answer last. A marker
+states an answer only with a value: "I hope this answer is helpful" states none. Every search takes time linear in the text.
 """
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
 
-from bert_judge.tasks.latex import BOX, boxed, closing_brace
+import yaml
 
-_REASONING_END = re.compile(
-    r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>",
-    re.IGNORECASE,
-)
-_REASONING_START = re.compile(
-    r"<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>",
-    re.IGNORECASE,
-)
+from bert_judge.tasks.latex import boxed, find_boxes
 
-# What may stand between "answer" and "is": "the answer to your question is".
-FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b[^.\n:：?!]{0,60}?)?"
-_MARKER = re.compile(
-    # "Final answer:", "**Answer**: ", '"answer": ', "the answer is"
-    rf"\banswer{FILLER}[\s*_\"'`]{{0,4}}(?:[:：]|(?P<prose>\b(?:is|are|was|would\s+be|should\s+be)\b)[^\S\n]?[:：]?)"
-    r"|(?:答案|答え|정답|ответ|الجواب|الإجابة|réponse|respuesta|resposta|risposta|antwort)(?:\s{0,2}(?:finale?)\b)?"
-    r"[\s*]{0,3}(?:[:：]|是|为|は|\b(?:est|es|é|è|ist)\b)"
+
+@cache
+def _phrases() -> dict[str, list[str]]:
+    phrases: dict[str, list[str]] = yaml.safe_load(resources.files(__package__).joinpath("phrases.yaml").read_text("utf-8"))
+    return phrases
+
+
+def phrase_pattern(*names: str) -> str:
+    """Return a pattern for any phrase of these lists; a phrase is a whole word, except in scripts without spaces."""
+    patterns = []
+    for name in names:
+        alternatives = "|".join(_phrases()[name])
+        patterns.append(alternatives if name.endswith("_without_spaces") else rf"(?<!\w)(?:{alternatives})(?!\w)")
+    return f"(?:{'|'.join(patterns)})"
+
+
+# What may stand between "answer" and "is": "the answer to your question is", "the answer (in km) is".
+_FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b(?:\s[^\s.:：=?!]{1,20}){0,8}?)?(?:\s?\([^()\n]{1,40}\))?"
+_CLOSE = r"[^\S\n]?[*_\"'`’”]{0,4}[^\S\n]?"
+_COLON = r"(?:[:：﹕∶=＝→⇒ःঃ]|[-=]>)"
+_WORDS_BETWEEN = rf"(?:\s(?!{phrase_pattern('no_answer')})[^\W\d]{{1,15}}){{0,3}}?"
+_ANSWER = phrase_pattern("answer_english", "answer", "answer_without_spaces")
+MARKER = (
+    r"<\|?(?:begin_of_)?(?P<tag>(?:final[_ -]?)?(?:answer|ans)|solution|output|response|result|conclusion)\|?>"
+    # "[ANSWER]", "【答案】"
+    rf"|(?P<bracket>[\[【](?=\w)(?:[^\W\d]{{1,9}}[ _]?)?{_ANSWER}[\]】]){_CLOSE}{_COLON}?"
+    rf"|(?P<json>[\"'](?:[a-z]{{1,12}}[_ -])?(?:answer|ans|答案)(?:[_ -](?:letter|choice|option|key|text|value|index))?[\"'])\s{{0,4}}:"
+    # A line that is a heading: "### Final Answer".
+    rf"|^(?=[^\S\n\w]{{0,4}}[#*_ ]{{0,8}}\w)(?P<heading>[^\S\n]{{0,4}}(?:#{{1,6}}[^\S\n]?)?[*_]{{0,3}}(?:(?:the|my|our)\s)?{_ANSWER}[*_]{{0,3}}[^\S\n]{{0,4}}\n)"
+    rf"|{phrase_pattern('answer_english')}{_FILLER}{_CLOSE}(?:{_COLON}|(?P<prose>{phrase_pattern('copula_english')}[^\S\n]?[:：]?))"
+    rf"|{phrase_pattern('answer')}{_WORDS_BETWEEN}{_CLOSE}(?:{_COLON}|(?P<verb>{phrase_pattern('copula')}[^\S\n]?[:：]?))"
+    rf"|{phrase_pattern('answer_without_spaces')}{_CLOSE}"
+    rf"(?:{_COLON}|(?P<particle>{phrase_pattern('copula_without_spaces')}[^\S\n]?[:：]?))"
     # GSM8K
-    r"|^####",
-    re.IGNORECASE | re.MULTILINE,
+    r"|^(?P<hashes>####)"
 )
+_NO_STATEMENT = re.compile(
+    rf"{phrase_pattern('no_statement')}(?:\s+(?:that|the|this|my|your|our|an|final|correct))*\s+\Z", re.IGNORECASE
+)
+_NO_ANSWER = re.compile(rf"[^\S\n]*+{phrase_pattern('no_answer')}", re.IGNORECASE)
+_BEFORE_ANSWER = re.compile(rf"(?:\A|[.!?。！？;；\n>])[\W_]*(?:{phrase_pattern('before_answer')}[\s,，]*){{0,5}}\Z", re.IGNORECASE)
+_VERB_FORM = re.compile(rf"\s?(?:{'|'.join(_phrases()['suffix'])})\Z")
 # Lines that only open a formula or a code block.
 _OPENER = re.compile(r"(?:[^\S\n]|[*_>]|\$\$|\\\[|\\\(|```\w*+)*+\n")
-# A sentence ends before white space, but not after a capital, a title or an abbreviation: "U.S. Army", "St. Louis".
-_SENTENCE_END = re.compile(r"(?<![A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})[.!?](?=\s)|[。！？]")
-_WRAPPED = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+)\\\)|\\\[(.+)\\\]", re.DOTALL)
-_DECORATION = " \t\r\n*_`~\"'“”«»「」"
+# Formulas and code that may take several lines.
+_BLOCK = re.compile(r"[\s*_]*(?:\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|(\\begin\{(\w{1,20}\*?)\}.{1,2000}?\\end\{\4\}))", re.DOTALL)
+_ABBREVIATION = (
+    r"(?:[A-Z]|\b(?:[A-Z][a-z]|Mr|Mrs|Ms|Dr|Prof|Rev|Hon|Gov|Sen|Rep|Gen|Col|Capt|Cpt|Lt|Sgt|Maj|Adm|Pres|St|Mt|Ft|Jr|Sr"
+    r"|Inc|Ltd|Co|Corp|Bros|vs|No|Vol|Fig|ca|approx|etc|e\.g|i\.e|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec))"
+)
+_SENTENCE_START = r"(?:The|This|That|These|It|He|She|They|We|I|You|In|On|As|So|To|For|If|But|However|Therefore|Thus|Hence|Because)\b"
+_SENTENCE_END = re.compile(rf"[.!?](?=[\s*_]+{_SENTENCE_START}|\s)|[。！？]")
+_ENDS_IN_ABBREVIATION = re.compile(rf"{_ABBREVIATION}\Z")
+_STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
+# What ends an answer within its line.
+_ANSWER_END = re.compile(r"</\w|<\|?(?:end_of_)?answer|\[/|,?\s(?:because|since)\b", re.IGNORECASE)
+_EXPLANATION = re.compile(r"\W*(?:explanation|because|since|reason|rationale|解析|解释|解釋)", re.IGNORECASE)
+# After "####", which is also a heading of the fourth level: a number, or the last line.
+_HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
+_WRAPPED = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+)\\\)|\\\[(.+)\\\]|<(b|i|em|strong)>(.+)</\4>", re.DOTALL)
+_DECORATION = " \t\r\n*_`~\"'“”«»「」『』‘’"
 
 _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_PYTHON_STRING = re.compile(r"\s*+'((?:[^'\\]|\\.)*+)'(?=\s*[,\]})])", re.DOTALL)
+_LITERAL = re.compile(r"\s*+([^\s\"',{}\[\]]{1,40})")
+_LIST_START, _COMMA = re.compile(r"\s*+\["), re.compile(r"\s*+,")
 _JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 
-_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}]*)\}")
+_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname)\s*\{([^{}]*)\}")
 
 _DIGITS = r"(?:\d{1,3}(?:(?:\{,\}|\\[,!]|,)\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(
@@ -53,35 +96,37 @@ _NUMBER = re.compile(
 )
 
 
-def strip_reasoning(text: str) -> str | None:
-    """Return the text after the last reasoning block; None if a block is unfinished."""
-    end = 0
-    for match in _REASONING_END.finditer(text):
-        end = match.end()
-    answer = text[end:]
-    return None if _REASONING_START.search(answer) else answer
+
+class _Statement(NamedTuple):
+    """An answer that a text states, and where the statement starts and ends."""
+
+    answer: str
+    start: int
+    end: int
 
 
 def extract_final_answer(text: str) -> str | None:
-    """Return the text after the last "Final answer:", "the answer is", `"answer":` or "####".
+    """Return the answer after the last marker that has one: "Final answer:", "the answer is", a tag, a JSON key or "####".
 
-    After a colon, the rest of the line, or the next line if that is empty; after "is", the rest of the sentence.
+    After a colon or a heading, the rest of the line, or the next line if that is empty; after "is", the rest of the sentence.
     """
-    marker = _last_match(_MARKER, text)
-    if marker is None:
-        return None
-    if marker[0][-1] == ":" and (value := _json_value(text, marker.end())) is not None:
-        return strip_markup(value) or None
-    start = marker.end()
-    while opener := _OPENER.match(text, start):
-        start = opener.end()
-    line, _, after = text[start:].partition("\n")
-    if line.rstrip().endswith("?") and after.strip():
-        # "Final answer: How old is he?" repeats the question first.
-        line = after.lstrip().split("\n", 1)[0]
-    if marker["prose"] and (end := _SENTENCE_END.search(line)):
-        line = line[: end.start()]
-    return strip_markup(line) or None
+    statement = _last_statement(text)
+    return statement.answer if statement else None
+
+
+def extract_reference(reference: str) -> str:
+    r"""Return the answer that a reference states at its end (`… #### 72`, `\boxed{72}`, "The answer is 72."), or the reference.
+
+    An explanation may follow the answer.
+    """
+    answer = boxed(reference)
+    if answer is None and (statement := _last_statement(reference)):
+        after = reference[statement.end :]
+        before = ("\n" + reference)[max(0, statement.start - 80) : statement.start + 1]
+        is_last = not re.search(r"\w", after) or _EXPLANATION.match(after)
+        if is_last and _BEFORE_ANSWER.search(before):
+            answer = statement.answer
+    return answer or reference
 
 
 def extract_last_number(text: str) -> str | None:
@@ -112,14 +157,82 @@ def extract_full_text(text: str) -> str | None:
 def strip_markup(text: str) -> str:
     r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
     for _ in range(5):
-        text = text.strip(_DECORATION).rstrip(".,;:。")
+        text = text.strip(_DECORATION).rstrip(".,;:。，；")
         if wrapped := _WRAPPED.fullmatch(text):
-            text = next(group for group in wrapped.groups() if group is not None)
-        elif (box := BOX.match(text)) and closing_brace(text, box.end()) == len(text) - 1:
-            text = text[box.end() : -1]
+            text = next(wrapped[group] for group in (1, 2, 3, 5) if wrapped[group] is not None)
+        elif text.endswith("}") and (boxes := find_boxes(text)) and (boxes[0].start, boxes[0].end) == (0, len(text)):
+            text = boxes[0].content
         else:
             break
     return _TEXT_COMMAND.sub(r"\1", text).strip()
+
+
+@cache
+def marker_pattern() -> re.Pattern[str]:
+    """Return the pattern of what announces an answer; compiled on first use."""
+    return re.compile(MARKER, re.IGNORECASE | re.MULTILINE)
+
+
+def _last_statement(text: str) -> _Statement | None:
+    end = len(text)
+    for marker in reversed(list(marker_pattern().finditer(text))):
+        if is_talk(text, marker):
+            continue
+        if statement := _parse_statement(text, marker, end):
+            return statement
+        end = marker.start()
+    return None
+
+
+def is_talk(text: str, marker: re.Match[str]) -> bool:
+    """Return whether a marker does not announce an answer: "I hope the answer is helpful", "the answer is not known"."""
+    if marker["hashes"]:
+        # Also a heading of the fourth level.
+        return not _HASHES_ANSWER.match(text, marker.end())
+    is_sentence = marker["prose"] or marker["verb"] or marker["particle"]
+    before = text[max(0, marker.start() - 40) : marker.start()]
+    return bool(is_sentence and (_NO_ANSWER.match(text, marker.end()) or _NO_STATEMENT.search(before)))
+
+
+def _parse_statement(text: str, marker: re.Match[str], limit: int) -> _Statement | None:
+    """Return the answer behind a marker, which ends before `limit`; None if there is none."""
+    start = marker.end()
+    if marker["tag"]:
+        end = text.find("</", start, limit)
+        end = limit if end < 0 else end
+        return _statement(text, marker.start(), start, end)
+    if marker[0][-1] == ":" and (value := _json_value(text, start, bool(marker["json"]))):
+        return _Statement(answer, marker.start(), value[1]) if (answer := strip_markup(value[0])) else None
+    if block := _BLOCK.match(text, start, limit):
+        return _statement(text, marker.start(), block.start(block.lastindex), block.end(block.lastindex))
+    while opener := _OPENER.match(text, start, limit):
+        start = opener.end()
+    end = text.find("\n", start, limit)
+    end = limit if end < 0 else end
+    if text[start:end].rstrip().endswith("?") and text[end:limit].strip():
+        # "Final answer: How old is he?" repeats the question first.
+        start = end + len(text[end:limit]) - len(text[end:limit].lstrip())
+        end = text.find("\n", start, limit)
+        end = limit if end < 0 else end
+    if marker["prose"] or marker["verb"] or marker["particle"]:
+        end = _sentence_end(text, start, end)
+    if cut := _ANSWER_END.search(text, start, end):
+        end = cut.start()
+    return _statement(text, marker.start(), start, end)
+
+
+def _statement(text: str, marker_start: int, start: int, end: int) -> _Statement | None:
+    answer = strip_markup(_VERB_FORM.sub("", text[start:end].strip().rstrip(".。!！")))
+    return _Statement(answer, marker_start, end) if answer else None
+
+
+def _sentence_end(text: str, start: int, end: int) -> int:
+    """Return where the sentence ends; a full stop after an initial or a title does not end it: "U.S. Army", "Prof. Plum"."""
+    for match in _SENTENCE_END.finditer(text, start, end):
+        is_abbreviation = match[0] == "." and _ENDS_IN_ABBREVIATION.search(text, max(start, match.start() - 8), match.start())
+        if not is_abbreviation or _STARTS_SENTENCE.match(text, match.end()):
+            return match.start()
+    return end
 
 
 def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -129,7 +242,18 @@ def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return match
 
 
-def _json_value(text: str, start: int) -> str | None:
-    r"""Return the JSON string that starts here. Only \\, \", \/ and \u are unescaped: models write LaTeX's \frac unescaped."""
-    match = _JSON_STRING.match(text, start)
-    return _JSON_ESCAPE.sub(lambda m: m[2] or chr(int(m[1], 16)), match[1]) if match else None
+def _json_value(text: str, start: int, is_json: bool) -> tuple[str, int] | None:
+    r"""Return the JSON or Python string that starts here, and its end; of a JSON key, also a number or a list.
+
+    Only \\, \", \/ and \u are unescaped: models write LaTeX's \frac unescaped.
+    """
+    bracket = _LIST_START.match(text, start) if is_json else None
+    position, values = bracket.end() if bracket else start, []
+    patterns = (_JSON_STRING, _PYTHON_STRING, _LITERAL) if is_json else (_JSON_STRING,)
+    while match := next((m for pattern in patterns if (m := pattern.match(text, position))), None):
+        values.append(_JSON_ESCAPE.sub(lambda m: m[2] or chr(int(m[1], 16)), match[1]))
+        position = match.end()
+        if not bracket or not (comma := _COMMA.match(text, position)):
+            break
+        position = comma.end()
+    return (", ".join(values), position) if values else None

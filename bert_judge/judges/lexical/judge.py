@@ -18,6 +18,7 @@ from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import normalize_words
 from bert_judge.judges.lexical.word_metrics import WORD_METRICS, stem_words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.judges.visible_text import strip_reasoning
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
@@ -26,8 +27,6 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "full_text": extraction.extract_full_text,
 }
 _INTEGER = re.compile(r"-?\d+")
-# Options that a letter may name when the question does not list them.
-_UNLISTED_OPTIONS = dict.fromkeys("ABCDEFGHIJ", "")
 # Characters of an extracted answer in a label.
 _MAX_RAW = 300
 
@@ -72,13 +71,17 @@ class LexicalJudge:
 
     def _extract(self, row: Row) -> tuple[str | None, str]:
         """Return the answer and the name of the extractor that found it; or None and the reason."""
-        text = extraction.strip_reasoning(row.candidate)
+        text = strip_reasoning(row.candidate)
         if text is None:
             return None, "unfinished reasoning"
         if not text.strip():
             return None, "empty answer"
+        expected = choices.expected_choice(row.question, tuple(row.references))
         for name in self.settings.extract:
-            answer = choices.extract_choice(text, _options(row)) if name == "choice" else _EXTRACTORS[name](text)
+            if name == "choice":
+                answer = choices.extract_choice(text, expected.options) if expected else None
+            else:
+                answer = _EXTRACTORS[name](text)
             if answer is not None:
                 return answer, name
         return None, f"no answer found by {', '.join(self.settings.extract)}"
@@ -87,14 +90,16 @@ class LexicalJudge:
         """Return the label of a row that does not need Math-Verify; None for one that does."""
         settings = self.settings
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
-        options = _options(row) if settings.normalize else {}
-        # Exact match needs the option and nothing else; the other metrics look for it in the text.
-        find_option = choices.match_option if settings.metric == "exact_match" else choices.extract_choice
-        letter = find_option(answer, options)
-        if letter is not None:
-            return decided(float(_is_correct_option(letter, options, row.references)), **details)
-        # Without its option a letter is not a word to compare with.
-        references = [reference for reference in row.references if reference not in options]
+        expected = choices.expected_choice(row.question, tuple(row.references)) if settings.normalize else None
+        if expected:
+            # Exact match needs the option and nothing else; the other metrics look for it in the text.
+            find_option = choices.match_option if settings.metric == "exact_match" else choices.extract_choice
+            if choice := answer if extractor == "choice" else find_option(answer, expected.options):
+                return decided(float(choice in expected.correct), **details)
+        references = [extraction.extract_reference(reference) for reference in row.references]
+        if expected and expected.by_letter:
+            # Without its option a letter is not a word to compare with.
+            references = [reference for reference in references if not choices.name_option(reference, expected.options)]
         if settings.metric == "math_verify":
             if any(_equal_words(reference, answer) for reference in references):
                 return decided(1.0, **details)
@@ -103,29 +108,14 @@ class LexicalJudge:
         reference_words = [self._split(reference, metric.can_stem) for reference in references]
         answer_words = self._split(answer, metric.can_stem)
         score = max((metric.compute(reference, answer_words) for reference in reference_words if reference), default=0.0)
-        return decided(score, 1.0 if metric.is_binary else settings.threshold, **details)
+        threshold = 1.0 if metric.is_binary else settings.threshold
+        if score < threshold and expected and expected.by_letter and not choices.extract_choice(answer, expected.options):
+            return invalid("no option recognised", answer[:_MAX_RAW])
+        return decided(score, threshold, **details)
 
     def _split(self, text: str, can_stem: bool) -> list[str]:
-        words = normalize_words(text) if self.settings.normalize else text.split()
+        words = normalize_words(extraction.strip_markup(text)) if self.settings.normalize else text.split()
         return stem_words(words) if self.settings.stem and can_stem else words
-
-
-def _options(row: Row) -> Mapping[str, str]:
-    """Return the options of a multiple-choice row, letter → text; empty for any other row."""
-    options = choices.parse_options(row.question)
-    texts = options.values()
-    if options and any(r in options or any(_equal_words(r, text) for text in texts) for r in row.references):
-        return options
-    return _UNLISTED_OPTIONS if not options and any(r in _UNLISTED_OPTIONS for r in row.references) else {}
-
-
-def _is_correct_option(letter: str, options: Mapping[str, str], references: Sequence[str]) -> bool:
-    """Compare an option with the references, by letter, or by text if no reference is a letter."""
-    letters = [reference for reference in references if reference in options]
-    if len(letters) == 2 and _equal_words(options[letters[0]], letters[1]):
-        # [letter, option text] of an option whose text is a letter too.
-        letters = letters[:1]
-    return letter in letters if letters else any(_equal_words(reference, options[letter]) for reference in references)
 
 
 def _equal_words(first: str, second: str) -> bool:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
-from bert_judge.judges.lexical import extraction
 from bert_judge.judges.protocol import Label, Row, from_record, invalid
+from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new_columns, open_writer
@@ -153,7 +153,7 @@ def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
     except SkippedRecord:
         return _ParsedRecord(None)
     # A trained judge would take unfinished reasoning for an answer.
-    candidate = extraction.strip_reasoning(answer.candidate)
+    candidate = strip_reasoning(answer.candidate)
     row = Row("", 0, answer.model, answer.question, answer.references, candidate or "")
     return _ParsedRecord(invalid("unfinished reasoning") if candidate is None else row, answer.model, answer.question)
 

@@ -6,6 +6,7 @@ import pytest
 
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.normalization import normalize, normalize_words
+from bert_judge.judges.visible_text import strip_reasoning
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
 OPTIONS = choices.parse_options(QUESTION)
@@ -25,7 +26,7 @@ OPTIONS = choices.parse_options(QUESTION)
     ],
 )
 def test_strip_reasoning(text: str, expected: str | None) -> None:
-    assert extraction.strip_reasoning(text) == expected
+    assert strip_reasoning(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -217,7 +218,7 @@ def test_normalization(text: str, expected: str) -> None:
 )
 def test_time_is_linear_in_the_text(text: str) -> None:
     started = time.process_time()
-    extraction.strip_reasoning(text)
+    strip_reasoning(text)
     extraction.extract_final_answer(text)
     extraction.boxed(text)
     extraction.extract_last_number(text)
