@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from bert_judge.runtime.errors import InputError
 
+# Reason of the label of an answer whose reasoning has no end.
+UNFINISHED = "unfinished reasoning"
+
 # Zero-width and direction marks, soft hyphens, fillers, variation selectors and tag characters. Joiners are separate.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"

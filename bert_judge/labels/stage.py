@@ -13,6 +13,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.judges.protocol import Judge, Label, Row, from_record, invalid
+from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
 from bert_judge.runtime import resume
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def label_table(
     work_folder: str | Path | None = None,
     shard_rows: int = SHARD_ROWS,
 ) -> None:
-    """Label every answer of a candidate table. An answer whose generation failed is invalid for every judge.
+    """Label every answer of a candidate table, without its reasoning.
+
+    An answer whose generation failed, or whose reasoning is unfinished, is invalid for every judge.
 
     Args:
         spec: `Plan.labels_spec`.
@@ -104,11 +107,15 @@ def _label_answers(
     spec: Mapping[str, Any], answers: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int
 ) -> pd.DataFrame:
     """Return the label rows of some answers, in their order."""
-    failed = (answers["status"] == "error").tolist()
+    texts = [strip_reasoning(candidate) for candidate in answers["candidate"]]
+    reasons = [
+        "generation failed" if status == "error" else UNFINISHED if text is None else None
+        for status, text in zip(answers["status"], texts, strict=True)
+    ]
     rows = [
-        Row(row["sample_id"], int(row["attempt"]), row["model"], row["question"], tuple(row["references"]), row["candidate"])
-        for row, has_failed in zip(answers.to_dict("records"), failed, strict=True)
-        if not has_failed
+        Row(row["sample_id"], int(row["attempt"]), row["model"], row["question"], tuple(row["references"]), text or "")
+        for row, text, reason in zip(answers.to_dict("records"), texts, reasons, strict=True)
+        if reason is None
     ]
 
     def judge_rows(some: Sequence[Row]) -> list[dict[str, Any]]:
@@ -121,7 +128,7 @@ def _label_answers(
         keys = [resume.content_key(origin, row) for row in rows]
         results = resume.run_resumable(rows, keys, judge_rows, folder, shard_rows, unit="verdicts")
     remaining = map(from_record, results)
-    labels = [invalid("generation failed") if has_failed else next(remaining) for has_failed in failed]
+    labels = [next(remaining) if reason is None else invalid(reason) for reason in reasons]
     columns = pd.DataFrame([vars(label) for label in labels], columns=[field.name for field in fields(Label)])
     return pd.concat([answers[["sample_id", "attempt", "model"]].assign(judge=spec["judge"]), columns], axis=1)
 

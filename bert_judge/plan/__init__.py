@@ -24,7 +24,7 @@ STAGE_VERSIONS = {
     "prepared": 1,
     "task": 1,
     "candidates": 2,
-    "labels": 2,
+    "labels": 3,
     "dataset": 3,
     "overlap": 1,
     "judge": 4,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -27,11 +26,12 @@ _LABEL = re.compile(
 )
 _PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】"}
 
+_OPTION = phrase_pattern("option", "option_without_spaces")
 # An option that is the whole text.
-_SINGLE_LETTER = re.compile(rf"[\W_]{{0,6}}(?:{phrase_pattern('option', 'option_without_spaces')}\s?)?[\W_]{{0,4}}([A-Za-z])[\W_]{{0,6}}", re.I)
+_SINGLE_LETTER = re.compile(rf"[\W_]{{0,6}}(?:{_OPTION}\s?)?[\W_]{{0,4}}([A-Za-z])[\W_]{{0,6}}", re.IGNORECASE)
 _SEVERAL_LETTERS = re.compile(r"[A-Z](?:\s?(?:[,/&;、]|and\b|和)?\s?[A-Z])+")
 _LETTER_AND_TEXT = re.compile(
-    rf"(?:{phrase_pattern('option', 'option_without_spaces')}\s?)?([\s*_(\[（【]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–])[\s*_]{{0,4}}(\S.*)",
+    rf"(?:{_OPTION}\s?)?([\s*_(\[（【]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–])[\s*_]{{0,4}}(\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -113,7 +113,7 @@ def name_option(reference: str, options: Mapping[str, str]) -> str | None:
         return "".join(letters) if all(letter in options for letter in letters) else None
     if match := _LETTER_AND_TEXT.fullmatch(text):
         # Without a list of options, "A. Lincoln" is a name.
-        is_label = match[2].isupper() and (is_listed or match[3] in ")]）】") or match[1].strip() in ("(", "[")
+        is_label = (match[2].isupper() and (is_listed or match[3] in ")]）】")) or match[1].strip() in ("(", "[")
         if is_label and match[2].upper() in options:
             return match[2].upper()
     return None
@@ -134,12 +134,15 @@ def match_option(text: str, options: Mapping[str, str]) -> str | None:
     return None
 
 
-def extract_choice(text: str, options: Mapping[str, str]) -> str | None:
+def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = False) -> str | None:
     """Return the letter of the option that a text chooses; None if it chooses none.
 
     A text that states several options gives their letters together, "AB", which is no option. Tried in this order: the text is an
     option; the last "the answer is (B)" or box; the final answer or box mentions a single option; the last "choose B" or "B is
     correct"; the only marked letter that is not rejected; the last or first line; the only option mentioned.
+
+    Args:
+        is_statement: the text is an extracted answer, so that its first letter is a statement.
     """
     if not options:
         return None
@@ -149,7 +152,7 @@ def extract_choice(text: str, options: Mapping[str, str]) -> str | None:
         text = f"{text[:MAX_HEAD]}\n{text[-MAX_TAIL:]}"
     if not text.isascii():
         text = _FOREIGN_LETTER.sub(lambda letter: letter[0].translate(_LETTER_FORMS), text)
-    final, box, scan = extraction.extract_final_answer(text), boxed(text), _Scan(text, options)
+    final, box, scan = extraction.extract_final_answer(text), boxed(text), _Scan(text, options, is_statement)
     return (
         (final and match_option(final, options))
         or _combine(scan.stated, options)
@@ -160,6 +163,7 @@ def extract_choice(text: str, options: Mapping[str, str]) -> str | None:
         or _option_at_the_edge(text, options)
         or _only_option_in(text, options, scan.rejected)
         or _only(scan.bare - scan.rejected)
+        or (_combine(scan.opening, options) if len(set(scan.opening) - scan.rejected) > 1 else None)
     )
 
 
@@ -181,10 +185,9 @@ def _token_pattern() -> re.Pattern[str]:
     def phrases(name: str) -> str:
         return phrase_pattern(name, f"{name}_without_spaces")
 
-    option = phrases("option")
     return re.compile(
-        rf"(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{option})\s?[:：=])"
-        rf"|(?P<labelled>(?i:{option})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
+        rf"(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{_OPTION})\s?[:：=])"
+        rf"|(?P<labelled>(?i:{_OPTION})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
         rf"|(?P<wrapped>\((?P<w1>[A-Za-z])\)|\[(?P<w2>[A-Z])\]|\*\*\(?(?P<w3>[A-Z])[).:]?\*\*|（(?P<w4>[A-Z])）)"
         rf"|(?P<lined>^[^\S\n]{{0,4}}[*_#>-]{{0,4}}[^\S\n]?(?P<i>[A-Za-z])[*_]{{0,2}}[).:、．：](?=[\s*]|$|[^\x00-\x7f]))"
         rf"|(?P<affirmed>(?i:{phrases('affirmed')}))"
@@ -197,7 +200,9 @@ def _token_pattern() -> re.Pattern[str]:
 
 
 _MENTION_GROUPS = {"labelled": ("l",), "wrapped": ("w1", "w2", "w3", "w4"), "lined": ("i",), "bare": ("b",)}
-_AND = re.compile(rf"{_CLOSE}{{0,4}}\s?(?:[,/&;、+]\s?|(?P<word>(?i:{phrase_pattern('and', 'and_without_spaces')})\s?)){{1,2}}{_OPEN}{{0,6}}")
+_AND = re.compile(
+    rf"{_CLOSE}{{0,4}}\s?(?:[,/&;、+]\s?|(?P<word>(?i:{phrase_pattern('and', 'and_without_spaces')})\s?)){{1,2}}{_OPEN}{{0,6}}"
+)
 # What may follow a letter that is a whole answer.
 _TERMINAL = re.compile(
     rf"{_CLOSE}{{0,4}}\s*(?:\Z|\n|[.,;!?(—–。，；！：:-]|[^\x00-\x7f]|<|(?i:because|since|as|and|or|over|is|which|rather|instead)\b)"
@@ -217,16 +222,17 @@ _LAST_SENTENCE_CHARACTERS = 200
 class _Scan:
     """One pass over the letters of a text and the phrases that choose, affirm or reject them."""
 
-    def __init__(self, text: str, options: Mapping[str, str]) -> None:
+    def __init__(self, text: str, options: Mapping[str, str], is_statement: bool) -> None:
         self.text, self.options = text, options
         self.option_words = f" {' '.join(options.values())} ".casefold()
         self.stated: list[str] = []
         self.selected: list[str] = []
+        self.opening: list[str] = []
         self.marked: set[str] = set()
         self.rejected: set[str] = set()
         self.bare: set[str] = set()
         # The last phrase before a letter, with its end; the last letters, joined by "and", with their end.
-        self._cue, self._cue_end = "", 0
+        self._cue, self._cue_end = "statement" if is_statement else "opening", 0
         self._group: list[str] = []
         self._group_end = 0
         last_sentence = max(_last_sentence_start(text), len(text) - _LAST_SENTENCE_CHARACTERS)
@@ -247,12 +253,7 @@ class _Scan:
         if letter not in self.options or (kind in ("bare", "labelled") and _is_word(text, written, letter_end)):
             return
         follows_cue = bool(self._cue) and bool(_FILLERS.fullmatch(text, self._cue_end, start))
-        if kind == "bare" and not (follows_cue and self._cue == "statement"):
-            if written.islower() or self._is_part_of_option(start, letter_end):
-                return
-        elif kind == "bare" and written.islower() and not _END_OF_LOWERCASE.match(text, letter_end):
-            return
-        elif kind == "lined" and written.islower() and not self._starts_with_option(letter, end):
+        if not self._is_letter(token, kind, letter_end, follows_statement=follows_cue and self._cue == "statement"):
             return
         if kind == "bare":
             if start >= last_sentence:
@@ -268,13 +269,24 @@ class _Scan:
                 self.stated = self._group
             elif follows_cue and self._cue == "choose" and is_whole:
                 self.selected = self._group
-        if follows_cue and self._cue == "reject":
-            self.rejected.add(letter)
-        elif self._group is not None and self._group[0] in self.rejected and len(self._group) > 1:
+            elif follows_cue and self._cue == "opening":
+                self.opening = self._group
+        if (follows_cue and self._cue == "reject") or (len(self._group) > 1 and self._group[0] in self.rejected):
             self.rejected.add(letter)
         if follows_cue:
             self._cue = ""
         self._group_end = end
+
+    def _is_letter(self, token: re.Match[str], kind: str, letter_end: int, *, follows_statement: bool) -> bool:
+        """Return whether a letter stands for an option and not for a name or a small word."""
+        is_lower = self.text[letter_end - 1].islower()
+        if kind == "bare" and follows_statement:
+            return not is_lower or bool(_END_OF_LOWERCASE.match(self.text, letter_end))
+        if kind == "bare":
+            return not is_lower and not self._is_part_of_option(token.start(), letter_end)
+        if kind == "lined" and is_lower:
+            return self._starts_with_option(self.text[letter_end - 1].upper(), token.end())
+        return True
 
     def _add_predicate(self, token: re.Match[str], kind: str) -> None:
         """Apply "is correct" or "is wrong" to the letters before it; without such letters, "not" rejects the next."""

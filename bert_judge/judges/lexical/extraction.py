@@ -42,9 +42,10 @@ MARKER = (
     r"<\|?(?:begin_of_)?(?P<tag>(?:final[_ -]?)?(?:answer|ans)|solution|output|response|result|conclusion)\|?>"
     # "[ANSWER]", "【答案】"
     rf"|(?P<bracket>[\[【](?=\w)(?:[^\W\d]{{1,9}}[ _]?)?{_ANSWER}[\]】]){_CLOSE}{_COLON}?"
-    rf"|(?P<json>[\"'](?:[a-z]{{1,12}}[_ -])?(?:answer|ans|答案)(?:[_ -](?:letter|choice|option|key|text|value|index))?[\"'])\s{{0,4}}:"
+    r"|(?P<json>[\"'](?:[a-z]{1,12}[_ -])?(?:answer|ans|答案)(?:[_ -](?:letter|choice|option|key|text|value|index))?[\"'])\s{0,4}:"
     # A line that is a heading: "### Final Answer".
-    rf"|^(?=[^\S\n\w]{{0,4}}[#*_ ]{{0,8}}\w)(?P<heading>[^\S\n]{{0,4}}(?:#{{1,6}}[^\S\n]?)?[*_]{{0,3}}(?:(?:the|my|our)\s)?{_ANSWER}[*_]{{0,3}}[^\S\n]{{0,4}}\n)"
+    r"|^(?=[^\S\n\w]{0,4}[#*_ ]{0,8}\w)(?P<heading>[^\S\n]{0,4}(?:#{1,6}[^\S\n]?)?[*_]{0,3}(?:(?:the|my|our)\s)?"
+    rf"{_ANSWER}[*_]{{0,3}}[^\S\n]{{0,4}}\n)"
     rf"|{phrase_pattern('answer_english')}{_FILLER}{_CLOSE}(?:{_COLON}|(?P<prose>{phrase_pattern('copula_english')}[^\S\n]?[:：]?))"
     rf"|{phrase_pattern('answer')}{_WORDS_BETWEEN}{_CLOSE}(?:{_COLON}|(?P<verb>{phrase_pattern('copula')}[^\S\n]?[:：]?))"
     rf"|{phrase_pattern('answer_without_spaces')}{_CLOSE}"
@@ -61,12 +62,14 @@ _VERB_FORM = re.compile(rf"\s?(?:{'|'.join(_phrases()['suffix'])})\Z")
 # Lines that only open a formula or a code block.
 _OPENER = re.compile(r"(?:[^\S\n]|[*_>]|\$\$|\\\[|\\\(|```\w*+)*+\n")
 # Formulas and code that may take several lines.
-_BLOCK = re.compile(r"[\s*_]*(?:\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|(\\begin\{(\w{1,20}\*?)\}.{1,2000}?\\end\{\4\}))", re.DOTALL)
+_BLOCK = re.compile(
+    r"[\s*_]*(?:\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|(\\begin\{(\w{1,20}\*?)\}.{1,2000}?\\end\{\4\}))", re.DOTALL
+)
 _ABBREVIATION = (
     r"(?:[A-Z]|\b(?:[A-Z][a-z]|Mr|Mrs|Ms|Dr|Prof|Rev|Hon|Gov|Sen|Rep|Gen|Col|Capt|Cpt|Lt|Sgt|Maj|Adm|Pres|St|Mt|Ft|Jr|Sr"
     r"|Inc|Ltd|Co|Corp|Bros|vs|No|Vol|Fig|ca|approx|etc|e\.g|i\.e|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec))"
 )
-_SENTENCE_START = r"(?:The|This|That|These|It|He|She|They|We|I|You|In|On|As|So|To|For|If|But|However|Therefore|Thus|Hence|Because)\b"
+_SENTENCE_START = r"(?:The|This|That|These|It|He|She|They|We|I|You|In|On|As|So|To|For|If|But|However|Therefore|Thus|Hence)\b"
 _SENTENCE_END = re.compile(rf"[.!?](?=[\s*_]+{_SENTENCE_START}|\s)|[。！？]")
 _ENDS_IN_ABBREVIATION = re.compile(rf"{_ABBREVIATION}\Z")
 _STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
@@ -94,7 +97,6 @@ _NUMBER = re.compile(
     r"(?:e(?P<e>[-+]?\d{1,3})\b|\s?(?:\\times|×|\*)\s?10\s?\^\s?\{?(?P<power>[-−+]?\d{1,3})\b\}?)?\s?\\?(?P<percent>%)?)",
     re.IGNORECASE,
 )
-
 
 
 class _Statement(NamedTuple):

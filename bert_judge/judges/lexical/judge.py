@@ -18,7 +18,7 @@ from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import normalize_words
 from bert_judge.judges.lexical.word_metrics import WORD_METRICS, stem_words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.judges.visible_text import strip_reasoning
+from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
@@ -61,7 +61,7 @@ class LexicalJudge:
             answer, extractor = self._extract(row)
             label = invalid(extractor) if answer is None else self._judge_words(row, answer, extractor)
             if label is None and answer is not None:
-                undecided[position] = (tuple(row.references), answer, extractor)
+                undecided[position] = (tuple(map(extraction.extract_reference, row.references)), answer, extractor)
             labels.append(label)
         pairs = list(dict.fromkeys((references, answer) for references, answer, _ in undecided.values()))
         results = dict(zip(pairs, self._verifier.verify(pairs), strict=True))
@@ -73,7 +73,7 @@ class LexicalJudge:
         """Return the answer and the name of the extractor that found it; or None and the reason."""
         text = strip_reasoning(row.candidate)
         if text is None:
-            return None, "unfinished reasoning"
+            return None, UNFINISHED
         if not text.strip():
             return None, "empty answer"
         expected = choices.expected_choice(row.question, tuple(row.references))
@@ -93,8 +93,9 @@ class LexicalJudge:
         expected = choices.expected_choice(row.question, tuple(row.references)) if settings.normalize else None
         if expected:
             # Exact match needs the option and nothing else; the other metrics look for it in the text.
-            find_option = choices.match_option if settings.metric == "exact_match" else choices.extract_choice
-            if choice := answer if extractor == "choice" else find_option(answer, expected.options):
+            choice = answer if extractor == "choice" else choices.match_option(answer, expected.options)
+            stated = choice or choices.extract_choice(answer, expected.options, extractor in ("final_answer", "boxed"))
+            if choice := choice if settings.metric == "exact_match" else stated:
                 return decided(float(choice in expected.correct), **details)
         references = [extraction.extract_reference(reference) for reference in row.references]
         if expected and expected.by_letter:
@@ -109,7 +110,7 @@ class LexicalJudge:
         answer_words = self._split(answer, metric.can_stem)
         score = max((metric.compute(reference, answer_words) for reference in reference_words if reference), default=0.0)
         threshold = 1.0 if metric.is_binary else settings.threshold
-        if score < threshold and expected and expected.by_letter and not choices.extract_choice(answer, expected.options):
+        if score < threshold and expected and expected.by_letter and not stated:
             return invalid("no option recognised", answer[:_MAX_RAW])
         return decided(score, threshold, **details)
 

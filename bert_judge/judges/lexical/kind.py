@@ -14,6 +14,7 @@ class LexicalKind(JudgeKind):
     """See `JudgeKind`."""
 
     name = "lexical"
+    stage_version = 2
     definition_files = ("*.yaml", "*.py")
 
     @property

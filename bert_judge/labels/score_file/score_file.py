@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
 from bert_judge.judges.protocol import Label, Row, from_record, invalid
-from bert_judge.judges.visible_text import strip_reasoning
+from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new_columns, open_writer
@@ -155,7 +155,7 @@ def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
     # A trained judge would take unfinished reasoning for an answer.
     candidate = strip_reasoning(answer.candidate)
     row = Row("", 0, answer.model, answer.question, answer.references, candidate or "")
-    return _ParsedRecord(invalid("unfinished reasoning") if candidate is None else row, answer.model, answer.question)
+    return _ParsedRecord(invalid(UNFINISHED) if candidate is None else row, answer.model, answer.question)
 
 
 @dataclass(frozen=True)
