@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from bert_judge.judges.lexical import extraction
-from bert_judge.tasks.latex import BOX, closing_brace
+from bert_judge.tasks.latex import find_boxes
 
 # Pairs around a whole text; a mark at one end only is part of the answer: A*, f', ~p.
 _WRAPPED = re.compile(
@@ -24,8 +24,8 @@ def unwrap(text: str) -> str:
         inner = text.rstrip(".,;:。").rstrip() or text
         if (wrapped := _WRAPPED.fullmatch(inner)) and not (wrapped["mark"] and wrapped["mark"] in wrapped["text"]):
             inner = next(group for group in (wrapped["text"], *wrapped.groups()[2:]) if group is not None).strip()
-        elif (box := BOX.match(inner)) and not box[1] and closing_brace(inner, box.end()) == len(inner) - 1:
-            inner = inner[box.end() : -1].strip()
+        elif (boxes := find_boxes(inner)) and (boxes[0].start, boxes[0].end) == (0, len(inner)):
+            inner = boxes[0].content
         if not inner or inner == text:
             break
         text = inner
@@ -39,8 +39,7 @@ def is_same_text(first: str, second: str) -> bool:
 
 def stated_answers(references: Iterable[str]) -> list[str]:
     """Return the answers that references state which are sentences or solutions: "The answer is 5.", "… #### 72", `\\boxed{42}`."""
-    stated = (extraction.extract_final_answer(text) or extraction.boxed(text) for text in references)
-    return [answer for answer in stated if answer]
+    return [answer for text in references if (answer := extraction.extract_reference(text)) != text]
 
 
 def names_another_currency(reference: str, answer: str) -> bool:
