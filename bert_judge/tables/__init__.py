@@ -1,7 +1,5 @@
-"""Tables: what they hold (`schemas`, `…_schemas`), what makes a row the same one (`identity`), reading and writing (`files`)."""
+"""Tables: what they hold (`schemas`), what identifies a row (`identity`), reading and writing (`files`)."""
 
-from bert_judge.tables.answer_schemas import CANDIDATES, DATASET, LABELS, TASK, scores_schema
-from bert_judge.tables.attack_schemas import ATTACK_EXAMPLES, ATTACK_RATES, ATTACKS
 from bert_judge.tables.files import (
     atomic,
     canonical,
@@ -17,14 +15,43 @@ from bert_judge.tables.files import (
     write,
     write_parts,
 )
-from bert_judge.tables.identity import question_key, question_point, question_stem, sample_id
-from bert_judge.tables.judge_schemas import AGREEMENT, CASCADES, COMPARISONS, JUDGE_PAIRS, RANK_SHIFTS, RELIABILITY, THRESHOLDS
-from bert_judge.tables.model_schemas import CORRECTED_ACCURACY, COST, MODEL_PAIRS, STANDINGS
-from bert_judge.tables.pair_schemas import ORDER_VERDICTS, PAIR_VERDICTS, PAIRS, PREFERENCES, PREFERRED, pair_id
-from bert_judge.tables.probe_schemas import PREDICTIONS
-from bert_judge.tables.rank_schemas import PAIR_AGREEMENT, PAIR_MEASURES, RANK_CORRELATIONS, RANKS
-from bert_judge.tables.schemas import ANSWER_KINDS, STATUSES, VERDICTS, Column, Schema
-from bert_judge.tables.student_schemas import FILTERED, STUDENTS
+from bert_judge.tables.identity import pair_id, question_key, question_point, question_stem, sample_id
+from bert_judge.tables.schemas import SCHEMAS, VALUES, Column, Schema, scores_schema
+
+AGREEMENT = SCHEMAS["agreement"]
+ATTACKS = SCHEMAS["attacks"]
+ATTACK_EXAMPLES = SCHEMAS["attack_examples"]
+ATTACK_RATES = SCHEMAS["attack_rates"]
+CANDIDATES = SCHEMAS["candidates"]
+CASCADES = SCHEMAS["cascades"]
+COMPARISONS = SCHEMAS["comparisons"]
+CORRECTED_ACCURACY = SCHEMAS["corrected_accuracy"]
+COST = SCHEMAS["cost"]
+DATASET = SCHEMAS["dataset"]
+FILTERED = SCHEMAS["filtered"]
+JUDGE_PAIRS = SCHEMAS["judge_pairs"]
+LABELS = SCHEMAS["labels"]
+MODEL_PAIRS = SCHEMAS["model_pairs"]
+PAIRS = SCHEMAS["pairs"]
+PAIR_AGREEMENT = SCHEMAS["pair_agreement"]
+PREDICTIONS = SCHEMAS["predictions"]
+PREFERENCES = SCHEMAS["preferences"]
+RANKS = SCHEMAS["ranks"]
+RANK_CORRELATIONS = SCHEMAS["rank_correlations"]
+RANK_SHIFTS = SCHEMAS["rank_shifts"]
+RELIABILITY = SCHEMAS["reliability"]
+STANDINGS = SCHEMAS["standings"]
+STUDENTS = SCHEMAS["students"]
+TASK = SCHEMAS["task"]
+THRESHOLDS = SCHEMAS["thresholds"]
+
+ANSWER_KINDS: tuple[str, ...] = VALUES["answer_kinds"]
+ORDER_VERDICTS: tuple[str, ...] = VALUES["order_verdicts"]
+PAIR_MEASURES: dict[str, str] = VALUES["pair_measures"]
+PAIR_VERDICTS: tuple[str, ...] = VALUES["pair_verdicts"]
+PREFERRED: tuple[str, ...] = VALUES["preferred"]
+STATUSES: tuple[str, ...] = VALUES["statuses"]
+VERDICTS: tuple[str, ...] = VALUES["verdicts"]
 
 __all__ = [
     "AGREEMENT",

@@ -1,8 +1,8 @@
-"""The only functions that read and write tables.
+"""Read and write tables.
 
-Every file carries, in its parquet metadata, the name and version of its schema, the program version, the resolved spec that made it
-(canonical JSON), the revisions of the models that took part and the time. A file is written under a temporary name and renamed,
-so a path that exists is a whole table.
+The parquet metadata of a table contain the name and version of its schema, the program version, its resolved spec (canonical JSON),
+the revisions of the models involved, and the time. A file is written under a temporary name and renamed, so a path that exists is a
+complete table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.tables.schemas import NUMBERS, TEXTS, Schema
 
 METADATA_KEY = b"bert_judge"
-# A reader of batches holds a group at least; without a bound a group has a million rows.
+# A reader of batches holds at least one row group; by default a group has a million rows.
 GROUP_ROWS = 16_384
 
 
@@ -36,17 +36,17 @@ def storable(text: str) -> str: ...
 @overload
 def storable(text: str | None) -> str | None: ...
 def storable(text: str | None) -> str | None:
-    """The text with each half character (lone surrogate), which no file can hold, replaced by the sign for a broken character."""
+    """Replace lone surrogates, which no file can hold, by the replacement character."""
     return text if text is None or text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def canonical(spec: Mapping[str, Any]) -> str:
-    """Canonical JSON: sorted keys, no white space, so that equal specs are equal strings."""
+    """Return canonical JSON: sorted keys, no white space, so that equal specs are equal strings."""
     return json.dumps(spec, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def empty(schema: Schema) -> pd.DataFrame:
-    """A frame with the schema's columns and no row."""
+    """Return a frame with the schema's columns and no row."""
     return schema.arrow().empty_table().to_pandas()
 
 
@@ -57,16 +57,16 @@ def write(
     spec: Mapping[str, Any],
     revisions: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a table whole or not at all.
+    """Write a table completely or not at all.
 
     Args:
-        frame: holds at least the columns of `schema`; others are left out.
-        path: its folder is made when missing.
-        spec: what made the table, as plain JSON values.
-        revisions: model name → revision, for tables that a model took part in.
+        frame: has at least the columns of `schema`; others are left out.
+        path: its folder is created if missing.
+        spec: of the table, as plain JSON values.
+        revisions: model name → revision, of the models involved.
 
     Raises:
-        InputError: a column is missing, holds a forbidden value or null, or the key repeats.
+        InputError: a column is missing, has a forbidden value or null, or a key repeats.
     """
     write_parts([frame], path, schema, spec, {} if revisions is None else revisions)
 
@@ -74,24 +74,23 @@ def write(
 def write_parts(
     frames: Iterable[pd.DataFrame], path: str | Path, schema: Schema, spec: Mapping[str, Any], revisions: Mapping[str, str]
 ) -> None:
-    """`write` for a table that comes in parts: of all but the one in hand, memory keeps eight bytes a row.
+    """Write a table that comes in parts; see `write`. Of finished parts, memory holds eight bytes per row.
 
     Args:
-        revisions: read after the last part, because what makes the parts may learn them on the way.
+        revisions: read after the last part, because they may become known only then.
     """
     path, columns = Path(path), schema.arrow()
     keys: list[np.ndarray] = []
     with atomic(path) as temporary, pq.ParquetWriter(temporary, columns, compression="zstd") as writer:
         for frame in frames:
             _check_columns(frame.columns, schema, path)
-            frame = _with_late_columns(frame, schema)
             _check_values(frame, schema, path)
             if not frame.empty:
                 keys.append(pd.util.hash_pandas_object(frame[list(schema.key)], index=False).to_numpy())
                 writer.write_table(_arrow(frame, schema, path), row_group_size=GROUP_ROWS)
         if not keys:
             writer.write_table(columns.empty_table())
-        elif len(keys) > 1 and (repeated := _repeated(np.concatenate(keys))):
+        elif repeated := sum(map(len, keys)) - len(np.unique(np.concatenate(keys))):
             raise InputError(f"{path}: {repeated} rows repeat the key {schema.key} of others")
         provenance = {
             "schema": schema.name,
@@ -105,25 +104,23 @@ def write_parts(
 
 
 def _arrow(frame: pd.DataFrame, schema: Schema, path: Path) -> pa.Table:
+    # Arrow does not convert a column of NaN, which has the type of numbers, to a map.
+    frame = frame[schema.names].astype({column.name: object for column in schema.columns if column.type == NUMBERS})
     try:
-        return pa.Table.from_pandas(frame[schema.names], schema=schema.arrow(), preserve_index=False)
+        return pa.Table.from_pandas(frame, schema=schema.arrow(), preserve_index=False)
     except (pa.ArrowException, UnicodeEncodeError) as error:
         raise InputError(f"{path}: cannot be written as a {schema.name} table: {_one_line(error)}") from error
 
 
-def _repeated(keys: np.ndarray) -> int:
-    return len(keys) - len(np.unique(keys))
-
-
 def read(path: str | Path, schema: Schema) -> pd.DataFrame:
-    """Read and check a table; list columns come as Python lists, columns of named numbers as dicts.
+    """Read and check a table; list columns become Python lists, columns of named numbers dicts.
 
     Raises:
-        InputError: no such file, no parquet, a damaged one, or a missing column.
+        InputError: no such file, not a readable parquet file, or a missing column.
     """
     file = _open(path, schema)
-    with _damage_told(path):
-        frame = _with_late_columns(file.read(columns=schema.names).to_pandas(), schema)
+    with _explain_damage(path):
+        frame = file.read(columns=schema.names).to_pandas(maps_as_pydicts="strict")
     for column in schema.columns:
         if column.type == TEXTS:
             frame[column.name] = frame[column.name].map(lambda value: None if value is None else list(value)).astype(object)
@@ -131,19 +128,19 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
 
 
 def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.DataFrame]:
-    """Read a table in frames of at most `rows` rows, so that memory does not grow with the file; list columns come as arrays.
+    """Read a table in frames of at most `rows` rows, so that memory does not grow with the file; list columns become arrays.
 
     Raises:
         InputError: as `read`.
     """
     file = _open(path, schema)
-    with _damage_told(path):
+    with _explain_damage(path):
         for batch in file.iter_batches(batch_size=rows, columns=schema.names):
-            yield _with_late_columns(batch.to_pandas(), schema)
+            yield batch.to_pandas(maps_as_pydicts="strict")
 
 
 def read_columns(path: str | Path, names: Sequence[str]) -> pa.Table:
-    """Some columns of a table as Arrow has them, for those too large to be Python objects.
+    """Read some columns of a table as an Arrow table, for columns too large for Python objects.
 
     Raises:
         InputError: as `read`; a column is missing.
@@ -151,12 +148,12 @@ def read_columns(path: str | Path, names: Sequence[str]) -> pa.Table:
     file = _parquet(path)
     if missing := [name for name in names if name not in file.schema_arrow.names]:
         raise InputError(f"{path}: the column {missing[0]!r} is missing; delete the file, and the next run writes it again")
-    with _damage_told(path):
+    with _explain_damage(path):
         return file.read(columns=list(names))
 
 
 def names(path: str | Path) -> list[str]:
-    """The columns of a table.
+    """Return the names of a table's columns.
 
     Raises:
         InputError: no such file, or no parquet.
@@ -165,7 +162,7 @@ def names(path: str | Path) -> list[str]:
 
 
 def count(path: str | Path) -> int:
-    """Rows of a table, read from its end.
+    """Return the number of rows of a table, from its footer.
 
     Raises:
         InputError: no such file, or no parquet.
@@ -174,53 +171,48 @@ def count(path: str | Path) -> int:
 
 
 def provenance(path: str | Path) -> dict[str, Any]:
-    """What the metadata of a table says of its origin; empty for a parquet file that is not ours."""
-    # Of the file, not of its schema: what is added after the first rows stands there only.
+    """Return the metadata of a table: schema, spec, revisions, time; empty for other parquet files."""
+    # From the file's metadata: those of its Arrow schema lack what was added after the first rows.
     metadata = _parquet(path).metadata.metadata or {}
     return json.loads(metadata[METADATA_KEY]) if METADATA_KEY in metadata else {}
 
 
 def fingerprint(frame: pd.DataFrame) -> str:
-    """A hash of a frame's content, 16 hex digits."""
+    """Return a hash of a frame's content, 16 hex digits."""
     text = frame.to_json(orient="split", date_format="iso", double_precision=15, force_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class atomic:
-    """Context manager: yields a temporary path in the target's folder and renames it on success.
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path in the folder of `path` and rename it on success.
 
     A killed process leaves at most a hidden temporary file, never half a table under the real name.
     """
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-
-    def __enter__(self) -> Path:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", suffix=".tmp", dir=self.path.parent)
-        os.close(descriptor)
-        self.temporary = Path(name)
-        return self.temporary
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            # mkstemp makes files private; a table is as readable as any file of its maker.
-            umask = os.umask(0)
-            os.umask(umask)
-            self.temporary.chmod(0o666 & ~umask)
-            self.temporary.replace(self.path)
-        else:
-            self.temporary.unlink(missing_ok=True)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes files private; a table has the permissions of any other new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _parquet(path: str | Path) -> pq.ParquetFile:
-    with _damage_told(path):
+    with _explain_damage(path):
         return pq.ParquetFile(path)
 
 
 @contextmanager
-def _damage_told(path: str | Path) -> Iterator[None]:
-    """Say of which file it is that Arrow could not make sense."""
+def _explain_damage(path: str | Path) -> Iterator[None]:
+    """Name the file in the errors of Arrow."""
     try:
         yield
     except FileNotFoundError as error:
@@ -236,26 +228,8 @@ def _open(path: str | Path, schema: Schema) -> pq.ParquetFile:
 
 
 def _check_columns(present: Iterable[str], schema: Schema, path: Path) -> None:
-    missing = [column.name for column in schema.columns if not column.late and column.name not in set(present)]
-    if missing:
+    if missing := [name for name in schema.names if name not in set(present)]:
         raise InputError(f"{path}: a {schema.name} table needs the column {', '.join(map(repr, missing))}")
-
-
-def _with_late_columns(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """The schema's columns: those that an older file lacks as nulls, named numbers as dicts or None."""
-    frame = frame.assign(**{column.name: None for column in schema.columns if column.late and column.name not in frame})
-    for column in schema.columns:
-        if column.type == NUMBERS:
-            frame[column.name] = pd.Series([_numbers(value) for value in frame[column.name]], frame.index, dtype=object)
-    return frame
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, Mapping | list | np.ndarray):
-        # Arrow gives pairs.
-        return dict(value)
-    # A frame that was joined to one without the column has NaN; what is of no use at all is Arrow's to refuse.
-    return None if value is None or (isinstance(value, float) and np.isnan(value)) else value
 
 
 def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:

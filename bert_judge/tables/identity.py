@@ -1,4 +1,4 @@
-"""Compute content-based identifiers of samples and questions."""
+"""Compute content-based identifiers of samples, pairs and questions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ OPTION_LINE = re.compile(r"\s*(?:\(([A-Z])\)|([A-Z])[.)])(?:\s|$)")
 def sample_id(task: str, question: str, references: Iterable[str]) -> str:
     """Return the identifier of a sample: 16 hex digits of a hash of its content."""
     text = json.dumps([task, question, list(references)], ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def pair_id(sample_id: str, model_a: str | None, model_b: str | None, answer_a: str, answer_b: str) -> str:
+    """Return the identifier of a pair: 16 hex digits of a hash of its content. The swapped pair has another one."""
+    text = json.dumps([sample_id, model_a, model_b, answer_a, answer_b], ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

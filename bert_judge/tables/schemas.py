@@ -1,25 +1,31 @@
-"""What a schema is: each column with its type, its meaning and the values that it may hold. And the columns that many share."""
+"""Schemas of all tables, read from `schemas.yaml`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import yaml
 
 TEXTS = pa.list_(pa.string())
 NUMBERS = pa.map_(pa.string(), pa.float64())
-
-STATUSES = ("ok", "truncated", "empty", "error", "imported")
-VERDICTS = ("correct", "incorrect", "invalid")
-ANSWER_KINDS = ("choice", "number", "math", "span", "text")
+TYPES = {
+    "text": pa.string(),
+    "texts": TEXTS,
+    "numbers": NUMBERS,
+    "integer": pa.int64(),
+    "int32": pa.int32(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+}
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, arrow type and meaning; `nullable` columns may hold nulls, `allowed` lists a closed set of values.
-
-    A `late` column came after files of its schema were written: where it is missing it is all nulls, and no old file is stale.
-    """
+    """A column: `nullable` columns may hold nulls, `allowed` lists a closed set of values, `bounds` are the lowest and highest."""
 
     name: str
     type: pa.DataType
@@ -27,12 +33,11 @@ class Column:
     nullable: bool = False
     allowed: tuple[str, ...] | None = None
     bounds: tuple[float, float] | None = None
-    late: bool = False
 
 
 @dataclass(frozen=True)
 class Schema:
-    """A kind of table. `key` is the list of columns that together are unique."""
+    """A kind of table. `key` lists the columns that together are unique."""
 
     name: str
     version: int
@@ -47,10 +52,45 @@ class Schema:
         return pa.schema([pa.field(c.name, c.type, nullable=c.nullable) for c in self.columns])
 
 
-SAMPLE_ID = Column("sample_id", pa.string(), "first 16 hex digits of the SHA-256 of task, question and references")
-ATTEMPT = Column("attempt", pa.int32(), "0 for a model's first answer to the question, 1 for its second, …")
-QUESTION = Column("question", pa.string(), "the question as the model under test saw it")
-REFERENCES = Column("references", TEXTS, "reference answers; each one alone is correct")
-MODEL = Column("model", pa.string(), "name of the model in the configuration")
-CANDIDATE = Column("candidate", pa.string(), "the model's answer without its reasoning block")
-STATUS = Column("status", pa.string(), "how the answer ended", allowed=STATUSES)
+def _read_column(name: str, entry: Mapping[str, Any], values: Mapping[str, Iterable[str]]) -> Column:
+    allowed, bounds = entry.get("allowed"), entry.get("bounds")
+    return Column(
+        name,
+        TYPES[entry["type"]],
+        entry["description"],
+        entry.get("nullable", False),
+        tuple(values[allowed] if isinstance(allowed, str) else allowed) if allowed else None,
+        (float(bounds[0]), float(bounds[1])) if bounds else None,
+    )
+
+
+def _read_schemas(content: Mapping[str, Any]) -> dict[str, Schema]:
+    return {
+        name: Schema(
+            name,
+            entry["version"],
+            tuple(entry["key"]),
+            tuple(_read_column(column, values, content["values"]) for column, values in entry["columns"].items()),
+        )
+        for name, entry in content["tables"].items()
+    }
+
+
+# The loader in C saves a tenth of a second at each start; not every build of PyYAML has it.
+_CONTENT = yaml.load(Path(__file__).with_name("schemas.yaml").read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+# Table name → schema.
+SCHEMAS = _read_schemas(_CONTENT)
+# Closed sets of values: those of pair measures with their meaning.
+VALUES: Mapping[str, Any] = {name: v if isinstance(v, dict) else tuple(v) for name, v in _CONTENT["values"].items()}
+
+
+def scores_schema(judges: Iterable[str]) -> Schema:
+    """Return the schema of a score table: the candidate's row, then `{judge}` and `{judge}_verdict` per judge."""
+    names = ("sample_id", "attempt", "question", "references", "candidate", "status")
+    columns = [column for column in SCHEMAS["candidates"].columns if column.name in names]
+    for judge in judges:
+        columns += [
+            Column(judge, pa.float64(), f"score by {judge}; null when invalid", nullable=True, bounds=(0.0, 1.0)),
+            Column(f"{judge}_verdict", pa.string(), f"verdict by {judge}", allowed=VALUES["verdicts"]),
+        ]
+    return Schema("scores", 1, ("sample_id", "attempt"), tuple(columns))

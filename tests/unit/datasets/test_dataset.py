@@ -40,7 +40,7 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
     paths = folder / f"{model}-{task}-candidates.parquet", folder / f"{model}-{task}-labels.parquet"
     tables.write(frame.assign(reason="of the answer"), paths[0], tables.CANDIDATES, {})
     frame["reason"] = frame["verdict"].map({"invalid": "unsure"})
-    frame["truncated"] = False
+    frame = frame.assign(truncated=False, aspects=None)
     # In another order, since tables are joined by id.
     tables.write(frame.iloc[::-1], paths[1], tables.LABELS, {})
     return paths

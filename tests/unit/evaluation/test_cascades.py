@@ -39,7 +39,9 @@ def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: li
         frame = pd.DataFrame({"sample_id": ids, "attempt": 0, "model": "m", "judge": "both", "reason": told})
         frame = frame.assign(verdict=[VERDICT[v] for v in DEAR], score=[SCORE[v] for v in DEAR], raw=None, truncated=False)
         labels.append(folder / f"labels-{task}.parquet")
-        tables.write(frame.assign(prompt_tokens=None, completion_tokens=None), labels[-1], tables.LABELS, {"task": task})
+        tables.write(
+            frame.assign(prompt_tokens=None, completion_tokens=None, aspects=None), labels[-1], tables.LABELS, {"task": task}
+        )
     build_cascades(spec, scores, {"both": labels}, folder / "cascades.parquet")
     return tables.read(folder / "cascades.parquet", tables.CASCADES).set_index(["level", "group"])
 

@@ -44,6 +44,7 @@ def labels(judge: str, verdicts: dict[str, str], model: str = "ada") -> pd.DataF
             "truncated": False,
             "prompt_tokens": None,
             "completion_tokens": None,
+            "aspects": None,
         }
     )
 

@@ -182,7 +182,7 @@ def answers(folder: Path, model: str, texts: list[str], verdicts: list[str] | No
     labels = frame[["sample_id", "attempt", "model"]].assign(
         judge="gold", verdict=verdicts or "correct", score=0.5, reason=None, raw=None, truncated=False
     )
-    labels = labels.assign(prompt_tokens=None, completion_tokens=None)
+    labels = labels.assign(prompt_tokens=None, completion_tokens=None, aspects=None)
     labels.loc[labels["verdict"] == "invalid", "score"] = None
     tables.write(labels, folder / f"{model}-gold.parquet", tables.LABELS, {})
     return folder / f"{model}.parquet", folder / f"{model}-gold.parquet"

@@ -27,6 +27,7 @@ ROW = {
     "status_b": "empty",
     "label": None,
     "votes": ["A", "tie"],
+    "reason": None,
 }
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from bert_judge import tables
@@ -44,22 +43,6 @@ def test_aspects_survive_a_table(tmp_path: Path) -> None:
     assert [value for batch in batches for value in batch["aspects"]] == aspects
     tables.write_parts(batches, tmp_path / "again.parquet", tables.LABELS, {}, {})
     assert tables.read(tmp_path / "again.parquet", tables.LABELS)["aspects"].tolist() == aspects
-
-
-def test_table_without_aspects_column(tmp_path: Path) -> None:
-    path = tmp_path / "l.parquet"
-    tables.write(label_frame([None, None]), path, tables.LABELS, {})
-    pq.write_table(pq.read_table(path).drop_columns(["aspects"]), path)
-    assert tables.read(path, tables.LABELS)["aspects"].tolist() == [None, None]
-    assert [batch["aspects"].tolist() for batch in tables.read_batches(path, tables.LABELS, 1)] == [[None], [None]]
-
-
-def test_frame_without_aspects_column(tmp_path: Path) -> None:
-    both = [label_frame([{"a": 1.0}]), label_frame([None]).drop(columns="aspects").assign(sample_id="other")]
-    tables.write_parts(both, tmp_path / "l.parquet", tables.LABELS, {}, {})
-    assert tables.read(tmp_path / "l.parquet", tables.LABELS)["aspects"].tolist() == [{"a": 1.0}, None]
-    tables.write(pd.concat(both).reset_index(drop=True), tmp_path / "l.parquet", tables.LABELS, {})
-    assert tables.read(tmp_path / "l.parquet", tables.LABELS)["aspects"].tolist() == [{"a": 1.0}, None]
 
 
 @pytest.mark.parametrize("aspects", ["coherence", 3.0, {"coherence": "high"}, {7: 1.0}])
