@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bert_judge.config import files as config_files
 from bert_judge.config import parse
-from bert_judge.plan import checks, launches, model_keys, pair_checks, student_checks
+from bert_judge.plan import capability_checks, checks
+from bert_judge.plan.pairs import PairSpecs
 from bert_judge.plan.probes import ProbeSpecs
-from bert_judge.plan.ranks import RankSpecs
 from bert_judge.plan.resolved_config import ATTACKS
 from bert_judge.plan.specs import Spec
-from bert_judge.plan.students import StudentSpecs
+from bert_judge.plan.students import StudentSpecs, expand_models
 from bert_judge.runtime.errors import ConfigError
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "build_plan"]
@@ -47,7 +47,7 @@ STAGE_VERSIONS = {
 }
 
 
-class Plan(RankSpecs, ProbeSpecs, StudentSpecs):
+class Plan(PairSpecs, ProbeSpecs, StudentSpecs):
     """A validated configuration with resolved names and a specification for each table."""
 
 
@@ -69,27 +69,20 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
     data_folder = _data_folder(raw)
     path_problems = checks.check_paths(raw, data_folder)
     problems += [*checks.check_tasks(raw), *path_problems, *checks.check_folders(raw)]
-    modules = (checks, pair_checks, student_checks, launches)
-    problems += [problem for module in modules for problem in module.check_consistency(config)] if config else []
+    problems += checks.check_consistency(config) if config else []
     if config is None or path_problems:
         # The remaining checks read files and need a valid configuration.
         raise ConfigError(problems)
-    models_by_import, file_problems = checks.models_in_files(config, data_folder)
-    models, name_problems = model_keys.expand(config, models_by_import)
+    models_by_import, file_problems = capability_checks.models_in_files(config, data_folder)
+    models, name_problems = expand_models(config, models_by_import)
     plan = Plan(config, data_folder, models)
-    # Without the models of an unreadable file, capability checks would report false problems.
-    problems += [*file_problems, *name_problems, *([] if file_problems else _capability_problems(plan, models_by_import))]
+    problems += [*file_problems, *name_problems]
+    if not file_problems:
+        # Without the models of an unreadable file, these checks would report false problems.
+        problems += capability_checks.check_capabilities(plan, models_by_import)
     if problems:
         raise ConfigError(problems)
     return plan
-
-
-def _capability_problems(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
-    return [
-        *checks.check_capabilities(plan, models_by_import),
-        *pair_checks.check_capabilities(plan),
-        *student_checks.check_capabilities(plan),
-    ]
 
 
 def _data_folder(raw: Mapping[str, Any]) -> Path | None:

@@ -5,25 +5,26 @@ Each check returns a list of problems, one line each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from bert_judge import tasks
 from bert_judge.assets.prepare import local_folder
-from bert_judge.candidates.importers import files
-from bert_judge.config import Attacks, Audit, Config, Import, ImportedModel
-from bert_judge.config.validation import entries, listed_tasks, strings, unknown_name
+from bert_judge.config import Attacks, Audit, Config, Dataset, Filter, Import, StudentModel, Tuning
+from bert_judge.config.datasets import CONTROLS
+from bert_judge.config.validation import entries, listed_tasks, strings
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
 from bert_judge.plan.resolved_config import import_path, resolve_data_path
+from bert_judge.plan.specs import count_processes
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.sources import published_sources
 
-if TYPE_CHECKING:
-    from bert_judge.plan import Plan
+# Folder of the label tables of pairs, at the place of a model's folder.
+PAIRS_FOLDER = "pairs"
 
 
 def check_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
@@ -135,12 +136,15 @@ def check_consistency(config: Config) -> list[str]:
         if entry.question_split[0] >= entry.question_split[1]
     ]
     problems += _limit_problems(config)
+    training_sets: dict[str, Dataset | Filter] = {f"datasets.{name}": entry for name, entry in config.datasets.items()}
+    training_sets |= {f"filters.{name}": entry for name, entry in config.filters.items()}
+    problems += [
+        f"{where}.tasks: {task!r} is a test task; list it under tasks.train, or set allow_test_questions: true"
+        for where, entry in training_sets.items()
+        for task in entry.tasks
+        if task in config.tasks.test and not entry.allow_test_questions
+    ]
     for name, dataset in config.datasets.items():
-        problems += [
-            f"datasets.{name}.tasks: {task!r} is a test task; list it under tasks.train, or set allow_test_questions: true"
-            for task in dataset.tasks
-            if task in config.tasks.test and not dataset.allow_test_questions
-        ]
         if name in _label_datasets(config, name):
             teachers = " or ".join(map(repr, dataset.teachers))
             problems.append(f"datasets.{name}.teacher: {teachers} would be trained on its own labels; choose another")
@@ -151,7 +155,8 @@ def check_consistency(config: Config) -> list[str]:
     if config.gold is not None and config.gold not in config.scorers:
         problems.append(f"gold: {config.gold!r} must be listed under scorers too")
     problems += _attack_problems(config, config.attacks) if config.attacks else []
-    return problems + (_audit_problems(config, config.audit) if config.audit else [])
+    problems += _audit_problems(config, config.audit) if config.audit else []
+    return [*problems, *_pair_problems(config), *_filter_problems(config), *_tuning_problems(config)]
 
 
 def _attack_problems(config: Config, attacks: Attacks) -> list[str]:
@@ -205,71 +210,117 @@ def _label_datasets(config: Config, dataset: str) -> set[str]:
     return datasets
 
 
-def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return uses of models and judges that they do not support.
-
-    Args:
-        plan: the resolved configuration.
-        models_by_import: import → names of the models in its file.
-    """
-    problems = _model_problems(plan, models_by_import)
-    for name, dataset in plan.config.datasets.items():
-        models_used = [] if dataset.models == "all" else dataset.models
-        references = (("models", models_used), ("mix.per_model", dataset.mix.per_model))
-        problems += [
-            unknown_name(f"datasets.{name}.{key}", model, "defined under models", plan.models)
-            for key, models in references
-            for model in models
-            if model not in plan.models
-        ]
-        if all(model in plan.models for model in models_used):
-            if not plan.dataset_tables(name):
-                problems.append(f"datasets.{name}: none of its models has answers to its tasks; fix its models or tasks")
-            problems += verdict_problems(plan, f"datasets.{name}.teacher", dataset.teacher, plan.dataset_tables(name))
-            if dataset.weak_teacher:
-                where = f"datasets.{name}.weak_teacher.teacher"
-                problems += verdict_problems(plan, where, dataset.weak_teacher.teacher, plan.weakly_labelled_tables(name))
-    if not plan.score_tables:
-        problems.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
-    for judge in plan.config.scorers:
-        problems += verdict_problems(plan, "scorers", judge, plan.score_tables)
-    return problems
-
-
-def _model_problems(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
-    problems = []
-    for key, model in plan.models.items():
-        if not isinstance(model, ImportedModel):
-            continue
-        model_name = model.model_name or key
-        available = sorted({name for source in model.source for name in models_by_import.get(source, ())})
-        if available and model_name not in (*available, files.EVERY_MODEL):
-            problems.append(f"models.{key}: {model_name!r} is not in its files; set `model_name` to one of: {', '.join(available)}")
-    return problems
-
-
-def verdict_problems(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a line if a judge that does not read answers has no verdicts on a required table, and the same for its members."""
-    tables, kind = list(tables), plan.kind_of(name)
-    reasons = (kind.table_problem(plan, name, model, task) for model, task in tables)
-    problems = [f"{where}: {name!r} {problem}" for problem in reasons if problem][:1]
-    members = kind.depends_on(plan.config.judges[name]).judges
-    return problems + [problem for member in members for problem in verdict_problems(plan, f"judges.{name}.judges", member, tables)]
-
-
-def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
-    """Return import → names of the models in its file, for the imports that models come from, and the problems of the files."""
-    # A file whose answers all belong to one model need not name models.
-    imported_models = [
-        model for model in config.models.values() if isinstance(model, ImportedModel) and model.model_name != files.EVERY_MODEL
+def _filter_problems(config: Config) -> list[str]:
+    return [
+        f"filters.{name}.judge: {entry.judge!r} is reserved for a selection without a judge, but a judge has this name; "
+        "rename the judge"
+        for name, entry in config.filters.items()
+        if entry.judge in CONTROLS and entry.judge in config.judges
     ]
-    sources = dict.fromkeys(source for model in imported_models for source in model.source)
-    models_by_import: dict[str, list[str]] = {}
-    problems: list[str] = []
-    for source in sources:
-        entry = config.imports[source]
+
+
+def _pair_problems(config: Config) -> list[str]:
+    """Return judges used where another kind is required, and pair sets that leak into training."""
+    pairwise = {name for name, judge in config.judges.items() if registry.find(judge.kind).compares_pairs}
+    problems = [
+        f"{where}: {name!r} is of kind pairwise and compares two answers; name a judge of single answers"
+        for where, name in _pointwise_uses(config)
+        if name in pairwise
+    ]
+    for key, entry in config.pairs.items():
+        problems += [
+            f"pairs.{key}.judges: {name!r} is of kind {config.judges[name].kind}; name judges of kind pairwise"
+            for name in entry.judges
+            if name in config.judges and name not in pairwise
+        ]
+        listed_tasks = [*config.tasks.train, *config.tasks.test]
+        problems += [
+            f"pairs.{key}.tasks: {task!r} is listed neither under tasks.train nor under tasks.test"
+            for task in entry.tasks
+            if task not in listed_tasks
+        ]
+        problems += _leaks(config, key)
+    if config.pairs and PAIRS_FOLDER in config.models:
+        problems.append(f"models.{PAIRS_FOLDER}: verdicts on pairs are stored in a folder of this name; choose another name")
+    return problems
+
+
+def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (location, name) of every judge that must judge single answers."""
+    yield from (("scorers", name) for name in config.scorers)
+    yield from (("gold", name) for name in [config.gold] if name)
+    yield from ((f"datasets.{key}.teacher", entry.teacher) for key, entry in config.datasets.items())
+    yield from (
+        (f"datasets.{key}.weak_teacher.teacher", e.weak_teacher.teacher) for key, e in config.datasets.items() if e.weak_teacher
+    )
+    yield from ((f"filters.{key}.judge", entry.judge) for key, entry in config.filters.items())
+    yield from ((f"pairs.{key}.gold", entry.gold) for key, entry in config.pairs.items() if entry.gold)
+    yield from (("attacks.judges", name) for name in (config.attacks.judges if config.attacks else []))
+    for key in config.judges:
+        yield from ((f"judges.{key}.judges", name) for name in depends_on(config, key).judges)
+
+
+def _leaks(config: Config, key: str) -> list[str]:
+    """Return judges that compare pairs they are trained on, or questions they are trained on."""
+    entry = config.pairs[key]
+    problems = []
+    for name in entry.judges:
+        for training_set in depends_on(config, name).pair_sets if name in config.judges else []:
+            trained = config.pairs.get(training_set)
+            if training_set == key:
+                problems.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
+            elif (
+                trained
+                and entry.source
+                and trained.source == entry.source
+                and _overlap(entry.question_split, trained.question_split)
+            ):
+                if not any(
+                    _disjoint(entry.where[column], trained.where[column]) for column in entry.where if column in trained.where
+                ):
+                    problems.append(
+                        f"pairs.{key}.judges: {name!r} is trained on {training_set}, whose part of the questions of {entry.source} "
+                        "overlaps; separate them with `question_split`"
+                    )
+            elif trained and set(entry.tasks) & set(trained.tasks):
+                problems.append(
+                    f"pairs.{key}.judges: {name!r} is trained on answers to the same tasks ({training_set}); name other tasks"
+                )
+    return problems
+
+
+def _disjoint(first: Any, second: Any) -> bool:
+    """Return whether no value passes both filters."""
+    listed = [value if isinstance(value, list) else [value] for value in (first, second)]
+    return not any(value in listed[1] for value in listed[0])
+
+
+def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    return max(first[0], second[0]) < min(first[1], second[1])
+
+
+def _tuning_problems(config: Config) -> list[str]:
+    """Return the problems of accelerate files, and batch sizes that the processes cannot divide evenly."""
+    problems = []
+    for where, tuning in _tunings(config):
         try:
-            models_by_import[source] = files.distinct_models(entry, import_path(entry, data))
+            rows_per_step = (tuning.micro_batch_size or 1) * count_processes(tuning)
         except InputError as error:
-            problems.append(f"imports.{source}: {error}")
-    return models_by_import, problems
+            problems.append(f"{where}.accelerate: {error}")
+            continue
+        if tuning.accelerate and tuning.batch_size % rows_per_step:
+            problems.append(
+                f"{where}: batch_size {tuning.batch_size} must be a multiple of micro_batch_size times the processes "
+                f"of accelerate, {rows_per_step}"
+            )
+    return problems
+
+
+def _tunings(config: Config) -> Iterator[tuple[str, Tuning]]:
+    """Yield (location, settings) of every fine-tuned model and judge."""
+    for name, model in config.models.items():
+        if isinstance(model, StudentModel):
+            yield f"models.{name}.training", model.training
+    for name, judge in config.judges.items():
+        if isinstance(tuning := getattr(judge, "tuning", None), Tuning):
+            yield f"judges.{name}.tuning", tuning

@@ -1,20 +1,27 @@
-"""Resolve pair sets and pairwise judges, and build the specs of their tables."""
+"""Resolve pair sets and pairwise judges, schedule which models are compared, and build the specs of their tables.
+
+Appending a model to the configuration keeps the other comparisons.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 
 from bert_judge.config import LocalModel, PairSet
 from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 from bert_judge.judges.registry import Spec
-from bert_judge.plan import launches, matchups
-from bert_judge.plan.matchups import ModelPair
 from bert_judge.plan.resolved_config import ResolvedConfig
-from bert_judge.plan.specs import CHAT_SETTINGS, dump
+from bert_judge.plan.specs import CHAT_SETTINGS, count_processes, dump
+from bert_judge.runtime import keyed_random
 
 # The only part of an imported set. Names of generated parts contain a `@`.
 IMPORTED = "imported"
+# Names of two models, sorted.
+ModelPair = tuple[str, str]
 
 
 class PairSpecs(ResolvedConfig):
@@ -63,10 +70,8 @@ class PairSpecs(ResolvedConfig):
     def _schedule(self, entry: PairSet) -> set[ModelPair]:
         models = self.pair_models(entry)
         if entry.schedule == "sampled":
-            return matchups.sample_pairs(
-                models, entry.opponents, lambda *models: bool(self._shared_tasks(entry, models)), entry.seed
-            )
-        pairs = matchups.pair_all(models) if entry.baseline is None else matchups.pair_with_baseline(models, entry.baseline)
+            return sample_pairs(models, entry.opponents, lambda *models: bool(self._shared_tasks(entry, models)), entry.seed)
+        pairs = pair_all(models) if entry.baseline is None else pair_with_baseline(models, entry.baseline)
         return {pair for pair in pairs if self._shared_tasks(entry, pair)}
 
     def pair_models(self, entry: PairSet) -> list[str]:
@@ -145,4 +150,59 @@ class PairSpecs(ResolvedConfig):
 
     def gpus_to_tune(self, judge: str) -> int:
         """Return the number of GPUs that fine-tune a judge."""
-        return launches.count_processes(self.pair_judge(judge).tuning)
+        return count_processes(self.pair_judge(judge).tuning)
+
+    @property
+    def ranked_sets(self) -> dict[str, list[str]]:
+        """Return set → its judges in the order of the configuration; sets are sorted."""
+        return {name: list(entry.judges) for name, entry in sorted(self.config.pairs.items()) if entry.judges}
+
+    @property
+    def rank_score_tables(self) -> list[tuple[str, str]]:
+        """Return (model, task) of the score tables whose model order is compared with the pairwise ranks."""
+        tasks = {task for name in self.ranked_sets for task in self.config.pairs[name].tasks}
+        return [(model, task) for model, task in self.score_tables if task in tasks]
+
+    def ranks_spec(self) -> Spec:
+        """Return the spec of agreement, ranks and rank correlations."""
+        tables = [[model, task] for model, task in self.rank_score_tables]
+        return {"sets": self.ranked_sets, "judges": self.config.scorers, "tables": tables}
+
+
+def pair_all(models: Sequence[str]) -> set[ModelPair]:
+    """Pair every model with every other one."""
+    return {_sorted(first, second) for first, second in combinations(models, 2)}
+
+
+def pair_with_baseline(models: Sequence[str], baseline: str) -> set[ModelPair]:
+    """Pair every model with the baseline."""
+    return {_sorted(model, baseline) for model in models if model != baseline}
+
+
+def sample_pairs(
+    models: Sequence[str], opponents: int, are_comparable: Callable[[str, str], bool], *seed: int | str
+) -> set[ModelPair]:
+    """Pair each model with some of the models before it: those with the fewest opponents so far, ties broken at random.
+
+    The comparison graph is connected as far as models are comparable, opponents are spread evenly, and the models after a model
+    do not influence its opponents among the models before it.
+
+    Args:
+        models: in the order of the configuration.
+        opponents: maximum number of earlier models that a model is paired with.
+        are_comparable: whether two models share a task.
+        seed: seed of the random tie-breaks.
+    """
+    num_opponents: Counter[str] = Counter()
+    pairs: set[ModelPair] = set()
+    for index, model in enumerate(models):
+        previous = [second for second in models[:index] if are_comparable(model, second)]
+        previous.sort(key=lambda second: (num_opponents[second], keyed_random.fraction("opponents", *seed, model, second)))
+        for second in previous[:opponents]:
+            pairs.add(_sorted(model, second))
+            num_opponents.update((model, second))
+    return pairs
+
+
+def _sorted(first: str, second: str) -> ModelPair:
+    return (first, second) if first < second else (second, first)

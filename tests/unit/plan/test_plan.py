@@ -13,7 +13,7 @@ import yaml
 
 from bert_judge import plan, tables
 from bert_judge.config import files as config_files
-from bert_judge.plan import model_keys
+from bert_judge.plan import students
 from bert_judge.runtime.errors import ConfigError
 
 Specs = dict[tuple[str, ...], str]
@@ -236,7 +236,7 @@ def test_a_listed_model_is_not_meant_by_the_star(data: Path) -> None:
     [("New Bing", "New-Bing"), ("a/b@c", "a-b-c"), ("gpt-4", "gpt-4"), (" x ", "x"), ("..", "unnamed"), ("漢", "unnamed")],
 )
 def test_plain_names(text: str, name: str) -> None:
-    assert model_keys.plain_name(text) == name
+    assert students.plain_name(text) == name
 
 
 def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bert_judge import plan, tables
 from bert_judge.candidates.importers.pair_rows import majority, parse_preference
 from bert_judge.evaluation.pairs import pair_tables
-from bert_judge.plan import matchups
+from bert_judge.plan import pairs as plan_pairs
 from bert_judge.runtime.errors import ConfigError, InputError
 
 names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=9)
@@ -26,8 +26,8 @@ names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_siz
 
 @given(names, st.integers(1, 4), st.integers(0, 3))
 def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str], opponents: int, seed: int) -> None:
-    result = matchups.sample_pairs(models, opponents, lambda *_: True, seed)
-    assert result <= matchups.pair_all(models)
+    result = plan_pairs.sample_pairs(models, opponents, lambda *_: True, seed)
+    assert result <= plan_pairs.pair_all(models)
     reached = set(models[:1])
     while more := {model for two in result if set(two) & reached for model in two} - reached:
         reached |= more
@@ -35,16 +35,16 @@ def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str]
     # Nobody meets more than it must and twice what the others do.
     degrees = [sum(model in two for two in result) for model in models]
     assert max(degrees, default=0) <= max(2 * opponents + 1, 0)
-    assert matchups.sample_pairs([*models, "new"], opponents, lambda *_: True, seed) >= result
+    assert plan_pairs.sample_pairs([*models, "new"], opponents, lambda *_: True, seed) >= result
 
 
 @given(names)
 def test_full_and_baseline_schedules(models: list[str]) -> None:
-    every = matchups.pair_all(models)
+    every = plan_pairs.pair_all(models)
     assert len(every) == len(models) * (len(models) - 1) // 2
-    assert matchups.pair_all(list(reversed(models))) == every
+    assert plan_pairs.pair_all(list(reversed(models))) == every
     for model in models[:1]:
-        assert matchups.pair_with_baseline(models, model) == {two for two in every if model in two}
+        assert plan_pairs.pair_with_baseline(models, model) == {two for two in every if model in two}
 
 
 # --- what the configuration asks for ---
