@@ -7,8 +7,7 @@ from them; a test fails if they differ. `bert_judge.plan` derives the tables and
 from bert_judge.config.aspects import Aspect, ProbeAspect
 from bert_judge.config.base import Block, JudgeConfig
 from bert_judge.config.datasets import Dataset, Filter, Mix
-from bert_judge.config.evaluation import Attacks, Audit
-from bert_judge.config.imports import AspectColumns, Columns, Import, PairColumns
+from bert_judge.config.evaluation import Attacks, Audit, PairSet
 from bert_judge.config.models import (
     HFModel,
     ImportedModel,
@@ -22,9 +21,18 @@ from bert_judge.config.models import (
     Style,
     VLLMModel,
 )
-from bert_judge.config.pairs import PairSet
 from bert_judge.config.root import Config, json_schema, parse
-from bert_judge.config.tasks import Family, ImportedTask, SourceColumns, Tasks, TaskSource
+from bert_judge.config.sources import (
+    AspectColumns,
+    Columns,
+    Family,
+    Import,
+    ImportedTask,
+    PairColumns,
+    SourceColumns,
+    Tasks,
+    TaskSource,
+)
 from bert_judge.config.training import Input, Training, Tuning
 
 __all__ = [

@@ -12,11 +12,9 @@ from pydantic import Field, TypeAdapter, ValidationError, create_model
 from bert_judge.config import validation
 from bert_judge.config.base import Block, JudgeConfig, ModelKey, Name
 from bert_judge.config.datasets import Dataset, Filter
-from bert_judge.config.evaluation import Attacks, Audit
-from bert_judge.config.imports import Import
+from bert_judge.config.evaluation import Attacks, Audit, PairSet
 from bert_judge.config.models import Model, Price
-from bert_judge.config.pairs import PairSet
-from bert_judge.config.tasks import Tasks
+from bert_judge.config.sources import Import, Tasks
 from bert_judge.judges import registry
 from bert_judge.runtime.errors import ConfigError
 

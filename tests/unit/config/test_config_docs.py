@@ -12,7 +12,7 @@ import yaml
 
 from bert_judge import config, plan
 from bert_judge.config import docs as config_docs
-from bert_judge.config.default_run import DEFAULT_RUN
+from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.runtime.errors import InputError
 
 ROOT = Path(__file__).parents[3]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from bert_judge import plan, tables
 from bert_judge.cli import app
 from bert_judge.config import Training
-from bert_judge.config.default_run import DEFAULT_RUN
+from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.evaluation.attacks import FAMILIES, rates, runner
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid

@@ -13,7 +13,7 @@ from bert_judge.candidates.generators import Request, simulated_answers
 from bert_judge.candidates.generators.simulated import SimulatedGenerator, probability, simulate
 from bert_judge.candidates.generators.simulated_styles import STYLES
 from bert_judge.config import Family, Style
-from bert_judge.config.default_run import DEFAULT_RUN
+from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.judges.protocol import Row
 from bert_judge.judges.simulated.judge import SimulatedJudge
 from bert_judge.runtime.errors import InputError
