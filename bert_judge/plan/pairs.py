@@ -29,7 +29,6 @@ class PairSpecs(ResolvedConfig):
 
     @property
     def pair_judges(self) -> list[str]:
-        """Return the names of the pairwise judges."""
         return self.judges("pairwise")
 
     def pair_judge(self, name: str) -> PairwiseJudgeConfig:
@@ -95,7 +94,6 @@ class PairSpecs(ResolvedConfig):
         return sorted({table for part in self.pair_parts(name) for tables in self.pair_tables(name, part) for table in tables})
 
     def pair_file(self, pair_set: str) -> Path:
-        """Return the file of an imported set."""
         source = self.config.pairs[pair_set].source
         assert source is not None
         return self.import_path(source)
@@ -116,7 +114,6 @@ class PairSpecs(ResolvedConfig):
         }
 
     def pair_judge_spec(self, judge: str) -> Spec:
-        """Return the spec of a trained encoder."""
         entry = self.pair_judge(judge)
         settings = dump(
             entry, only={"kind", "revision", "backbone", "compare", "max_length", "training", "augment", "validation_fraction"}
@@ -149,7 +146,6 @@ class PairSpecs(ResolvedConfig):
         }
 
     def gpus_to_tune(self, judge: str) -> int:
-        """Return the number of GPUs that fine-tune a judge."""
         return count_processes(self.pair_judge(judge).tuning)
 
     @property
@@ -170,12 +166,10 @@ class PairSpecs(ResolvedConfig):
 
 
 def pair_all(models: Sequence[str]) -> set[ModelPair]:
-    """Pair every model with every other one."""
     return {_sorted(first, second) for first, second in combinations(models, 2)}
 
 
 def pair_with_baseline(models: Sequence[str], baseline: str) -> set[ModelPair]:
-    """Pair every model with the baseline."""
     return {_sorted(model, baseline) for model in models if model != baseline}
 
 

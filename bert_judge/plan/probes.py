@@ -41,7 +41,6 @@ class ProbeSpecs(ResolvedConfig):
         return {"features": features, "model": model, "task": task, **self.feature_sets[features]}
 
     def probe_spec(self, judge: str) -> Spec:
-        """Return the spec of a probe's training."""
         probe = self.probe(judge)
         # The threshold applies to labels only.
         excluded = {"aspects", "threshold", *ProbeJudgeConfig.reads} - {"pooling"}

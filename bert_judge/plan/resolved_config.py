@@ -47,11 +47,9 @@ class ResolvedConfig:
         return [*self.config.tasks.train, *self.config.tasks.test]
 
     def judges(self, kind: str) -> list[str]:
-        """Return the names of the judges of a kind."""
         return [name for name, judge in self.config.judges.items() if judge.kind == kind]
 
     def kind_of(self, judge: str) -> JudgeKind:
-        """Return the kind of a judge."""
         return registry.find(self.config.judges[judge].kind)
 
     def judges_of_rule(self, rule: str) -> list[str]:
@@ -69,7 +67,6 @@ class ResolvedConfig:
         return [*self.models, *([ATTACKS] if self.config.attacks else [])]
 
     def models_of_generator(self, generator: str) -> list[str]:
-        """Return the names of the models of a generator."""
         return [name for name, model in self.models.items() if model.generator == generator]
 
     def answers(self, model: str, task: str) -> bool:
@@ -128,7 +125,6 @@ class ResolvedConfig:
         return resolve_data_path(source.path, self.data) if source and source.path else None
 
     def import_path(self, name: str) -> Path:
-        """Return the path of an imported file."""
         return import_path(self.config.imports[name], self.data)
 
     def source_file(self, task: str) -> Path | None:

@@ -107,7 +107,6 @@ class Specs(ResolvedConfig):
         return {"judge": judge, "teacher": teacher, "learners": members, **dump(entry, without={"kind"})}
 
     def cascades_spec(self) -> Spec:
-        """Return the spec of evaluating cascades."""
         return {**self.standings_spec(), "cascades": self.measured_cascades}
 
     def scores_spec(self, model: str, task: str) -> Spec:
@@ -157,7 +156,6 @@ class Specs(ResolvedConfig):
         }
 
     def audit_spec(self) -> Spec:
-        """Return the spec of the audit sample."""
         assert self.config.audit is not None
         sample = dump(self.config.audit, only={"judge", "size", "seed"})
         return {**sample, "tables": [[m, t] for m, t in self.score_tables]}
@@ -174,7 +172,6 @@ class Specs(ResolvedConfig):
         return {"task": task, **dump(self.config.attacks, only={"rows", "seed"})}
 
     def attack_rates_spec(self) -> Spec:
-        """Return the spec of the attack success rates."""
         assert self.config.attacks is not None
         return {"judges": self.config.attacks.judges, "tasks": self.attack_tasks}
 

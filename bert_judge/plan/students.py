@@ -31,7 +31,6 @@ class Student:
 
 
 def list_students(config: Config) -> list[Student]:
-    """Return every student of a configuration."""
     return [
         Student(key, name, f"{percent:g}")
         for key, entry in config.models.items()
@@ -154,7 +153,6 @@ class StudentSpecs(Specs):
         }
 
     def student_gpus(self, model: str) -> int:
-        """Return the number of GPUs that train a student."""
         entry = self.models[model]
         assert isinstance(entry, StudentModel)
         return count_processes(entry.training)
