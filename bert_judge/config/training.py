@@ -58,6 +58,8 @@ class Training(MicroBatches):
     """how far labels are smoothed towards 0.5"""
     freeze_embeddings: bool = True
     """do not train the word embeddings; ignored for the format `tags`, whose special tokens are new"""
+    round_weights: bool = False
+    """round the trained weights to values that fit in 8-bit integers, for a judge that is published as a small file"""
     seed: int = 0
     """seed of the new layers and of the row order"""
 

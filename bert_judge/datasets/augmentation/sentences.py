@@ -56,7 +56,9 @@ def altered_sentence(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool)
         changed = text[: word.start()] + _OPPOSITES[word[1]] + text[word.end() :]
     elif numbers := list(_NUMBER.finditer(text)):
         number = rng.choose(numbers, "number")
-        changed = text[: number.start()] + str(int(number[0]) + rng.choose((-2, -1, 1, 2, 5, 10), "difference")) + text[number.end() :]
+        changed = (
+            text[: number.start()] + str(int(number[0]) + rng.choose((-2, -1, 1, 2, 5, 10), "difference")) + text[number.end() :]
+        )
     else:
         words = list(_WORD.finditer(text))
         if len(words) < 4:

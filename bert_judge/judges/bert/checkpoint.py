@@ -19,6 +19,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from bert_judge import __version__, tables
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
+from bert_judge.judges.bert import int8_weights
 from bert_judge.judges.bert.early_exit import LogitBounds
 from bert_judge.judges.bert.encoding import TAGS, RowEncoder
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
@@ -82,10 +83,17 @@ class Checkpoint:
     metadata: JudgeMetadata
     trained: bool
 
-    def save(self, folder: Path) -> None:
-        """Write weights, tokenizer and, last, `judge.json`."""
+    def save(self, folder: Path, int8: bool = False) -> None:
+        """Write weights, tokenizer and, last, `judge.json`.
+
+        Args:
+            int8: write the weights as 8-bit integers, which only this program reads.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        self.model.save_pretrained(folder)
+        if int8:
+            int8_weights.save_weights(self.model, folder)
+        else:
+            self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         self.metadata.write(folder)
 
@@ -110,7 +118,10 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     trained = metadata is not None
     metadata = metadata or JudgeMetadata(input=settings or Input())
     torch.manual_seed(seed)
-    model = pretrained.load_classifier(folder, logits=2, new_head=not trained)
+    if (folder / int8_weights.WEIGHTS_FILE).is_file():
+        model = int8_weights.load_classifier(folder)
+    else:
+        model = pretrained.load_classifier(folder, logits=2, new_head=not trained)
     encoder = RowEncoder(tokenizer, metadata.input, max_input_length(model))
     _resize_embeddings(model, tokenizer)
     return Checkpoint(model.float().eval(), tokenizer, encoder, metadata, trained)

@@ -21,6 +21,7 @@ from bert_judge.judges.bert.encoding import closest_references
 from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
 from bert_judge.judges.bert.inference import EncoderOutput
+from bert_judge.judges.bert.int8_weights import round_weights
 from bert_judge.judges.bert.judge_folder import read_base_rate, resolve_checkpoint
 from bert_judge.judges.bert.stacker import fit_stacker, fit_temperature, fit_trees, load_trees, predict_tree_logits, save_trees
 from bert_judge.judges.protocol import Label, Row, decided
@@ -241,6 +242,8 @@ class BERTJudge:
         rows = self.checkpoint.encoder.encode(questions, candidates, closest_references(references, candidates))
         examples = trainer.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
         statistics = trainer.fit(self.checkpoint, examples, training, work_folder)
+        if training.round_weights:
+            round_weights(self.checkpoint.model)
         if features:
             table = self._extract_features(questions, references, candidates)
             self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
@@ -315,12 +318,12 @@ class BERTJudge:
         self.checkpoint.metadata.logit_bounds = fit_logit_bounds(*both)
         self.checkpoint.metadata.stacker = fit_stacker(*both, all_labels, weights, num_real)
 
-    def save(self, folder: str | Path) -> None:
-        """Write weights, trees, tokenizer and, last, judge.json."""
+    def save(self, folder: str | Path, int8: bool = False) -> None:
+        """Write weights, trees, tokenizer and, last, judge.json; see `Checkpoint.save`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_trees(self.trees if self.checkpoint.metadata.stacker else None, folder)
-        self.checkpoint.save(folder)
+        self.checkpoint.save(folder, int8)
 
     @property
     def _uses_trees(self) -> bool:

@@ -12,6 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
+from bert_judge.judges.bert.int8_weights import WEIGHTS_FILE
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
@@ -21,9 +22,11 @@ REFERENCES = [["Paris"], ["Paris", "city of Paris"], ["Paris"]]
 CANDIDATES = ["It is Paris.", "Mars", "Größe 東京 " * 200]
 
 
-def trained(folder: Path, architecture: str = "bert", features: bool = False, **settings: object) -> BERTJudge:
+def trained(
+    folder: Path, architecture: str = "bert", features: bool = False, round_weights: bool = False, **settings: object
+) -> BERTJudge:
     judge = BERTJudge(tiny_models.encoder(folder / "backbone", architecture), input=Input.model_validate(settings))
-    training = Training(epochs=1)
+    training = Training(epochs=1, round_weights=round_weights)
     judge.fit(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.3], training=training, features=features, work_folder=folder / "work")
     return judge
 
@@ -53,6 +56,23 @@ def test_saved_judges_include_trees_and_stacker(tmp_path: Path) -> None:
     np.testing.assert_allclose(explained.scores, scores, atol=1e-6)
     np.testing.assert_allclose(alone.predict(QUESTIONS, REFERENCES, CANDIDATES), explained.raw_scores, atol=1e-6)
     assert not np.allclose(explained.scores, explained.raw_scores)
+
+
+@pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
+def test_rounded_weights_are_saved_as_integers_without_loss(tmp_path: Path, architecture: str) -> None:
+    judge = trained(tmp_path, architecture, features=True, round_weights=True)
+    judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
+    judge.save(tmp_path / "whole")
+    judge.save(tmp_path / "small", int8=True)
+    whole, small = BERTJudge(tmp_path / "whole", precision="float32"), BERTJudge(tmp_path / "small", precision="float32")
+    for name, weight in whole.checkpoint.model.state_dict().items():
+        torch.testing.assert_close(small.checkpoint.model.state_dict()[name], weight, rtol=1e-6, atol=0, msg=name)
+    scores = whole.predict(QUESTIONS, REFERENCES, CANDIDATES)
+    np.testing.assert_allclose(small.predict(QUESTIONS, REFERENCES, CANDIDATES), scores, atol=1e-6)
+    assert (tmp_path / "small" / WEIGHTS_FILE).stat().st_size < 0.5 * (tmp_path / "whole" / "model.safetensors").stat().st_size
+    (tmp_path / "small" / WEIGHTS_FILE).write_bytes(b"damaged")
+    with pytest.raises(InputError, match="not a readable judge"):
+        BERTJudge(tmp_path / "small")
 
 
 def test_weak_rows_calibrate_but_enter_no_metric(tmp_path: Path) -> None:
