@@ -4,14 +4,13 @@ The commented `config.yaml` (`bert-judge config default`), the JSON schema for e
 from them; a test fails if they differ. `bert_judge.plan` derives the tables and jobs of a run from a configuration.
 """
 
-from bert_judge.config.aspects import Aspect, ProbeAspect
-from bert_judge.config.base import Block, JudgeConfig
+from bert_judge.config.aspects import ProbeAspect
+from bert_judge.config.base import JudgeConfig
 from bert_judge.config.datasets import Dataset, Filter, Mix
 from bert_judge.config.evaluation import Attacks, Audit, PairSet
 from bert_judge.config.models import (
     HFModel,
     ImportedModel,
-    LanguageModel,
     LocalModel,
     Model,
     OpenAIModel,
@@ -22,25 +21,13 @@ from bert_judge.config.models import (
     VLLMModel,
 )
 from bert_judge.config.root import Config, json_schema, parse
-from bert_judge.config.sources import (
-    AspectColumns,
-    Columns,
-    Family,
-    Import,
-    ImportedTask,
-    PairColumns,
-    SourceColumns,
-    Tasks,
-    TaskSource,
-)
+from bert_judge.config.sources import AspectColumns, Columns, Family, Import, TaskSource
 from bert_judge.config.training import Input, Training, Tuning
 
 __all__ = [
-    "Aspect",
     "AspectColumns",
     "Attacks",
     "Audit",
-    "Block",
     "Columns",
     "Config",
     "Dataset",
@@ -49,24 +36,19 @@ __all__ = [
     "HFModel",
     "Import",
     "ImportedModel",
-    "ImportedTask",
     "Input",
     "JudgeConfig",
-    "LanguageModel",
     "LocalModel",
     "Mix",
     "Model",
     "OpenAIModel",
-    "PairColumns",
     "PairSet",
     "Price",
     "ProbeAspect",
     "SimulatedModel",
-    "SourceColumns",
     "StudentModel",
     "Style",
     "TaskSource",
-    "Tasks",
     "Training",
     "Tuning",
     "VLLMModel",

@@ -142,24 +142,24 @@ def listed_tasks(raw: Raw, *splits: str) -> list[str]:
     return [name for split in splits or ("train", "test") for _, names in _find(raw, f"tasks.{split}") for name in names]
 
 
-def unknown_name(where: str, name: str, place: str, known_names: Iterable[str]) -> str:
-    """Describe a name that is not where it must be, for example `defined under judges`."""
+def unknown_name(where: str, name: str, requirement: str, known_names: Iterable[str]) -> str:
+    """Describe a name that does not meet a requirement, for example `defined under judges`."""
     choices = ", ".join(known_names)
-    return f"{where}: {name!r} is not {place}; " + (f"choose one of: {choices}" if choices else "there are none")
+    return f"{where}: {name!r} is not {requirement}; " + (f"choose one of: {choices}" if choices else "there are none")
 
 
 def _find(raw: Raw, path: str) -> Iterator[tuple[str, list[str]]]:
     """Yield (location, names) of every value at a path; `*` stands for any key."""
-    places: list[tuple[str, Any]] = [("", raw)]
+    values: list[tuple[str, Any]] = [("", raw)]
     for step in path.split("."):
-        places = [
+        values = [
             (f"{where}.{key}", value)
-            for where, block in places
+            for where, block in values
             if isinstance(block, Mapping)
             for key, value in block.items()
             if step in ("*", str(key))
         ]
-    yield from ((where.removeprefix("."), strings(value)) for where, value in places)
+    yield from ((where.removeprefix("."), strings(value)) for where, value in values)
 
 
 # Path of names → section that must define them.
@@ -232,7 +232,7 @@ def _undefined_names(raw: Raw) -> list[str]:
 
 
 def _duplicate_names(raw: Raw) -> list[str]:
-    lists = [("tasks.train and tasks.test", listed_tasks(raw)), *(found for path in _LISTS for found in _find(raw, path))]
+    lists = [("tasks.train and tasks.test", listed_tasks(raw)), *(entry for path in _LISTS for entry in _find(raw, path))]
     return [
         f"{where}: {name!r} is listed twice; remove one"
         for where, names in lists

@@ -18,7 +18,7 @@ from bert_judge.tables import selections
 
 Pairs = Set[tuple[str, str]]
 # Name of the only shard of a table that one job covers.
-WHOLE = "1-of-1"
+SINGLE_SHARD = "1-of-1"
 
 
 class Batches(NamedTuple):
@@ -106,7 +106,7 @@ def _plan_batches(
     for name, batch in manifests.items():
         for task, spec in batch.specs.items():
             if {key: value for key, value in spec.items() if key != "shard"} == current.get(task):
-                names[task][spec.get("shard", WHOLE)] = name
+                names[task][spec.get("shard", SINGLE_SHARD)] = name
     # Shard → tasks whose rows have no manifest.
     missing: defaultdict[str, list[str]] = defaultdict(list)
     for task in sorted(needed):
@@ -114,13 +114,13 @@ def _plan_batches(
         for number in range(1, count + 1):
             if (shard := f"{number}-of-{count}") not in names[task]:
                 missing[shard].append(task)
-    if not batch_all and len(missing[WHOLE]) == 1:
-        del missing[WHOLE]
-    groups = [(WHOLE, [task]) for task in current if batch_all and task not in needed and not names[task]]
+    if not batch_all and len(missing[SINGLE_SHARD]) == 1:
+        del missing[SINGLE_SHARD]
+    groups = [(SINGLE_SHARD, [task]) for task in current if batch_all and task not in needed and not names[task]]
     new: dict[str, Batch] = {}
     for shard, group in [*groups, *missing.items()]:
         if group:
-            shard_spec = {} if shard == WHOLE else {"shard": shard}
+            shard_spec = {} if shard == SINGLE_SHARD else {"shard": shard}
             batch = Batch({task: {**current[task], **shard_spec} for task in group}, inputs(group))
             new[batch.name] = batch
             for task in group:
