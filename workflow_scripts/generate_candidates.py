@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.stage import generate_candidates, with_runtime_settings
 from bert_judge.runtime import gpus
 from bert_judge.runtime.logs import job_log

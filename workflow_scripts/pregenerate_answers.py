@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.stage import pregenerate_answers, with_runtime_settings
 from bert_judge.runtime.batch_manifest import Batch
 from bert_judge.runtime.logs import job_log

@@ -11,7 +11,7 @@ from bert_judge.runtime.resume import work_folder
 with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
     from bert_judge.candidates.finetuning import launch
-    from bert_judge.judges.pairwise.tune import tune_pair_judge
+    from bert_judge.judges.pairwise.train import tune_pair_judge
 
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("tuning", {})

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bert_judge import plan
-from bert_judge.candidates.generators import openai_format
+from bert_judge.candidates.generators import make_generator, openai_format
 from bert_judge.candidates.generators.cache import to_row
-from bert_judge.candidates.generators.factory import make_generator
 from bert_judge.candidates.generators.openai_format import MalformedResponseError
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.stage import answer_cache, plan_requests, with_runtime_settings

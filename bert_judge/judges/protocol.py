@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -100,3 +100,23 @@ class CalibratedJudge(Protocol):
             InputError: it is unknown.
         """
         ...
+
+
+class LazyJudge:
+    """Implements `judges.protocol.Judge` by loading another judge on first use.
+
+    Args:
+        revisions: of the judge, known without loading it.
+        load: loads the judge.
+    """
+
+    def __init__(self, revisions: Mapping[str, str], load: Callable[[], Judge]) -> None:
+        self.revisions = dict(revisions)
+        self._load = load
+        self._judge: Judge | None = None
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        """See `judges.protocol.Judge`."""
+        if self._judge is None:
+            self._judge = self._load()
+        return self._judge.judge(rows)

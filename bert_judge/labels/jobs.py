@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.judges import registry
-from bert_judge.judges.lazy import LazyJudge
-from bert_judge.judges.protocol import Judge
+from bert_judge.judges.protocol import Judge, LazyJudge
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.preferences import compare_pairs
 from bert_judge.labels.stage import label_table, prelabel_tables

@@ -10,11 +10,10 @@ from typing import Any
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest
 from bert_judge.candidates.finetuning.examples import Example, encode_dialogue, select_fitting
-from bert_judge.candidates.finetuning.model_card import training_table
 from bert_judge.candidates.finetuning.trainer import MANIFEST, METRICS, fine_tune, write_json
 from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.config import Tuning
-from bert_judge.judges.model_card import write_model_card
+from bert_judge.judges.model_card import training_table, write_model_card
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.prompts import instruction

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers import Trainer
 
-from bert_judge.judges.pairwise.tune import tune_pair_judge
+from bert_judge.judges.pairwise.train import tune_pair_judge
 
 
 def before_step(number: int, end: Callable[[], None]) -> Callable[..., Any]:

@@ -19,8 +19,8 @@ from test_pair_tuning import Pairs
 
 from bert_judge.candidates.finetuning import launch
 from bert_judge.judges.pairwise import Pair
-from bert_judge.judges.pairwise.loading import load_pair_judge
-from bert_judge.judges.pairwise.tune import tune_pair_judge
+from bert_judge.judges.pairwise.llm import load_pair_judge
+from bert_judge.judges.pairwise.train import tune_pair_judge
 from bert_judge.runtime.errors import InputError
 
 pytestmark = pytest.mark.gpu

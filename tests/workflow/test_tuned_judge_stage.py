@@ -14,7 +14,7 @@ from test_pairs_stage import LINES, table
 from workspace import Workspace
 
 from bert_judge import tables
-from bert_judge.judges.llm.prompted import PROBABILITY
+from bert_judge.judges.llm.judge import PROBABILITY
 
 pytestmark = pytest.mark.workflow
 

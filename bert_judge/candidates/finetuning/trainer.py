@@ -19,7 +19,7 @@ from bert_judge import tables
 from bert_judge.assets.prepare import Manifest, make_manifest
 from bert_judge.candidates.finetuning.examples import Example
 from bert_judge.candidates.finetuning.launch import is_launched, world_size
-from bert_judge.candidates.generators.hf_model import LoadedModel, load_model
+from bert_judge.candidates.generators.hf import LoadedModel, load_model
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.judges.bert.attention import float32_attention

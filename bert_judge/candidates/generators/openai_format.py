@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_judge.candidates.generators.choices import TokenStep, choice_probabilities
+from bert_judge.candidates.generators.parsing import TokenStep, choice_probabilities, split_reasoning
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.candidates.generators.reasoning import split_reasoning
 
 # The most that servers accept.
 TOP_LOGPROBS = 20

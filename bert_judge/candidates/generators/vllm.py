@@ -10,15 +10,22 @@ import importlib.util
 import json
 import logging
 import os
+import signal
 import subprocess
+import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from bert_judge.assets.prepare import Manifest
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.runtime.errors import InputError
+from bert_judge.tasks import Sample
+
+if TYPE_CHECKING:
+    from bert_judge.assets.prepare import Manifest
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +67,7 @@ class VLLMProcess:
         path = os.pathsep.join([str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         try:
             self.process = subprocess.Popen(
-                [python, "-m", "bert_judge.candidates.generators.vllm_worker", str(write_end)],
+                [python, "-m", "bert_judge.candidates.generators.vllm", str(write_end)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -110,3 +117,52 @@ def _log_lines(name: str, stream: IO[str]) -> None:
     """Write the engine's output to the job's log."""
     for line in stream:
         log.info("%s: vLLM: %s", name, line.rstrip())
+
+
+# --- the worker process, driven through pipes ---
+
+
+def main(output_fd: int) -> None:
+    """Serve requests until standard input ends, or the parent process.
+
+    One JSON value per line. Standard input carries the model, then lists of requests. The output, on a separate pipe because
+    libraries print to standard output, carries the result of loading, then lists of completions.
+    """
+    # A scheduler sends SIGTERM to all processes of a job at once, and the parent finishes the current shard.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    with os.fdopen(output_fd, "w", encoding="utf-8") as output:
+
+        def send(value: object) -> None:
+            output.write(json.dumps(value) + "\n")
+            output.flush()
+
+        model = json.loads(sys.stdin.readline())
+        try:
+            from bert_judge.candidates.generators.vllm_engine import VLLMEngine
+
+            engine = VLLMEngine(model["name"], model["settings"], Path(model["folder"]))
+        except InputError as error:
+            send({"error": str(error)})
+            return
+        except ImportError as error:
+            send({"error": f"models.{model['name']}: {sys.executable} has no working vLLM: {error}; install it there"})
+            return
+        send({})
+        for line in sys.stdin:
+            send([asdict(completion) for completion in engine.generate([_request(**values) for values in json.loads(line)])])
+
+
+def _request(prompt: str, attempt: int, sample_id: str, choices: list[str] | None) -> Request:
+    return Request(sample_id, attempt, prompt, Sample("", ()), tuple(choices) if choices else None)
+
+
+def _exit_with_parent(parent: int) -> None:
+    """End this process when its parent is gone, even in the middle of a shard."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

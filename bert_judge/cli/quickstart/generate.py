@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_judge import plan
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.stage import generate_candidates, with_runtime_settings
 from bert_judge.cli.quickstart.configurations import FILE
 from bert_judge.tasks.build import build_task

@@ -21,8 +21,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from bert_judge import tables
 from bert_judge.judges.bert.curves import BLUE, GREY
-from bert_judge.judges.cascade.judge import DecisionThresholds, to_json
-from bert_judge.judges.cascade.stage import join_labels, with_unique_attempts
+from bert_judge.judges.cascade.judge import DecisionThresholds, join_labels, to_json, with_unique_attempts
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)

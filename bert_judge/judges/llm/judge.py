@@ -1,17 +1,137 @@
-"""A prompted language model as a judge: one candidate at a time, compared with the references."""
+"""Judges that prompt a language model, parse its reply, and repeat the request once if the reply cannot be parsed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from bert_judge.candidates.generators.protocol import Completion, Request
+from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.prompted import PROBABILITY, PromptedJudge, Reading, Reply, ReplyFormat
+from bert_judge.judges.llm.verdicts import REASONING_TRUNCATED
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.tasks import Sample
 
+log = logging.getLogger(__name__)
+
 SELF_VERDICT = "the candidate gives itself the same verdict"
+MODEL_FAILED = "the judge's model failed"
+PROBABILITY = "probability of the verdict"
+RETRY_SEPARATOR = "\n[asked again]\n"
+
+Case = TypeVar("Case")
+
+
+class ReplyFormat(NamedTuple):
+    """The format of the reply that a prompt requests.
+
+    Attributes:
+        instructions: the last part of the prompt.
+        choices: the only replies that are allowed; None for free text.
+    """
+
+    instructions: str
+    choices: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The interpretation of a completion.
+
+    Attributes:
+        reason: how the verdict was found, or why there is none.
+        score: in [0, 1]; None without a verdict.
+        verdict: if the reply states it, rather than a probability or grades.
+        grades: aspect → grade, of a judge of aspects.
+        retry: there is no verdict, and asking again may help.
+    """
+
+    reason: str
+    score: float | None = None
+    verdict: str | None = None
+    grades: Mapping[str, float] | None = None
+    retry: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Everything that the model replied about a case: the last reading, and one or two completions."""
+
+    reading: Reading
+    completions: tuple[Completion, ...]
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Return the fields that labels and opinions share."""
+        return {
+            "reason": self.reading.reason,
+            # Of a truncated reasoning model, the reasoning is all there is.
+            "raw": RETRY_SEPARATOR.join(completion.text or completion.reasoning or "" for completion in self.completions),
+            "prompt_tokens": _sum_known(completion.prompt_tokens for completion in self.completions),
+            "completion_tokens": _sum_known(completion.completion_tokens for completion in self.completions),
+        }
+
+
+class PromptedJudge(ABC, Generic[Case]):
+    """Base of the LLM judges.
+
+    Args:
+        name: of the judge in the configuration, for messages.
+        settings: the values of its configuration block.
+        generator: the language model.
+    """
+
+    def __init__(self, name: str, settings: Mapping[str, Any], generator: Generator) -> None:
+        self.name, self.settings, self.generator = name, settings, generator
+        # The generator's own mapping: a server reveals its model's version only later.
+        self.revisions = generator.revisions
+
+    @abstractmethod
+    def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
+        """Return the format of the first prompt and of the retry."""
+
+    @abstractmethod
+    def _request(self, case: Case, reply_format: ReplyFormat) -> Request:
+        """Build the request of a case."""
+
+    @abstractmethod
+    def _parse_completion(self, case: Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+        """Interpret a completion that has text."""
+
+    def _ask(self, cases: Sequence[Case]) -> list[Reply]:
+        """Return one reply per case; cases without a verdict are asked again, all together."""
+        first_format, retry_format = self._reply_formats()
+        replies = self._ask_once(cases, first_format)
+        unread = [index for index, reply in enumerate(replies) if reply.reading.retry]
+        if unread:
+            log.info("%s: %d of %d replies have no verdict and are requested again", self.name, len(unread), len(cases))
+        for index, second in zip(unread, self._ask_once([cases[index] for index in unread], retry_format), strict=True):
+            reason = f"{replies[index].reading.reason}; asked again: {second.reading.reason}"
+            completions = replies[index].completions + second.completions
+            replies[index] = Reply(replace(second.reading, reason=reason), completions)
+        return replies
+
+    def _ask_once(self, cases: Sequence[Case], reply_format: ReplyFormat) -> list[Reply]:
+        requests = [self._request(case, reply_format) for case in cases]
+        completions = self.generator.generate(requests) if requests else []
+        return [
+            Reply(self._read_or_fail(case, completion, reply_format.choices), (completion,))
+            for case, completion in zip(cases, completions, strict=True)
+        ]
+
+    def _read_or_fail(self, case: Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+        if completion.status == "error":
+            return Reading(f"{MODEL_FAILED}: {completion.reason}" if completion.reason else MODEL_FAILED)
+        if completion.status == "truncated" and completion.reasoning and not completion.text:
+            return Reading(REASONING_TRUNCATED, retry=True)
+        return self._parse_completion(case, completion, choices)
+
+
+def _sum_known(counts: Any) -> int | None:
+    known_counts = [count for count in counts if count is not None]
+    return sum(known_counts) if known_counts else None
 
 
 class _Case(NamedTuple):

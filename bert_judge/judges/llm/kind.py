@@ -10,6 +10,8 @@ from bert_judge.judges.registry import RESULTS, Inputs, JudgeKind, LabelResource
 if TYPE_CHECKING:
     from bert_judge.judges.llm.config import LLMJudgeConfig
 
+VLLM_SHARD_ROWS = 1024
+
 
 class LLMKind(JudgeKind):
     """See `JudgeKind`."""
@@ -65,19 +67,31 @@ def model_gpus(model: Any) -> int:
 
 
 def load_generator(context: LoadContext) -> Any:
-    """Return the generator of a prompted judge, with or without a cache of its completions."""
-    from bert_judge.candidates.generators.factory import make_generator
+    """Return the generator of a prompted judge; with `context.store`, nothing is requested twice."""
+    from bert_judge.assets.prepare import load_manifest
+    from bert_judge.candidates import generators
+    from bert_judge.candidates.generators.cache import SHARD_ROWS, CachedGenerator
     from bert_judge.candidates.stage import with_runtime_settings
-    from bert_judge.judges.llm.run_generator import run_generator
 
     model, manifest = context.settings["model"], context.inputs.get("manifest")
     # vLLM may run in another Python, whose torch sees what this one does not.
     if model["generator"] == "hf":
         context.check_device()
-    if context.store is not None:
-        return run_generator(context.spec, manifest, context.store, context.block)
+    settings = with_runtime_settings(model, context.block["model"]) if context.block else model
     path = None if manifest is None else Path(manifest)
-    return make_generator(context.name, with_runtime_settings(model, context.block["model"]), path)
+    if context.store is None:
+        return generators.make_generator(context.name, settings, path)
+    revisions = {} if path is None else {context.name: load_manifest(path).revision}
+    # vLLM needs many requests at once; elsewhere a kill should lose few.
+    shard_rows = VLLM_SHARD_ROWS if model["generator"] == "vllm" else SHARD_ROWS
+    return CachedGenerator(
+        model,
+        context.store,
+        lambda: generators.make_generator(context.name, settings, path),
+        revisions,
+        retry_errors=path is None,
+        shard_rows=shard_rows,
+    )
 
 
 KIND = LLMKind()

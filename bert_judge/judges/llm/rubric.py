@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.prompted import PromptedJudge, Reading, Reply, ReplyFormat
+from bert_judge.judges.llm.judge import PromptedJudge, Reading, Reply, ReplyFormat
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.tasks import Sample
 

@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from bert_judge.candidates.generators.reasoning import split_reasoning, start_marker
+from bert_judge.candidates.generators.parsing import split_reasoning, start_marker
 from bert_judge.judges.visible_text import strip_invisible
 
 POSITIVE, NEGATIVE = "correct", "incorrect"

@@ -9,17 +9,72 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail, truncate_middle
 from bert_judge.judges.bert.engine import Engine
-from bert_judge.judges.pairwise import tie_model
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.visible_text import normalize_text
 from bert_judge.runtime.errors import InputError
 
+# Bounds of both logarithms: beyond them, a fit on few pairs only reflects that all were correct, or that none was a tie.
+MAX_LOG_TEMPERATURE, MAX_LOG_NU = 2.5, 6.0
+# Standard deviation of the normal prior on the log temperature, for few pairs.
+PRIOR_WIDTH = 2.0
 VERDICTS = ("A", "tie", "B")
+
+
+class DavidsonTieModel(NamedTuple):
+    """Probabilities of A, tie and B from a difference of two answers, by Davidson's model of paired comparisons.
+
+        P(A) : P(tie) : P(B)  =  exp(z/2) : nu : exp(-z/2),   z = difference / temperature
+
+    Source: R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", 1970. It is
+    exactly symmetric: the negated difference has the swapped probabilities.
+
+    Attributes:
+        temperature: divides a difference.
+        log_nu: logarithm of the weight of a tie.
+    """
+
+    temperature: float = 1.0
+    log_nu: float = -MAX_LOG_NU
+
+    def probabilities(self, differences: ArrayLike) -> np.ndarray:
+        """Compute P(A), P(tie) and P(B) of each difference, shape (n, 3)."""
+        half = np.asarray(differences, float) / self.temperature / 2
+        largest = np.maximum(np.abs(half), self.log_nu)
+        better, worse, tie = np.exp(half - largest), np.exp(-half - largest), np.exp(self.log_nu - largest)
+        total = better + worse + tie
+        return np.stack([better / total, tie / total, worse / total], axis=-1)
+
+
+def fit_tie_model(differences: ArrayLike, labels: ArrayLike) -> DavidsonTieModel:
+    """Fit temperature and weight of a tie by maximum likelihood on held-out pairs.
+
+    Args:
+        differences: of A over B, shape (n,).
+        labels: 1 (A), 0.5 (tie) or 0 (B), shape (n,).
+
+    Returns:
+        The default parameters for no pairs.
+    """
+    z, y = np.asarray(differences, float), np.asarray(labels, float)
+    if not len(z):
+        return DavidsonTieModel()
+    column = np.where(y > 0.5, 0, np.where(y < 0.5, 2, 1))
+
+    def loss(parameters: np.ndarray) -> float:
+        probabilities = DavidsonTieModel(float(np.exp(parameters[0])), float(parameters[1])).probabilities(z)
+        prior = (parameters[0] / PRIOR_WIDTH) ** 2 / 2
+        return float(prior - np.log(np.maximum(probabilities[np.arange(len(z)), column], 1e-12)).sum())
+
+    bounds = [(-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE), (-MAX_LOG_NU, MAX_LOG_NU)]
+    best = minimize(loss, np.array([0.0, -1.0]), method="L-BFGS-B", bounds=bounds).x
+    return DavidsonTieModel(float(np.exp(best[0])), float(best[1]))
 
 
 class PairScore(NamedTuple):
@@ -73,7 +128,7 @@ class PairEncoderJudge:
         metadata = self.checkpoint.metadata
         if self.checkpoint.trained and not metadata.pairwise:
             raise InputError(f"{path}: a judge of single answers; name a judge of kind pairwise, or a backbone to train")
-        metadata.pairwise = metadata.pairwise or {"compare": compare, "log_nu": tie_model.DavidsonTieModel().log_nu}
+        metadata.pairwise = metadata.pairwise or {"compare": compare, "log_nu": DavidsonTieModel().log_nu}
         self.encoder = PairRowEncoder(
             self.checkpoint.tokenizer, metadata.input, checkpoints.max_input_length(self.checkpoint.model)
         )
@@ -87,9 +142,9 @@ class PairEncoderJudge:
         return self.checkpoint.metadata.pairwise["compare"] != "single_order"
 
     @property
-    def tie_model(self) -> tie_model.DavidsonTieModel:
+    def tie_model(self) -> DavidsonTieModel:
         metadata = self.checkpoint.metadata
-        return tie_model.DavidsonTieModel(metadata.temperature, metadata.pairwise["log_nu"])
+        return DavidsonTieModel(metadata.temperature, metadata.pairwise["log_nu"])
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
         """See `judges.pairwise.PairJudge`. Two equal answers tie.
@@ -146,7 +201,7 @@ class PairEncoderJudge:
         targets = np.asarray(labels, float)
         # Each pair counts in both orders, as in `compare`; for a symmetric judge this changes nothing.
         differences = np.concatenate([self.differences(pairs), self.differences([pair.swapped for pair in pairs])])
-        fitted = tie_model.fit(differences, np.concatenate([targets, 1 - targets]))
+        fitted = fit_tie_model(differences, np.concatenate([targets, 1 - targets]))
         self.checkpoint.metadata.temperature = fitted.temperature
         self.checkpoint.metadata.pairwise["log_nu"] = fitted.log_nu
 

@@ -16,7 +16,7 @@ class PairwiseKind(JudgeKind):
     """See `JudgeKind`."""
 
     name = "pairwise"
-    definition_files = ("prompting.py", "verdicts.py", "../llm/prompting.py", "../llm/prompted.py", "../llm/verdicts.py")
+    definition_files = ("prompting.py", "../llm/prompting.py", "../llm/judge.py", "../llm/verdicts.py")
     compares_pairs = True
     is_trained = True
 
@@ -84,7 +84,7 @@ class PairwiseKind(JudgeKind):
 
             return PairLLMJudge(context.name, settings, load_generator(context))
         context.check_device()
-        from bert_judge.judges.pairwise.loading import load_pair_judge
+        from bert_judge.judges.pairwise.llm import load_pair_judge
 
         return load_pair_judge(context.inputs["checkpoint"], context.name)
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from pydantic import ValidationError
+
+from bert_judge.assets.prepare import Manifest
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.judges.llm.prompted import PROBABILITY, PromptedJudge, Reading
+from bert_judge.config import HFModel
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, resolve_checkpoint
+from bert_judge.judges.llm.judge import PROBABILITY, PromptedJudge, Reading
 from bert_judge.judges.llm.verdicts import normalize
-from bert_judge.judges.pairwise import prompting, verdicts
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
+from bert_judge.judges.pairwise import prompting
+from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, PairJudge, Preference, combine_orders
+from bert_judge.judges.registry import read_card
+from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.resume import content_key
 from bert_judge.tasks import Sample
 
@@ -62,13 +71,13 @@ class PairLLMJudge(PromptedJudge[prompting.RenderedPair]):
         if choices and completion.choice_probabilities:
             return _read_probabilities(completion.choice_probabilities)
         if self.settings["scores"] and choices != prompting.CHOICES:
-            return _read_scores(verdicts.parse_scores(completion.text, case.codes))
+            return _read_scores(prompting.parse_scores(completion.text, case.codes))
         is_choice = choices is not None and completion.text.strip() in choices
         # A backend that enforces the choice may stop at its limit right after the word.
-        parsed = verdicts.parse(completion.text, case.codes, is_choice or completion.status != "truncated")
+        parsed = prompting.parse(completion.text, case.codes, is_choice or completion.status != "truncated")
         if parsed.verdict is None:
             return Reading(parsed.reason, retry=True)
-        if choices is None and parsed.verdict in verdicts.verdict_lines(normalize(f"{case.first.text}\n{case.second.text}")):
+        if choices is None and parsed.verdict in prompting.verdict_lines(normalize(f"{case.first.text}\n{case.second.text}")):
             # The judge may have repeated a line of an answer without its fence; a single word is unambiguous.
             return Reading(PLANTED_VERDICT, retry=True)
         return Reading(parsed.reason, VERDICT_SCORES[parsed.verdict], parsed.verdict)
@@ -86,9 +95,54 @@ def _read_probabilities(probabilities: Mapping[str, float]) -> Reading:
 def _read_scores(scores: tuple[float, float] | None) -> Reading:
     """Interpret two scores from 1 to 10; their difference is the judge's confidence."""
     if scores is None:
-        return Reading(verdicts.NO_SCORES, retry=True)
-    return Reading(verdicts.FIRST_LINE, 0.5 + (scores[0] - scores[1]) / 18, _better(*scores))
+        return Reading(prompting.NO_SCORES, retry=True)
+    return Reading(prompting.FIRST_LINE, 0.5 + (scores[0] - scores[1]) / 18, _better(*scores))
 
 
 def _better(a: float, b: float) -> str:
     return "A" if a > b else "B" if b > a else "tie"
+
+
+def load_pair_judge(checkpoint: str | Path, name: str) -> PairJudge:
+    """Load a trained pairwise judge, whichever kind of model it is.
+
+    Args:
+        checkpoint: as for `judge_folder.resolve_checkpoint`.
+        name: of the judge in the configuration.
+
+    Raises:
+        InputError: it cannot be loaded.
+    """
+    folder, revision = resolve_checkpoint(checkpoint)
+    metadata = read_card(folder)
+    pairwise = metadata.get("pairwise")
+    if isinstance(pairwise, Mapping) and pairwise.get("writes") == "scores":
+        return from_metadata(metadata, folder, name, revision)
+    # A language model needs no encoder.
+    from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+
+    return PairEncoderJudge(folder, name=name, revision=revision)
+
+
+def from_metadata(metadata: Mapping[str, Any], folder: Path, name: str, revision: str) -> PairLLMJudge:
+    """Load a tuned language model that stops after the scores.
+
+    Args:
+        metadata: its judge.json.
+        folder: of its weights, wherever they were moved to.
+        revision: for the provenance of its verdicts.
+
+    Raises:
+        InputError: the metadata is incomplete, or the model cannot be loaded.
+    """
+    # A judge behind a server needs no torch.
+    from bert_judge.candidates.generators.hf import HFGenerator
+
+    try:
+        settings = {key: metadata["settings"][key] for key in ("seed", "max_answer_chars")}
+        model = HFModel.model_validate(metadata["settings"]["model"]).model_dump(mode="json")
+    except (KeyError, TypeError, ValidationError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{folder / JUDGE_FILE}: invalid: {reason}; train the judge again") from error
+    settings |= {"reasoning": False, "scores": True, "tuned": True}
+    return PairLLMJudge(name, settings, HFGenerator(name, model, Manifest(name, revision, folder, ())))

@@ -9,13 +9,25 @@ answers, are distributed as among the calibration rows.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
+from bert_judge import tables
+from bert_judge.runtime.errors import InputError
+
+log = logging.getLogger(__name__)
+
 # Keeps the log-odds finite.
 EPSILON = 1e-6
+BATCH_ROWS = 10_000
 
 
 def estimate_base_rate(scores: ArrayLike, prior: float, prior_strength: float) -> float:
@@ -55,3 +67,41 @@ def shift_prior(scores: ArrayLike, prior: float, base_rate: float) -> NDArray[np
     """
     score = np.clip(np.asarray(scores, dtype=float), EPSILON, 1 - EPSILON)
     return np.asarray(expit(logit(score) + logit(base_rate) - logit(prior)))
+
+
+def label_with_prior_shift(spec: Mapping[str, Any], labels: str | Path, validation: str | Path | None, output: str | Path) -> None:
+    """Write a judge's labels with scores and verdicts shifted to the table's estimated base rate; invalid verdicts stay.
+
+    Args:
+        spec: `Plan.labels_spec`.
+        labels: label table of the judge to correct.
+        validation: validation rows on which that judge was calibrated; None if the settings give the prior.
+
+    Raises:
+        InputError: the validation rows are all correct or all incorrect.
+    """
+    settings = spec["settings"]
+    prior = settings["prior"] if validation is None else _base_rate(validation)
+    # An invalid verdict has no score.
+    scores = tables.read_columns(labels, ["score"])["score"].drop_null().to_numpy()
+    base_rate = estimate_base_rate(scores, prior, settings["prior_strength"])
+
+    def shifted_batches() -> Iterator[pd.DataFrame]:
+        for batch in tables.read_batches(labels, tables.LABELS, BATCH_ROWS):
+            score = shift_prior(batch["score"], prior, base_rate)
+            verdict = np.where(score >= settings["threshold"], "correct", "incorrect")
+            valid = batch["verdict"] != "invalid"
+            yield batch.assign(judge=spec["judge"], score=score, verdict=batch["verdict"].where(~valid, verdict))
+
+    tables.write_parts(shifted_batches(), output, tables.LABELS, spec, tables.provenance(labels).get("revisions", {}))
+    message = "%s on %s, %s: estimated base rate %.1f%% (n=%d), judge prior %.1f%%"
+    log.info(message, spec["judge"], spec["model"], spec["task"], 100 * base_rate, len(scores), 100 * prior)
+
+
+def _base_rate(validation: str | Path) -> float:
+    """Compute the share of correct answers among validation rows."""
+    base_rate = float(np.mean(tables.read_columns(validation, ["label"])["label"].to_numpy()))
+    if not 0 < base_rate < 1:
+        verdict = "correct" if base_rate == 1 else "incorrect"
+        raise InputError(f"{validation}: all answers are {verdict}; set the judge's `prior` to the base rate")
+    return base_rate

@@ -67,7 +67,7 @@ class PriorShiftKind(JudgeKind):
         return f"is corrected per model and task of a run; name its judge {block.judge!r}"
 
     def combine_labels(self, context: LoadContext, output: Path) -> None:
-        from bert_judge.judges.prior_shift.stage import label_with_prior_shift
+        from bert_judge.judges.prior_shift.estimate import label_with_prior_shift
 
         [labels] = context.inputs["labels"]
         label_with_prior_shift(context.spec, labels, context.inputs.get("validation"), output)

@@ -17,8 +17,7 @@ from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
-from bert_judge.judges.prior_shift.stage import label_with_prior_shift
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, label_with_prior_shift, shift_prior
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file import score_file as scoring

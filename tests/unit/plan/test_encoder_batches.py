@@ -10,7 +10,7 @@ import pytest
 
 from bert_judge import plan
 from bert_judge.judges import Label, Row, decided
-from bert_judge.judges.lazy import LazyJudge
+from bert_judge.judges.protocol import LazyJudge
 from bert_judge.plan import batches
 from bert_judge.runtime import batch_manifest
 

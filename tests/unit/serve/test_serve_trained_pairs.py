@@ -16,7 +16,7 @@ from serve_clients import running
 from bert_judge.config import HFModel
 from bert_judge.judges.pairwise import Pair, PairJudge
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
-from bert_judge.judges.pairwise.loading import load_pair_judge
+from bert_judge.judges.pairwise.llm import load_pair_judge
 from bert_judge.serve import judge_selection
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard

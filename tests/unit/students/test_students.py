@@ -17,7 +17,7 @@ from transformers import AutoTokenizer, Trainer
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.finetuning.examples import encode_dialogue
-from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning

@@ -20,7 +20,7 @@ from bert_judge import plan
 from bert_judge.candidates.finetuning import launch
 from bert_judge.candidates.finetuning.trainer import tune
 from bert_judge.config import Tuning
-from bert_judge.judges.pairwise.tune import tune_pair_judge
+from bert_judge.judges.pairwise.train import tune_pair_judge
 from bert_judge.runtime.errors import ConfigError, InputError
 
 ROOT = Path(__file__).parents[4]

@@ -12,8 +12,7 @@ from pydantic import TypeAdapter
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import Manifest, prepare
-from bert_judge.candidates.generators import vllm
-from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators import make_generator, vllm
 from bert_judge.candidates.generators.hf import HFGenerator
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.candidates.generators.simulated import SimulatedGenerator

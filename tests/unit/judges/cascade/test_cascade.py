@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.judges.cascade import stage
+from bert_judge.judges.cascade import judge as stage
 from bert_judge.judges.cascade.fit import MIN_BIN_ROWS, JudgeOutputs, choose_point, fit_cascade, operating_points
 from bert_judge.judges.cascade.judge import CascadeJudge, DecisionThresholds, fitted_judges, load_thresholds, to_json
 from bert_judge.judges.protocol import Label, Row, decided, invalid

@@ -16,13 +16,13 @@ from test_labels import candidates_table
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import prepare
+from bert_judge.candidates import generators
 from bert_judge.candidates.generators.cache import CachedGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.config import HFModel
-from bert_judge.judges.llm import prompting, run_generator, verdicts
-from bert_judge.judges.llm.judge import SELF_VERDICT, LLMJudge
+from bert_judge.judges.llm import prompting, verdicts
+from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY, RETRY_SEPARATOR, SELF_VERDICT, LLMJudge
 from bert_judge.judges.llm.kind import KIND
-from bert_judge.judges.llm.prompted import MODEL_FAILED, PROBABILITY, RETRY_SEPARATOR
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.stage import label_table
@@ -363,7 +363,7 @@ def test_runtime_settings_do_not_invalidate_the_cache(tmp_path: Path, monkeypatc
         made.append({"name": name, "manifest": manifest, **settings})
         return ScriptedGenerator(lambda _: says("Verdict: correct"))
 
-    monkeypatch.setattr(run_generator, "make_generator", make)
+    monkeypatch.setattr(generators, "make_generator", make)
     entry = {"kind": "llm", "model": {"generator": "openai", "model": "big", "base_url": "http://one/v1", "concurrency": 3}}
     raw = {
         "models": {"m": {"generator": "simulated", "p_correct": 0.5}},
@@ -414,6 +414,6 @@ def test_label_table_with_a_real_model(tmp_path: Path, manifest: Path, reasoning
     assert all(rows[n]["prompt_tokens"] > 100 and rows[n]["completion_tokens"] > 0 for n in (0, 1, 3))
     assert tables.provenance(tmp_path / "l.parquet")["revisions"]["teacher"].startswith("local:")
     # Read again with another threshold: the model is not even loaded.
-    monkeypatch.setattr(run_generator, "make_generator", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(generators, "make_generator", lambda *_: pytest.fail("loaded"))
     again = labelled(1.0)
     assert [row["raw"] for row in again] == [row["raw"] for row in rows]

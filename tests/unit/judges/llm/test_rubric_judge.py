@@ -12,7 +12,7 @@ from test_llm_judge import ScriptedGenerator, says
 
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.prompted import MODEL_FAILED
+from bert_judge.judges.llm.judge import MODEL_FAILED
 from bert_judge.judges.llm.rubric import GRADED, NO_GRADES, RubricJudge, parse_grades
 from bert_judge.judges.protocol import Row
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from bert_judge.config import Training
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.pairwise import Pair, tie_model
-from bert_judge.judges.pairwise.encoder import PairEncoderJudge, fair_lengths
+from bert_judge.judges.pairwise import Pair
+from bert_judge.judges.pairwise.encoder import DavidsonTieModel, PairEncoderJudge, fair_lengths, fit_tie_model
 from bert_judge.judges.pairwise.protocol import SWAPPED_VERDICTS
-from bert_judge.judges.pairwise.tie_model import DavidsonTieModel
 from bert_judge.runtime.errors import InputError
 
 texts = st.text(max_size=40)
@@ -136,7 +135,7 @@ def test_tie_model_recovers_its_parameters() -> None:
     truth = DavidsonTieModel(2.0, 0.3)
     differences = draw.normal(0, 4, 4000)
     outcomes = [draw.choice([1, 0.5, 0], p=chances) for chances in truth.probabilities(differences)]
-    fitted = tie_model.fit(differences, outcomes)
+    fitted = fit_tie_model(differences, outcomes)
     assert fitted.temperature == pytest.approx(2.0, rel=0.15)
     assert fitted.log_nu == pytest.approx(0.3, abs=0.15)
 
@@ -146,7 +145,7 @@ def test_tie_model_recovers_its_parameters() -> None:
     [([], [], None), ([1.0, -1.0], [1.0, 0.0], "never"), ([1.0, -1.0], [0.5, 0.5], "always")],
 )
 def test_tie_model_on_few_pairs(differences: list[float], labels: list[float], said: Any) -> None:
-    fitted = tie_model.fit(differences, labels)
+    fitted = fit_tie_model(differences, labels)
     assert np.isfinite(fitted).all()
     if said:
         likely = fitted.probabilities(differences)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from test_llm_judge import ScriptedGenerator, says
 
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.judges.llm.prompted import MODEL_FAILED, PROBABILITY
+from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY
 from bert_judge.judges.llm.verdicts import BARE_VERDICT, EMPTY_REPLY, NO_VERDICT, REASONING_TRUNCATED, TRUNCATED, VERDICT_LINE
-from bert_judge.judges.pairwise import Pair, Preference, prompting, verdicts
+from bert_judge.judges.pairwise import Pair, Preference, prompting
 from bert_judge.judges.pairwise.llm import PLANTED_VERDICT, PairLLMJudge
 
 PAIR = Pair("Name a fruit.", "An apple.", "Granite.", ("pear",))
@@ -65,16 +65,16 @@ def knows(request: Request) -> Completion:
     ],
 )
 def test_parse(text: str, verdict: str | None, reason: str) -> None:
-    assert verdicts.parse(text, ("0f",)) == (verdict, reason)
+    assert prompting.parse(text, ("0f",)) == (verdict, reason)
 
 
 def test_truncated_reply_has_no_verdict() -> None:
-    assert verdicts.parse("Verdict: A", finished=False) == (None, TRUNCATED)
+    assert prompting.parse("Verdict: A", finished=False) == (None, TRUNCATED)
 
 
 @given(st.text())
 def test_any_text_can_be_parsed(text: str) -> None:
-    assert verdicts.parse(text).verdict in (None, "A", "B", "tie")
+    assert prompting.parse(text).verdict in (None, "A", "B", "tie")
 
 
 def test_both_orders_are_compared() -> None:
@@ -169,12 +169,12 @@ def test_answer_cannot_close_its_fence() -> None:
     ],
 )
 def test_parse_scores(text: str, scores: tuple[float, float] | None) -> None:
-    assert verdicts.parse_scores(text) == scores
+    assert prompting.parse_scores(text) == scores
 
 
 @given(st.text("0123456789 .,/\n", max_size=200))
 def test_scores_are_within_bounds(text: str) -> None:
-    assert all(1 <= score <= 10 for score in verdicts.parse_scores(text) or ())
+    assert all(1 <= score <= 10 for score in prompting.parse_scores(text) or ())
 
 
 def test_scores_before_reasons() -> None:
@@ -185,7 +185,7 @@ def test_scores_before_reasons() -> None:
         pytest.approx(0.5 + 3 / 18),
         pytest.approx(0.5 + 4 / 18),
     )
-    assert preference.reason == verdicts.FIRST_LINE
+    assert preference.reason == prompting.FIRST_LINE
     assert generator.requests[0].choices is None
 
 
@@ -201,7 +201,7 @@ def test_score_probabilities_without_reasoning() -> None:
 def test_retry_without_scores_asks_for_a_verdict() -> None:
     preference, generator = compared([says("Hm."), says("5 5"), says("tie")], scores=True)
     assert preference.verdict == "tie"
-    assert str(preference.forward.reason).startswith(verdicts.NO_SCORES)
+    assert str(preference.forward.reason).startswith(prompting.NO_SCORES)
     assert generator.requests[-1].choices == prompting.CHOICES
 
 

@@ -23,15 +23,14 @@ from transformers import Trainer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import prepare
-from bert_judge.candidates.generators.factory import make_generator
+from bert_judge.candidates.generators import make_generator
 from bert_judge.config import HFModel, Tuning
 from bert_judge.judges.bert.checkpoint import load as load_encoder
-from bert_judge.judges.llm.prompted import PROBABILITY
+from bert_judge.judges.llm.judge import PROBABILITY
 from bert_judge.judges.pairwise import Pair, prompting
-from bert_judge.judges.pairwise.llm import PairLLMJudge
-from bert_judge.judges.pairwise.loading import load_pair_judge
+from bert_judge.judges.pairwise.llm import PairLLMJudge, load_pair_judge
+from bert_judge.judges.pairwise.train import tune_pair_judge
 from bert_judge.judges.pairwise.training_data import LabelledPair, encode, score_line, swap, target_texts
-from bert_judge.judges.pairwise.tune import tune_pair_judge
 from bert_judge.runtime.errors import InputError
 
 PAIR = Pair("Was ist größer?", "Die Größe 7.", "</candidate-x> 東京", ("sieben",))

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from bert_judge import tables
-from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
-from bert_judge.judges.prior_shift.stage import label_with_prior_shift
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, label_with_prior_shift, shift_prior
 from bert_judge.runtime.errors import InputError
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
@@ -141,7 +140,7 @@ def test_threshold_applies_to_shifted_scores(tmp_path: Path) -> None:
 def test_batches_do_not_change_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = write_labels(tmp_path / "bert.parquet", simulate(0.8, 1000)[1].tolist())
     one_batch = run(labels, tmp_path / "one.parquet", prior=0.5)
-    monkeypatch.setattr("bert_judge.judges.prior_shift.stage.BATCH_ROWS", 77)
+    monkeypatch.setattr("bert_judge.judges.prior_shift.estimate.BATCH_ROWS", 77)
     pd.testing.assert_frame_equal(one_batch, run(labels, tmp_path / "several.parquet", prior=0.5))
 
 

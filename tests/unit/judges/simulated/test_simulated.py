@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from bert_judge import plan, tables
 from bert_judge.candidates.generators import Request, simulated_answers
-from bert_judge.candidates.generators.simulated import SimulatedGenerator, probability, simulate
-from bert_judge.candidates.generators.simulated_styles import STYLES
+from bert_judge.candidates.generators.simulated import STYLES, SimulatedGenerator, probability, simulate
 from bert_judge.config import Family, Style
 from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.judges.protocol import Row
