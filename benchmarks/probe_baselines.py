@@ -52,11 +52,11 @@ from bert_judge.judges.bert.trainer import (
     training_arguments,
 )
 from bert_judge.judges.llm import prompting
+from bert_judge.judges.probe import backbone_asset
 from bert_judge.judges.probe.config import PROMPT
 from bert_judge.judges.probe.evaluate import evaluate_aspect, format_interval
 from bert_judge.judges.probe.fit import AspectLabels, make_folds
 from bert_judge.judges.probe.hidden_states import BATCH_TOKENS, PromptEncoder
-from bert_judge.judges.probe.kind import backbone_asset
 from bert_judge.judges.probe.train import TEST, aspect_labels, read_rows
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.metrics import macro_f1

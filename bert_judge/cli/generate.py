@@ -67,7 +67,7 @@ def generate(request: Request) -> None:
         raise InputError(f"--backend {request.backend}: unknown backend; available: {', '.join(BACKENDS)}; or set --server")
     columns = find_columns(request.file, request.columns, REQUIRED)
     from bert_judge.cli.quickstart import configurations
-    from bert_judge.judges.probe.kind import short_name
+    from bert_judge.judges.probe import short_name
 
     name = short_name(request.model)
     block = {**model_block(request.model, request.server, request.backend), **request.block}

@@ -1,6 +1,6 @@
-"""Registry of judge kinds: one folder of `bert_judge/judges/` per kind, each with a `kind.py` that declares a `JudgeKind`.
+"""Registry of judge kinds: one folder of `bert_judge/judges/` per kind, each declares a `JudgeKind` in its `__init__.py`.
 
-This module and the `kind.py` modules import nothing heavy and no configuration, so that a label job can look its kind up for free.
+This module and the declarations import nothing heavy and no configuration, so that a label job can look its kind up for free.
 """
 
 from __future__ import annotations
@@ -135,8 +135,12 @@ class JudgeKind:
 
     @property
     def config(self) -> type[JudgeConfig]:
-        """The model of a configuration block of this kind."""
-        raise NotImplementedError
+        """The model of a configuration block of this kind: the subclass of `JudgeConfig` in the `config.py` of its folder."""
+        from bert_judge.config.base import JudgeConfig
+
+        module = importlib.import_module(f"{type(self).__module__}.config")
+        classes = [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == module.__name__]
+        return next(model for model in classes if issubclass(model, JudgeConfig))
 
     # Specification
 
@@ -284,7 +288,7 @@ def find(name: str) -> JudgeKind:
         return _REGISTERED[name]
     if name not in _built_in_names():
         raise InputError(f"unknown kind of judge {name!r}; choose one of: {', '.join(names())}")
-    kind: JudgeKind = importlib.import_module(f"bert_judge.judges.{name}.kind").KIND
+    kind: JudgeKind = importlib.import_module(f"bert_judge.judges.{name}").KIND
     return kind
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from bert_judge.judges.probe import aspect_features, backbone_asset
 from bert_judge.judges.probe.config import ProbeJudgeConfig
-from bert_judge.judges.probe.kind import aspect_features, backbone_asset
 from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ResolvedConfig
 

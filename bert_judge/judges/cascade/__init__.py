@@ -1,0 +1,103 @@
+"""The judge kind `cascade`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bert_judge.judges.registry import (
+    RESULTS,
+    Dependencies,
+    Inputs,
+    JudgeKind,
+    LabelTable,
+    LoadContext,
+    RunPlan,
+    Spec,
+    find,
+    label_path,
+)
+from bert_judge.tables import selections
+
+if TYPE_CHECKING:
+    from bert_judge.config import Config
+    from bert_judge.judges.cascade.config import CascadeJudgeConfig
+
+
+class CascadeKind(JudgeKind):
+    name = "cascade"
+    combines_labels = True
+    is_trained = True
+
+    def settings(self, block: CascadeJudgeConfig) -> Spec:
+        # The thresholds are in the spec of the fitted cascade.
+        return block.model_dump(mode="json", include={"kind", "judges"})
+
+    def depends_on(self, block: CascadeJudgeConfig) -> Dependencies:
+        return Dependencies(judges=block.judges, datasets=[block.dataset])
+
+    def source_tables(self, plan: RunPlan, judge: str, model: str, task: str) -> list[LabelTable]:
+        """Return one label table per judge of the cascade.
+
+        A judge that labels all of these answers for the score tables anyway does not label the escalated ones again.
+        """
+        block: Any = plan.config.judges[judge]
+        labelled = plan.config.scorers if (model, task) in plan.score_tables else []
+        first, *later_judges = block.judges
+        escalated = {name: model if name in labelled else selections.Escalated(model, judge, name).name for name in later_judges}
+        return [(first, model, task), *((name, source, task) for name, source in escalated.items())]
+
+    def fit_tables(self, plan: RunPlan, judge: str) -> list[LabelTable]:
+        block: Any = plan.config.judges[judge]
+        held_out = selections.HeldOut(block.dataset).name
+        return [(name, held_out, selections.VALIDATION) for name in fitted_members(plan, block)]
+
+    def selections(self, plan: RunPlan, judge: str) -> list[str]:
+        block: Any = plan.config.judges[judge]
+        escalated = [selections.Escalated(model, judge, n).name for n in block.judges[1:] for model in plan.answer_sources]
+        return [*escalated, selections.HeldOut(block.dataset).name]
+
+    def inputs(self, judge: str, block: CascadeJudgeConfig, results: Path = RESULTS) -> Inputs:
+        return {"cascade": str(results / "judges" / judge / "cascade.json")}
+
+    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
+        labels = [label_path(table) for table in self.source_tables(plan, judge, model, task)]
+        return {**super().label_inputs(plan, judge, model, task), "labels": labels}
+
+    def checks(self, config: Config, judge: str, block: CascadeJudgeConfig) -> list[str]:
+        teacher = config.datasets[block.dataset].teacher
+        errors = []
+        for position, member in enumerate(block.judges, start=1):
+            kind = find(config.judges[member].kind)
+            where = f"judges.{judge}.judges: {member!r}"
+            if problem := kind.member_problem(member):
+                errors.append(f"{where} {problem}")
+            elif member == teacher and position < len(block.judges):
+                errors.append(f"{where} is the teacher of {block.dataset!r} and always agrees with its labels; put it last")
+            elif member != teacher and kind.looks_up_labels:
+                errors.append(
+                    f"{where} has no verdicts on the validation rows of {block.dataset!r}; "
+                    f"of its kind only the teacher can be here, {teacher!r}"
+                )
+        return errors
+
+    def member_problem(self, judge: str) -> str | None:
+        return "is a cascade itself; list its judges here"
+
+    def standalone_problem(self, block: CascadeJudgeConfig) -> str | None:
+        return "is a cascade and only judges the answers of a run; name one of its judges, or use attacks.judges in a run"
+
+    def combine_labels(self, context: LoadContext, output: Path) -> None:
+        from bert_judge.judges.cascade.judge import label_cascade
+
+        inputs = context.inputs
+        labels = list(zip(context.settings["judges"], inputs["labels"], strict=True))
+        label_cascade(context.spec, inputs["candidates"], labels, inputs["cascade"], output)
+
+
+def fitted_members(plan: RunPlan, block: Any) -> list[str]:
+    """Return the judges of a cascade whose labels of the validation rows are needed: all but the teacher of these rows."""
+    return [name for name in block.judges if name != plan.config.datasets[block.dataset].teacher]
+
+
+KIND = CascadeKind()

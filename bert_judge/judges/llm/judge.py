@@ -19,18 +19,14 @@ log = logging.getLogger(__name__)
 SELF_VERDICT = "the candidate gives itself the same verdict"
 MODEL_FAILED = "the judge's model failed"
 PROBABILITY = "probability of the verdict"
+EMPTY_ANSWER = "empty answer"
 RETRY_SEPARATOR = "\n[asked again]\n"
 
 Case = TypeVar("Case")
 
 
 class ReplyFormat(NamedTuple):
-    """The format of the reply that a prompt requests.
-
-    Attributes:
-        instructions: the last part of the prompt.
-        choices: the only replies that are allowed; None for free text.
-    """
+    """The last part of a prompt, and the only replies that are allowed; None for free text."""
 
     instructions: str
     choices: tuple[str, ...] | None = None
@@ -44,7 +40,6 @@ class Reading:
         reason: how the verdict was found, or why there is none.
         score: in [0, 1]; None without a verdict.
         verdict: if the reply states it, rather than a probability or grades.
-        grades: aspect → grade, of a judge of aspects.
         retry: there is no verdict, and asking again may help.
     """
 
@@ -75,13 +70,7 @@ class Reply:
 
 
 class PromptedJudge(ABC, Generic[Case]):
-    """Base of the LLM judges.
-
-    Args:
-        name: of the judge in the configuration, for messages.
-        settings: the values of its configuration block.
-        generator: the language model.
-    """
+    """Base of the LLM judges; `settings` are the values of the judge's configuration block."""
 
     def __init__(self, name: str, settings: Mapping[str, Any], generator: Generator) -> None:
         self.name, self.settings, self.generator = name, settings, generator
@@ -90,11 +79,10 @@ class PromptedJudge(ABC, Generic[Case]):
 
     @abstractmethod
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
-        """Return the format of the first prompt and of the retry."""
+        """Return the formats of the first prompt and of the retry."""
 
     @abstractmethod
-    def _request(self, case: Case, reply_format: ReplyFormat) -> Request:
-        """Build the request of a case."""
+    def _request(self, case: Case, reply_format: ReplyFormat) -> Request: ...
 
     @abstractmethod
     def _parse_completion(self, case: Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
@@ -134,13 +122,15 @@ def _sum_known(counts: Any) -> int | None:
     return sum(known_counts) if known_counts else None
 
 
-class _Case(NamedTuple):
+class RowCase(NamedTuple):
+    """An answer to judge, and its candidate as shown to the judge."""
+
     row: Row
     candidate: prompting.RenderedCandidate
 
 
-class LLMJudge(PromptedJudge[_Case]):
-    """Implements `judges.protocol.Judge` on any generator.
+class LLMJudge(PromptedJudge[RowCase]):
+    """Implements `judges.protocol.Judge` on any generator: one candidate at a time, compared with the references.
 
     The score is the probability of "correct" if the reply is constrained and the backend returns log-probabilities, else 1 or 0.
     A reply without a verdict is requested once more, as one constrained word; after that the row is invalid.
@@ -150,30 +140,40 @@ class LLMJudge(PromptedJudge[_Case]):
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty candidate is incorrect without calling the model."""
-        labels: dict[int, Label] = {}
-        cases: dict[int, _Case] = {}
-        for index, row in enumerate(rows):
-            if not row.references:
-                labels[index] = invalid("the question has no reference")
-            elif not row.candidate.strip():
-                labels[index] = decided(0.0, reason="empty answer")
-            else:
-                candidate = prompting.render_candidate(row, self.settings["seed"], self.settings["max_candidate_chars"])
-                cases[index] = _Case(row, candidate)
-        replies = self._ask(list(cases.values()))
-        labels |= {index: self._label(cases[index], reply) for index, reply in zip(cases, replies, strict=True)}
-        return [labels[index] for index in range(len(rows))]
+        labels = [self._label_without_model(row) for row in rows]
+        seed, max_chars = self.settings["seed"], self.settings["max_candidate_chars"]
+        cases = [
+            RowCase(row, prompting.render_candidate(row, seed, max_chars))
+            for row, label in zip(rows, labels, strict=True)
+            if label is None
+        ]
+        model_labels = iter(self._label(case, reply) for case, reply in zip(cases, self._ask(cases), strict=True))
+        return [label or next(model_labels) for label in labels]
+
+    def _label_without_model(self, row: Row) -> Label | None:
+        if not row.references:
+            return invalid("the question has no reference")
+        return None if row.candidate.strip() else decided(0.0, reason=EMPTY_ANSWER)
+
+    def _label(self, case: RowCase, reply: Reply) -> Label:
+        reading = reply.reading
+        details = {**reply.details, "truncated": case.candidate.truncated, "aspects": reading.grades}
+        if reading.score is None:
+            return Label("invalid", None, **details)
+        if reading.verdict is not None:
+            return Label(reading.verdict, reading.score, **details)
+        return decided(reading.score, self.settings["threshold"], **details)
 
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
         free, constrained = ReplyFormat(prompting.REASONED), ReplyFormat(prompting.VERDICT_ONLY, prompting.CHOICES)
         return free if self.settings["reasoning"] else constrained, ReplyFormat(prompting.RETRY, prompting.CHOICES)
 
-    def _request(self, case: _Case, reply_format: ReplyFormat) -> Request:
+    def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:
         row = case.row
         text = prompting.build_prompt(row, case.candidate, reply_format.instructions)
         return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references), reply_format.choices)
 
-    def _parse_completion(self, case: _Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+    def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         is_choice = choices is not None and completion.text.strip().lower() in choices
         # A backend that enforces the choice may stop at its limit right after the word.
         finished = is_choice or completion.status != "truncated"
@@ -188,11 +188,3 @@ class LLMJudge(PromptedJudge[_Case]):
             # The judge may have repeated a line of the candidate without its fence; a single word is unambiguous.
             return Reading(SELF_VERDICT, retry=True)
         return Reading(parsed.reason, float(parsed.verdict == verdicts.POSITIVE), parsed.verdict)
-
-    def _label(self, case: _Case, reply: Reply) -> Label:
-        reading, details = reply.reading, {**reply.details, "truncated": case.candidate.truncated}
-        if reading.score is None:
-            return Label("invalid", None, **details)
-        if reading.verdict is not None:
-            return Label(reading.verdict, reading.score, **details)
-        return decided(reading.score, self.settings["threshold"], **details)

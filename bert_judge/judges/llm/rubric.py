@@ -9,12 +9,12 @@ the table. The last JSON object of the judge's own text counts, with or without 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.judge import PromptedJudge, Reading, Reply, ReplyFormat
+from bert_judge.judges.llm.judge import EMPTY_ANSWER, LLMJudge, Reading, ReplyFormat, RowCase
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.tasks import Sample
 
@@ -41,13 +41,8 @@ MAX_OBJECT_LENGTH, MAX_OBJECTS = 4000, 200
 Range = tuple[int, int]
 
 
-class _Case(NamedTuple):
-    row: Row
-    candidate: prompting.RenderedCandidate
-
-
-class RubricJudge(PromptedJudge[_Case]):
-    """Implements `judges.protocol.Judge` on any generator.
+class RubricJudge(LLMJudge):
+    """Implements `judges.protocol.Judge` on any generator; the references of a row are not used.
 
     A reply without grades is requested once more; after that the row is invalid. An empty candidate gets the lowest grades without
     calling the model. Uses the settings aspects, reasoning, threshold, seed and max_candidate_chars.
@@ -57,23 +52,16 @@ class RubricJudge(PromptedJudge[_Case]):
         super().__init__(name, settings, generator)
         self.ranges: dict[str, Range] = {aspect: tuple(entry["range"]) for aspect, entry in settings["aspects"].items()}
 
-    def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """See `judges.protocol.Judge`; the references of a row are not used."""
+    def _label_without_model(self, row: Row) -> Label | None:
         lowest = {aspect: float(low) for aspect, (low, _) in self.ranges.items()}
-        labels = {n: decided(0.0, reason="empty answer", aspects=lowest) for n, row in enumerate(rows) if not row.candidate.strip()}
-        seed, max_chars = self.settings["seed"], self.settings["max_candidate_chars"]
-        cases = {n: _Case(row, prompting.render_candidate(row, seed, max_chars)) for n, row in enumerate(rows) if n not in labels}
-        replies = self._ask(list(cases.values()))
-        labels |= {index: self._label(cases[index], reply) for index, reply in zip(cases, replies, strict=True)}
-        return [labels[index] for index in range(len(rows))]
+        return None if row.candidate.strip() else decided(0.0, reason=EMPTY_ANSWER, aspects=lowest)
 
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
         form = "{" + ", ".join(f'"{aspect}": …' for aspect in self.ranges) + "}"
         first = REASONED if self.settings["reasoning"] else GRADES_ONLY
         return ReplyFormat(first.format(form=form)), ReplyFormat(RETRY.format(form=form))
 
-    def _request(self, case: _Case, reply_format: ReplyFormat) -> Request:
-        """Build a request; the parts that rows share come first, for backends with prefix caching."""
+    def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:
         row, lines = case.row, []
         for aspect, entry in self.settings["aspects"].items():
             low, high = self.ranges[aspect]
@@ -90,7 +78,7 @@ class RubricJudge(PromptedJudge[_Case]):
         )
         return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references))
 
-    def _parse_completion(self, case: _Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
+    def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         code, text = case.candidate.code, case.candidate.text
         parsed = parse_grades(completion.text, self.ranges, code, text, completion.status != "truncated")
         if parsed.grades is None:
@@ -98,12 +86,6 @@ class RubricJudge(PromptedJudge[_Case]):
         grades = {aspect: float(grade) for aspect, grade in parsed.grades.items()}
         scaled = [(grades[aspect] - low) / (high - low) for aspect, (low, high) in self.ranges.items()]
         return Reading(parsed.reason, sum(scaled) / len(scaled), grades=grades)
-
-    def _label(self, case: _Case, reply: Reply) -> Label:
-        reading, details = reply.reading, {**reply.details, "truncated": case.candidate.truncated}
-        if reading.score is None:
-            return Label("invalid", None, **details)
-        return decided(reading.score, self.settings["threshold"], **details, aspects=reading.grades)
 
 
 class ParsedGrades(NamedTuple):

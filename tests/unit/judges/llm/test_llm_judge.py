@@ -20,9 +20,8 @@ from bert_judge.candidates import generators
 from bert_judge.candidates.generators.cache import CachedGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.config import HFModel
-from bert_judge.judges.llm import prompting, verdicts
+from bert_judge.judges.llm import KIND, prompting, verdicts
 from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY, RETRY_SEPARATOR, SELF_VERDICT, LLMJudge
-from bert_judge.judges.llm.kind import KIND
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.stage import label_table

@@ -16,9 +16,8 @@ from test_llm_judge import ROW, SETTINGS
 from bert_judge import tables
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.config import OpenAIModel
-from bert_judge.judges.llm import prompting
+from bert_judge.judges.llm import KIND, prompting
 from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY, LLMJudge
-from bert_judge.judges.llm.kind import KIND
 from bert_judge.judges.llm.rubric import RubricJudge
 from bert_judge.judges.llm.verdicts import BARE_VERDICT, TRUNCATED
 from bert_judge.judges.registry import LoadContext
