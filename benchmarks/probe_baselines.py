@@ -180,7 +180,7 @@ def predict_fine_tuned(
     train, held_out = _split(labels, settings)
     model, tokenizer = _load(manifest.path, heads.num_logits, settings.seed)
     encoder = PromptEncoder(tokenizer, features["prompt"], min(features["max_length"], max_input_length(model)))
-    prompts = encoder.encode(rows["question"].tolist(), rows["candidate"].tolist())
+    prompts = encoder.encode_prompts(rows["question"].tolist(), rows["candidate"].tolist())
     rate, multiplier = settings.learning_rate, settings.head_lr_multiplier
     if baseline == "lora":
         model, rate, multiplier = with_lora(model, settings), settings.lora_learning_rate, 1.0

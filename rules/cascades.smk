@@ -26,7 +26,6 @@ rule fit_cascade:
         labels=from_wildcards(lambda judge: table_paths(LABELS, PLAN.kind_of(judge).fit_tables(PLAN, judge))),
     output:
         cascade=update("results/judges/{judge}/cascade.json"),
-        plot=update("results/judges/{judge}/trade_off.png"),
     log:
         "<logs>/judges/{judge}.log",
     benchmark:

@@ -66,13 +66,7 @@ def code_block(code: str, language: str = "python") -> str:
 
 
 def training_table(tuning: Mapping[str, Any], metrics: Mapping[str, Any], data: Mapping[str, object]) -> str:
-    """Render a Markdown table of a run's data, method and loss.
-
-    Args:
-        tuning: the values of `config.Tuning`.
-        metrics: `steps` and `loss` of the run.
-        data: further rows, name → value.
-    """
+    """Render a Markdown table of a fine-tuning run: its data, the method of `config.Tuning`, and the loss."""
     method = f"LoRA of rank {tuning['lora']['rank']}, merged" if tuning["method"] == "lora" else "all weights"
     schedule = f"{tuning['epochs']:g} epochs, {metrics['steps']} steps, learning rate {tuning['learning_rate']}"
     loss = f"{metrics['loss']:.4f} (mean over the run, completion tokens only)"

@@ -103,12 +103,7 @@ class CalibratedJudge(Protocol):
 
 
 class LazyJudge:
-    """Implements `judges.protocol.Judge` by loading another judge on first use.
-
-    Args:
-        revisions: of the judge, known without loading it.
-        load: loads the judge.
-    """
+    """Implements `Judge` by loading another judge on first use; its revisions are known without loading it."""
 
     def __init__(self, revisions: Mapping[str, str], load: Callable[[], Judge]) -> None:
         self.revisions = dict(revisions)

@@ -74,11 +74,6 @@ def encode(
 ) -> tuple[list[Example], int]:
     """Encode filtered answers; return the examples and the number of rows that are too long or cannot be encoded.
 
-    Args:
-        eos_ids: tokens that end an answer.
-        spec: uses `families` (task → family) and `prompt_style`.
-        max_length: prompt and answer together, in tokens.
-
     Raises:
         InputError: no row is left.
     """
@@ -94,13 +89,6 @@ def encode(
 
 
 def write_card(folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: Mapping[str, Any]) -> None:
-    """Write the student's model card.
-
-    Args:
-        spec: of `Plan.student_spec`.
-        base: the base model.
-        metrics: content of metrics.json.
-    """
     answer_filter = spec["filter"]
     models, tasks = (", ".join(sorted(set(names))) for names in zip(*answer_filter["tables"], strict=True))
     data = {
@@ -124,7 +112,6 @@ def write_card(folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: M
 
 
 def describe_filter(answer_filter: Mapping[str, Any]) -> str:
-    """Describe a filter in words."""
     if answer_filter["judge"] == "all":
         return "all of them"
     share = f"{answer_filter['keep']:g}%"

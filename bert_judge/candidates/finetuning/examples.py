@@ -14,12 +14,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt and its completion in tokens.
-
-    Attributes:
-        prompt: read by the model, without loss.
-        completion: the tokens with a loss, including the end token.
-    """
+    """A prompt, read without loss, and its completion with the end token, both in tokens."""
 
     prompt: list[int]
     completion: list[int]

@@ -43,12 +43,11 @@ def run(stage: Callable[..., None], arguments: Mapping[str, Any], config_file: s
 
     Args:
         stage: a function of a module; each process calls it, and all but the first write nothing.
-        arguments: by name; plain values and paths.
+        arguments: plain values and paths.
         config_file: of accelerate; None: this process only.
 
     Raises:
         InputError: reported by a process, or the launch failed.
-        SystemExit: SIGTERM came.
     """
     if config_file is None:
         stage(**arguments)
@@ -71,11 +70,7 @@ def run(stage: Callable[..., None], arguments: Mapping[str, Any], config_file: s
 
 
 def _log_output(child: subprocess.Popen[str]) -> list[str]:
-    """Write the output of a process to the log until it ends.
-
-    Returns:
-        The distinct errors that it reported, however many processes met them.
-    """
+    """Write the output of a process to the log until it ends; return the distinct errors that it reported."""
     assert child.stdout is not None
     errors: dict[str, None] = {}
     for line in child.stdout:
@@ -88,11 +83,7 @@ def _log_output(child: subprocess.Popen[str]) -> list[str]:
 
 @contextmanager
 def _forward_sigterm(child: subprocess.Popen[str]) -> Iterator[list[int]]:
-    """Terminate the launcher on SIGTERM; its processes keep their last checkpoint and save no other.
-
-    Yields:
-        The signals received.
-    """
+    """Terminate the launcher on SIGTERM; its processes keep their last checkpoint. Yield the signals received."""
     signals: list[int] = []
 
     def forward(number: int, _: object) -> None:

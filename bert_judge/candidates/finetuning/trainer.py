@@ -40,9 +40,8 @@ class FineTuned(NamedTuple):
     """The result of `fine_tune`.
 
     Attributes:
-        manifest: of the saved model; once it is written into the folder, the model is a prepared one like any other.
+        manifest: once it is written into the folder, the model is a prepared one like any other.
         examples, left_out: number of training rows, and of rows that were too long.
-        metrics: of the training run.
     """
 
     manifest: dict[str, Any]
@@ -63,15 +62,12 @@ def fine_tune(
     work_folder: str | Path,
     completion_files: Iterable[str],
 ) -> FineTuned | None:
-    """Load a base model, fine-tune it, and save weights and tokenizer.
+    """Load a base model, fine-tune it, and save weights and tokenizer into `folder`.
 
     Args:
-        name: of the resulting model.
         spec: everything the result depends on; `settings` are those of the base model.
-        base: the prepared base model.
         encode: (encoder, end token ids, maximum length in tokens) → examples, and the number of rows left out.
         data_fingerprint: of the training rows.
-        folder: receives weights and tokenizer.
         work_folder: holds the training checkpoints.
         completion_files: files that mark the folder as complete; they are deleted first, and the caller writes them last.
 
@@ -109,11 +105,8 @@ def tune(
 ) -> tuple[Any | None, dict[str, float]]:
     """Train a model on examples; the loss is the mean over completion tokens.
 
-    Several processes that were launched together each compute their share of every step.
-
-    Args:
-        loaded: its model is modified.
-        work_folder: holds the run's checkpoints; a run that finds some resumes.
+    Several processes that were launched together each compute their share of every step. A run that finds checkpoints in the work
+    folder resumes.
 
     Returns:
         The model, with LoRA weights merged, in its original dtype (None in all processes but the first), and metrics of the run.
@@ -162,11 +155,7 @@ def tune(
 
 
 def _train(trainer: Trainer, work_folder: Path) -> float:
-    """Train to the end, from the last checkpoint if there is one; return the mean loss of this call.
-
-    Raises:
-        SystemExit: SIGTERM came; progress is saved.
-    """
+    """Train to the end, or save the progress and exit if SIGTERM came; return the mean loss of this call."""
     with trainer.args.main_process_first():
         checkpoint = find_last_checkpoint(work_folder)
     with float32_attention(cast(PreTrainedModel, trainer.model)):
@@ -220,7 +209,7 @@ def _merge(model: Any, settings: Tuning, dtype: torch.dtype) -> Any:
 
 
 def _collate(batch: Sequence[Example], pad_id: int) -> dict[str, torch.Tensor]:
-    """Pad rows on the right; labels for completions only."""
+    """Pad rows on the right; only completions have labels."""
     width = max(map(len, batch))
     ids = torch.full((len(batch), width), pad_id)
     mask = torch.zeros_like(ids)

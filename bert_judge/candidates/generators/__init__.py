@@ -16,7 +16,6 @@ def make_generator(name: str, settings: Mapping[str, Any], manifest: Path | None
     """Load a model.
 
     Args:
-        name: the model's name in the configuration.
         settings: the values of its block, including `generator`.
         manifest: manifest of the model's files; None for a generator that needs no files.
 

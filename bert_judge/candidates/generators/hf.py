@@ -64,7 +64,6 @@ def load_model(name: str, settings: Mapping[str, Any], folder: Path, use_acceler
     """Load a model onto the available accelerators, else onto the CPU.
 
     Args:
-        name: the model's name in the configuration, for messages.
         settings: uses `dtype` and `trust_remote_code`.
         folder: weights, configuration and tokenizer.
         use_accelerators: False leaves it on the CPU, for a caller that places it.
@@ -128,9 +127,7 @@ class HFGenerator:
     """Generates in batches of similar length.
 
     Args:
-        name: the model's name in the configuration.
         settings: the values of `config.HFModel`.
-        manifest: manifest of the model's files.
         batch_tokens: batch size in tokens; halved permanently whenever memory runs out.
 
     Raises:
@@ -249,7 +246,6 @@ class PerRowSampling(LogitsProcessor):
     numbers would depend on the batch. Tokens are drawn by inverting the cumulative distribution, with one number per step.
 
     Args:
-        seeds: one per row.
         steps: maximum number of tokens to draw.
         prompt_length: of the (padded) prompts, in tokens.
         temperature: above 0.

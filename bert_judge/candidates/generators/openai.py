@@ -91,11 +91,7 @@ class CircuitBreaker:
 
 
 class OpenAIGenerator:
-    """Sends many requests to a server at once.
-
-    Args:
-        name: the model's name in the configuration.
-        settings: the values of `config.OpenAIModel`.
+    """Sends many requests to a server at once; `settings` are the values of `config.OpenAIModel`.
 
     Raises:
         InputError: the environment variable with the key is not set although the server needs one.

@@ -20,11 +20,7 @@ class MalformedResponseError(ValueError):
 
 
 def request_body(settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
-    """Build the body of a chat completion request.
-
-    Args:
-        settings: the values of `config.OpenAIModel`.
-    """
+    """Build the body of a chat completion request; `settings` are the values of `config.OpenAIModel`."""
     messages = [{"role": "system", "content": settings["system"]}] if settings["system"] else []
     messages.append({"role": "user", "content": request.prompt})
     body: dict[str, Any] = {
@@ -66,10 +62,9 @@ def _choice_constraint(method: str, choices: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_response(response: Any, reasoning_end: str, choices: Sequence[str] | None = None) -> Completion:
-    """Convert the body of a response to a completion.
+    """Convert the parsed body of a response to a completion.
 
     Args:
-        response: the parsed JSON.
         reasoning_end: text that closes a reasoning block, for servers that leave it in the answer.
         choices: of the request.
 

@@ -12,7 +12,7 @@ class SplitText(NamedTuple):
 
     Attributes:
         reasoning: the thinking without its markers; None if there is none.
-        answer: the text after it; empty while the thinking is unfinished.
+        answer: empty while the thinking is unfinished.
         finished: False if the thinking was opened and not closed.
     """
 
@@ -53,12 +53,7 @@ def _strip_marker(text: str, start: str | None) -> str | None:
 
 
 class TokenStep(NamedTuple):
-    """One generated token.
-
-    Attributes:
-        token: its text.
-        logprobs: text → log-probability of the most likely tokens at this position, which may or may not include it.
-    """
+    """The text of a generated token, and the log-probabilities of the most likely ones, which may or may not include it."""
 
     token: str
     logprobs: Mapping[str, float]

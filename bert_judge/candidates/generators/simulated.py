@@ -26,7 +26,6 @@ class AnswerPlan:
     """The content of an answer.
 
     Attributes:
-        rng: draws of this answer.
         answer: the answer that the model settles on.
         rejected, alternative: answers that it may mention in passing.
         marked, marked_rejected: `answer` and `rejected` in the form that follows the marker.
@@ -68,12 +67,7 @@ class AnswerPlan:
 
 @dataclass(frozen=True)
 class StyledAnswer:
-    """A written answer.
-
-    Attributes:
-        commits: it settles on one answer.
-        finished: it was not truncated.
-    """
+    """A written answer: whether it settles on one answer, and whether it is complete."""
 
     text: str
     commits: bool = True
@@ -161,9 +155,7 @@ STYLES: dict[str, Callable[[AnswerPlan], StyledAnswer]] = {
 class SimulatedGenerator:
     """Implements `generators.protocol.Generator` without a model.
 
-    Args:
-        name: the model's name; it is part of every draw, so two models with equal settings differ.
-        settings: `p_correct`, `style` and `seed` of `config.SimulatedModel`.
+    The name is part of every draw, so two models with equal settings differ.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -194,10 +186,9 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
 
 
 def probability(p_correct: float, question: str) -> float:
-    """Compute the probability of knowing the answer: a logistic curve over a difficulty that depends on the question's text only.
+    """Compute the probability of knowing the answer, `p_correct` at medium difficulty.
 
-    Args:
-        p_correct: the probability at medium difficulty, 0 to 1.
+    It is a logistic curve over a difficulty that depends on the question's text only.
     """
     if p_correct in (0, 1):
         return float(p_correct)

@@ -22,12 +22,7 @@ WRONG_WORDS = ("copper", "harbour", "seventh", "northern", "velvet", "orchard", 
 
 
 class Answer(NamedTuple):
-    """An answer before it is put into words.
-
-    Attributes:
-        text: its usual form.
-        letter: of an option of a multiple-choice question.
-    """
+    """An answer in its usual form, before it is put into words, and the letter of an option of a multiple-choice question."""
 
     text: str
     letter: str | None = None
@@ -46,11 +41,7 @@ def propose_answers(sample: Sample, rng: KeyedRandom) -> tuple[Answer, tuple[Ans
 
 
 def format_answer(answer: Answer, sample: Sample, rng: KeyedRandom, draw: str) -> str:
-    """Write the answer as in running text; correct and wrong answers vary alike.
-
-    Args:
-        draw: names the draw, so that the same answer may look different elsewhere.
-    """
+    """Write the answer as in running text; correct and wrong answers vary alike. `draw` names the draw."""
     text, letter = answer
     if letter is not None:
         return rng.choose((text, f"({letter}) {text}", f"({letter})", f"{letter}) {text}", f"option {letter}", text), draw)

@@ -58,7 +58,6 @@ class PromptEncoder:
     """Applies the chat template once; a model without a template gets the plain prompt.
 
     Args:
-        name: the model's name in the configuration, for messages.
         settings: uses `system`, `thinking` (the template's switch for reasoning; None leaves it alone) and `reasoning_end`.
 
     Raises:
@@ -108,11 +107,7 @@ class PromptEncoder:
     def encode_requests(
         self, requests: Sequence[Request], max_new_tokens: int, max_length: int | None
     ) -> tuple[list[EncodedPrompt], dict[int, Completion]]:
-        """Encode requests; return the valid ones, and index → error completion for the others.
-
-        Args:
-            max_length: longest sequence of the model, in tokens.
-        """
+        """Encode requests of at most `max_length` tokens; return the valid ones, and index → error completion for the others."""
         prompts: list[EncodedPrompt] = []
         errors: dict[int, Completion] = {}
         for index, request in enumerate(requests):
@@ -150,12 +145,7 @@ class PromptEncoder:
 
 
 class CompletionDecoder:
-    """Turns generated tokens into text, without special tokens and with the reasoning separated.
-
-    Args:
-        tokenizer: of transformers.
-        reasoning_end: text that closes a reasoning block.
-    """
+    """Turns generated tokens into text, without special tokens and with the reasoning separated."""
 
     def __init__(self, tokenizer: Any, reasoning_end: str) -> None:
         self.tokenizer, self.reasoning_end = tokenizer, reasoning_end

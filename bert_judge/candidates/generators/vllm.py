@@ -34,12 +34,7 @@ PACKAGE_ROOT = Path(__file__).parents[3]
 
 
 def load(name: str, settings: Mapping[str, Any], manifest: Manifest) -> Generator:
-    """Load a model with vLLM.
-
-    Args:
-        name: the model's name in the configuration.
-        settings: the values of `config.VLLMModel`.
-        manifest: manifest of the model's files.
+    """Load a model with vLLM; `settings` are the values of `config.VLLMModel`.
 
     Raises:
         InputError: vLLM is not installed, the model cannot be loaded, or a setting does not fit it.
@@ -96,11 +91,7 @@ class VLLMProcess:
         return [Completion(**completion) for completion in self._exchange(values)]
 
     def _exchange(self, value: Any) -> Any:
-        """Send a value and wait for the response.
-
-        Raises:
-            RuntimeError: the engine's process has ended.
-        """
+        """Send a value and wait for the response."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(value) + "\n")
@@ -114,7 +105,6 @@ class VLLMProcess:
 
 
 def _log_lines(name: str, stream: IO[str]) -> None:
-    """Write the engine's output to the job's log."""
     for line in stream:
         log.info("%s: vLLM: %s", name, line.rstrip())
 

@@ -36,13 +36,7 @@ ENGINE_SETTINGS = (
 
 
 class VLLMEngine:
-    """Generates with vLLM.
-
-    Args:
-        name: the model's name in the configuration.
-        settings: the values of `config.VLLMModel`.
-        folder: weights, configuration and tokenizer.
-        revisions: of the model.
+    """Generates with vLLM; `settings` are the values of `config.VLLMModel`.
 
     Raises:
         InputError: the model cannot be loaded, or a setting does not fit it.

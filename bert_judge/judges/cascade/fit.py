@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from bert_judge import tables
-from bert_judge.judges.bert.curves import BLUE, GREY
 from bert_judge.judges.cascade.judge import DecisionThresholds, join_labels, to_json, with_unique_attempts
 from bert_judge.runtime.errors import InputError
 
@@ -36,12 +34,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class JudgeOutputs:
-    """Verdicts and scores of a judge on the validation rows.
-
-    Attributes:
-        verdicts: texts out of `tables.VERDICTS`, shape (n,).
-        scores: in [0, 1], NaN where invalid, shape (n,).
-    """
+    """Verdicts, out of `tables.VERDICTS`, and scores in [0, 1] (NaN where invalid) of a judge on n validation rows."""
 
     verdicts: NDArray[np.object_]
     scores: Floats
@@ -76,9 +69,7 @@ class OperatingPoint:
         return {"confidence": self.confidence, "row_shares": dict(self.row_shares), "agreement": self.agreement}
 
 
-def fit_cascade(
-    spec: Mapping[str, Any], validation: str | Path, labels: Mapping[str, str | Path], output: str | Path, plot: str | Path
-) -> None:
+def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping[str, str | Path], output: str | Path) -> None:
     """Choose the decision thresholds of a cascade.
 
     Args:
@@ -86,7 +77,6 @@ def fit_cascade(
         validation: validation rows of its dataset.
         labels: judge → its label table of these rows; the dataset's teacher needs none, the rows hold its labels.
         output: cascade.json to write.
-        plot: PNG of agreement against escalation rate to write.
 
     Raises:
         InputError: a label table does not fit the rows, or no thresholds reach the configured accuracy or budget.
@@ -106,7 +96,6 @@ def fit_cascade(
     except InputError as error:
         raise InputError(f"judges.{spec['judge']}.{error}") from None
     single_judges = {name: float(outputs.agrees(correct).mean()) for name, outputs in judges.items()}
-    plot_trade_off(points, operating_point, single_judges, plot)
     description = {
         **to_json(operating_point.thresholds, spec["judges"][-1]),
         "fitted_on": {"dataset": spec["dataset"], "rows": len(rows), "questions": int(rows["question"].nunique())},
@@ -138,12 +127,9 @@ def operating_points(judges: Mapping[str, JudgeOutputs], correct: Bools) -> list
 
 
 def choose_point(points: Sequence[OperatingPoint], accuracy: float | None, budget: float | None) -> OperatingPoint:
-    """Return the cheapest point with the required agreement, or the best one within the budget.
+    """Return the cheapest point with an agreement of at least `accuracy`, or the best one within the maximum escalation rate.
 
-    Args:
-        points: of `operating_points`.
-        accuracy: minimum agreement; the cheapest point escalates least to the last judge, then to the one before.
-        budget: maximum escalation rate.
+    The cheapest point escalates least to the last judge, then to the one before.
 
     Raises:
         InputError: no point satisfies the requirement.
@@ -160,40 +146,6 @@ def choose_point(points: Sequence[OperatingPoint], accuracy: float | None, budge
         last = list(points[0].row_shares)[-1]
         raise InputError(f"budget: {budget} is exceeded, {last!r} labels at least {least:.3f} of the rows; raise it")
     return max(affordable, key=lambda point: (point.agreement, -point.escalation_rate))
-
-
-def plot_trade_off(
-    points: Sequence[OperatingPoint], operating_point: OperatingPoint, single_judges: Mapping[str, float], path: str | Path
-) -> None:
-    """Plot agreement over escalation rate, with random escalation for comparison.
-
-    Args:
-        points: of `operating_points`.
-        operating_point: one of them.
-        single_judges: judge → its agreement on all rows.
-        path: PNG to write.
-    """
-    *early, last = single_judges
-    best_early = max(early, key=lambda name: single_judges[name])
-    figure = Figure(figsize=(6, 3.8), layout="constrained")
-    axes = figure.subplots()
-    curve = sorted((point.escalation_rate, point.agreement) for point in points)
-    axes.plot(
-        [0, 1], [single_judges[best_early], single_judges[last]], color=GREY, linewidth=1, linestyle="--", label="random escalation"
-    )
-    axes.plot([x for x, _ in curve], [y for _, y in curve], color=BLUE, marker=".", markersize=4, label="cascade")
-    axes.plot(operating_point.escalation_rate, operating_point.agreement, "o", color=BLUE, markersize=9, label="operating point")
-    for x, name, side in ((0, best_early, "left"), (1, last, "right")):
-        axes.plot(x, single_judges[name], "s", color="black", markersize=5)
-        axes.annotate(name, (x, single_judges[name]), (0, -14), textcoords="offset points", ha=side, fontsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlim(-0.02, 1.02)
-    axes.margins(y=0.15)
-    axes.set_xlabel(f"share of rows escalated to {last}")
-    axes.set_ylabel("agreement")
-    axes.legend(frameon=False, fontsize=9, loc="lower right")
-    with tables.atomic(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
 
 
 def _operating_point(confidence: float, judges: Mapping[str, JudgeOutputs], correct: Bools) -> OperatingPoint:

@@ -64,11 +64,7 @@ class CascadeJudge:
 
     @classmethod
     def load(cls, path: str | Path, judges: Mapping[str, Judge]) -> CascadeJudge:
-        """Load a fitted cascade.
-
-        Args:
-            path: its cascade.json.
-            judges: as for the constructor, with the names and the order of that file.
+        """Load a fitted cascade from its cascade.json; the judges have the names and the order of that file.
 
         Raises:
             InputError: the file is missing or describes other judges.
@@ -135,7 +131,6 @@ def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
 
 
 def _add_tokens(label: Label, previous: Label | None) -> Label:
-    """Add the tokens of the previous judges to a label."""
     if previous is None:
         return label
     return replace(
@@ -194,13 +189,11 @@ def held_out_answers(validation: str | Path, output: str | Path) -> None:
 
 
 def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], cascade: str | Path, output: str | Path) -> None:
-    """Write the answers that no judge of a cascade has decided yet, for the next judge.
+    """Write the answers that no judge of a cascade has decided yet, as a candidate table for the next judge.
 
     Args:
-        candidates: candidate table.
         labels: label tables of the previous judges, the cheapest first.
         cascade: cascade.json of the fitted cascade.
-        output: candidate table to write.
 
     Raises:
         InputError: a label table lacks an answer that was escalated to its judge.
@@ -219,9 +212,7 @@ def label_cascade(
 
     Args:
         spec: `Plan.labels_spec`.
-        candidates: candidate table.
-        labels: label tables of all its judges, the cheapest first.
-        cascade: cascade.json of the fitted cascade.
+        labels, cascade: as for `select_undecided`, with the label tables of all judges.
 
     Raises:
         InputError: a label table lacks an answer that was escalated to its judge.

@@ -68,7 +68,7 @@ class ImportedJudge:
             self._texts = frame.set_index(identity)["candidate"].to_dict()
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """Return the file's verdict on each answer; an answer without one is invalid.
+        """See `judges.protocol.Judge`. An answer without a verdict in the file is invalid.
 
         Raises:
             InputError: the file has another text in the row of an answer.

@@ -70,12 +70,7 @@ class RenderedCandidate:
 
 
 def render_candidate(row: Row, seed: int, max_chars: int) -> RenderedCandidate:
-    """Prepare a candidate.
-
-    Args:
-        seed: a different seed gives a different signature.
-        max_chars: a longer candidate keeps its beginning and end, where answers usually stand.
-    """
+    """Prepare a candidate; one longer than `max_chars` keeps its beginning and end, where answers usually stand."""
     text = row.candidate.strip()
     excess = len(text) - max_chars
     if excess > 0:
@@ -110,12 +105,6 @@ def candidate_section(candidate: RenderedCandidate) -> str:
 
 
 def build_prompt(row: Row, candidate: RenderedCandidate, reply_format: str) -> str:
-    """Build the complete prompt.
-
-    Args:
-        candidate: of the row.
-        reply_format: `REASONED`, `VERDICT_ONLY` or `RETRY`.
-    """
     return "\n\n".join(
         [
             INSTRUCTIONS,

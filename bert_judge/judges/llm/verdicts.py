@@ -34,12 +34,7 @@ REASONING_TRUNCATED = "the judge's reasoning was truncated"
 
 
 class ParsedVerdict(NamedTuple):
-    """The verdict of a reply.
-
-    Attributes:
-        verdict: correct or incorrect (of two answers: A, B or tie); None if there is none.
-        reason: how the verdict was found, or why there is none.
-    """
+    """A verdict, correct or incorrect (of two answers: A, B or tie), or None; and how it was found, or why there is none."""
 
     verdict: str | None
     reason: str
@@ -132,8 +127,7 @@ def normalize_characters(text: str) -> str:
 def strip_quotes(text: str, codes: Sequence[str], candidate: str = "") -> str | None:
     """Return the judge's own text, without fenced or repeated candidates, quoted lines and reasoning.
 
-    Returns:
-        None if the reasoning is unfinished.
+    None: the reasoning is unfinished.
     """
     for code in codes:
         text = _strip_fenced(text, code)

@@ -78,13 +78,7 @@ def fit_tie_model(differences: ArrayLike, labels: ArrayLike) -> DavidsonTieModel
 
 
 class PairScore(NamedTuple):
-    """The encoder's score of a pair.
-
-    Attributes:
-        difference: logit of A minus logit of B, before the temperature.
-        truncated: a part of the pair did not fit into the input.
-        tokens: length of the input.
-    """
+    """A logit of A minus that of B, before the temperature; whether the pair was truncated; length of the input in tokens."""
 
     difference: float
     truncated: bool
@@ -179,13 +173,10 @@ class PairEncoderJudge:
         return rows, self.encoder.encode_pair(questions, references, b, a) if self.is_symmetric else None
 
     def fit(self, pairs: Sequence[Pair], labels: Sequence[float], training: Training, work_folder: str | Path) -> dict[str, float]:
-        """Train on labelled pairs; an interrupted call resumes if it is repeated with the same `work_folder`.
+        """Train on labelled pairs, and return metrics; an interrupted call resumes if it is repeated with the same work folder.
 
         Args:
             labels: 1 if A is better, 0 if B is, 0.5 for a tie; the mean of several votes may lie between.
-
-        Returns:
-            Metrics of the training run.
         """
         from bert_judge.judges.bert import trainer
 
@@ -280,12 +271,7 @@ class PairRowEncoder(RowEncoder):
 
 
 def fair_lengths(lengths: Sequence[int], limit: int) -> list[int]:
-    """Allocate tokens to parts by max-min fairness: short parts keep all, long ones an equal number each.
-
-    Args:
-        lengths: of the parts.
-        limit: tokens for all parts together.
-    """
+    """Allocate tokens to parts of these lengths by max-min fairness: short parts keep all, long ones an equal number each."""
     if sum(lengths) <= limit:
         return list(lengths)
     # The short parts, from the shortest, leave their remainder to the long ones.

@@ -104,11 +104,7 @@ def _better(a: float, b: float) -> str:
 
 
 def load_pair_judge(checkpoint: str | Path, name: str) -> PairJudge:
-    """Load a trained pairwise judge, whichever kind of model it is.
-
-    Args:
-        checkpoint: as for `judge_folder.resolve_checkpoint`.
-        name: of the judge in the configuration.
+    """Load a trained pairwise judge, an encoder or a language model; `checkpoint` is as for `judge_folder.resolve_checkpoint`.
 
     Raises:
         InputError: it cannot be loaded.
@@ -125,12 +121,7 @@ def load_pair_judge(checkpoint: str | Path, name: str) -> PairJudge:
 
 
 def from_metadata(metadata: Mapping[str, Any], folder: Path, name: str, revision: str) -> PairLLMJudge:
-    """Load a tuned language model that stops after the scores.
-
-    Args:
-        metadata: its judge.json.
-        folder: of its weights, wherever they were moved to.
-        revision: for the provenance of its verdicts.
+    """Load a tuned language model that stops after the scores from its judge.json and the folder of its weights.
 
     Raises:
         InputError: the metadata is incomplete, or the model cannot be loaded.

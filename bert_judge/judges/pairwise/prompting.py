@@ -61,12 +61,7 @@ _SCORES = re.compile(r"^[\s*_`\[(]{0,6}(\d{1,2}(?:\.\d{1,2})?)[\s,;/|]{1,4}(\d{1
 
 @dataclass(frozen=True)
 class RenderedPair:
-    """One order of a pair as shown to the judge.
-
-    Attributes:
-        pair: its answer_a is shown first.
-        first, second: the answers, truncated and fenced.
-    """
+    """One order of a pair as shown to the judge: `pair.answer_a` comes first; the answers are truncated and fenced."""
 
     pair: Pair
     first: RenderedCandidate
@@ -83,11 +78,7 @@ class RenderedPair:
 
 
 def reply_formats(*, reasoning: bool, scores: bool, tuned: bool) -> tuple[ReplyFormat, ReplyFormat]:
-    """Return the format of the first prompt and of the retry.
-
-    Args:
-        reasoning, scores, tuned: settings of the judge.
-    """
+    """Return the format of the first prompt and of the retry."""
     if tuned:
         return ReplyFormat(TUNED, None if reasoning else SCORES), ReplyFormat(TUNED, SCORES)
     if scores:
@@ -98,12 +89,7 @@ def reply_formats(*, reasoning: bool, scores: bool, tuned: bool) -> tuple[ReplyF
 
 
 def render_pair(pair: Pair, seed: int, max_chars: int) -> RenderedPair:
-    """Prepare one order of a pair.
-
-    Args:
-        seed: a different seed gives different signatures.
-        max_chars: longest answer that is shown in full.
-    """
+    """Prepare one order of a pair; the middle of an answer longer than `max_chars` is cut."""
     first, second = (
         render_candidate(Row("", position, "", pair.question, pair.references, answer), seed + position, max_chars)
         for position, answer in enumerate((pair.answer_a, pair.answer_b))
@@ -112,11 +98,6 @@ def render_pair(pair: Pair, seed: int, max_chars: int) -> RenderedPair:
 
 
 def build_prompt(rendered: RenderedPair, reply_format: str) -> str:
-    """Build the complete prompt.
-
-    Args:
-        reply_format: `REASONED`, `VERDICT_ONLY`, `SCORED`, `SCORES_ONLY`, `TUNED` or `RETRY`.
-    """
     sections = [INSTRUCTIONS, section("Question", rendered.pair.question)]
     if rendered.pair.references:
         sections.append(references_section(rendered.pair.references))

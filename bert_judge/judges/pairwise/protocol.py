@@ -111,11 +111,9 @@ class PairJudge(Protocol):
 
 
 def combine_orders(forward: OrderVerdict, backward: OrderVerdict) -> Preference:
-    """Combine two orders: their common verdict, `invalid` if one of them is invalid, else `inconsistent`.
+    """Combine two orders, both in the letters of the pair.
 
-    Args:
-        forward: with A shown first.
-        backward: with B shown first, in the letters of the pair (see `OrderVerdict.swapped`).
+    The verdict is their common one, `invalid` if one of them is invalid, else `inconsistent`.
     """
     if forward.score is None or backward.score is None:
         return Preference("invalid", None, None, forward, backward)
@@ -125,7 +123,6 @@ def combine_orders(forward: OrderVerdict, backward: OrderVerdict) -> Preference:
 
 
 def invalid_preference(reason: str) -> Preference:
-    """Build the preference of a pair that has no verdict."""
     verdict = OrderVerdict("invalid", None, reason)
     return combine_orders(verdict, verdict)
 

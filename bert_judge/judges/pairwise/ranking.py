@@ -34,9 +34,6 @@ class Ranking:
 def rank(judge: PairJudge, question: str, answers: Sequence[str], references: Sequence[str] = ()) -> Ranking:
     """Compare every answer with every other one and count points: 1 for a win, half for a tie.
 
-    Args:
-        answers: at least two.
-
     Raises:
         InputError: there are fewer than two answers.
     """

@@ -11,12 +11,7 @@ from bert_judge.runtime import keyed_random
 
 
 class PairRuleJudge:
-    """Compares pairs by a rule. No rule depends on the order of the answers, so no verdict is inconsistent.
-
-    Args:
-        rule: one of `RULES`.
-        seed: of the rule `random`.
-    """
+    """Compares pairs by one of `RULES`. No rule depends on the order of the answers, so no verdict is inconsistent."""
 
     def __init__(self, rule: str, seed: int = 0) -> None:
         self.rule = RULES[rule]
@@ -24,7 +19,7 @@ class PairRuleJudge:
         self.revisions: dict[str, str] = {}
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
-        """Return one preference per pair, in order."""
+        """See `PairJudge`."""
         preferences = []
         for pair in pairs:
             score, reason = self.rule(pair, self.seed)

@@ -40,11 +40,9 @@ REFERENCE = "Reference answer: "
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """A labelled pair.
+    """A pair with an explanation, if there is one, and its label: 1 if A is better, 0 if B is, 0.5 for a tie.
 
-    Attributes:
-        label: 1 if A is better, 0 if B is, 0.5 for a tie; the mean of several votes may lie between.
-        reason: an explanation of the label, if there is one.
+    The label of several votes may lie between.
     """
 
     pair: Pair
@@ -54,12 +52,7 @@ class LabelledPair:
 
 @dataclass(frozen=True)
 class PairSplit:
-    """The labelled pairs of some sets.
-
-    Attributes:
-        train, held_out: they share no question.
-        fingerprint: of all pairs, labelled or not.
-    """
+    """The labelled pairs of some sets; `train` and `held_out` share no question, and `fingerprint` covers unlabelled pairs too."""
 
     train: list[LabelledPair]
     held_out: list[LabelledPair]
@@ -67,12 +60,11 @@ class PairSplit:
 
 
 def read_split(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> PairSplit:
-    """Read and split labelled pairs.
+    """Read labelled pairs, and split them by question.
 
     Args:
         spec: uses `judge`, `pairs` (names of the sets) and `validation_fraction`, the share of the questions that is held out.
         pairs: tables of pairs; unlabelled ones are left out.
-        seed: of the split.
 
     Raises:
         InputError: a table cannot be read, or there are no labelled pairs on one side of the split.
@@ -111,11 +103,7 @@ def split(rows: Sequence[LabelledPair], held_out_share: float, seed: int) -> tup
 
 
 def measure(judge: PairJudge, rows: Sequence[LabelledPair]) -> dict[str, float]:
-    """Compare a judge's verdicts on both orders with the labels.
-
-    Returns:
-        n, agreement, consistency, ties (the share of tie verdicts) and log_loss of P(A).
-    """
+    """Measure n, agreement, consistency, share of ties and log-loss of P(A) of a judge's verdicts on both orders."""
     preferences = judge.compare([row.pair for row in rows])
     labels = np.array([row.label for row in rows])
     verdicts = [preference.verdict for preference in preferences]

@@ -27,12 +27,7 @@ evaluate_samples([{"question": "…", "prediction": "…"}], judge="path/to/this
 
 
 def evaluate_probe(spec: Mapping[str, Any], selection: str | Path, predictions: str | Path, folder: str | Path) -> None:
-    """Write metrics.json and README.md.
-
-    Args:
-        spec: `Plan.probe_spec`.
-        selection, predictions: files that `train.train_probe` wrote.
-        folder: where to write both files.
+    """Write metrics.json and README.md into a folder, from the files that `train.train_probe` wrote.
 
     Raises:
         InputError: a file is broken.

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from bert_judge import tables
 from bert_judge.judges.probe.config import BASIC_POOLINGS
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
 
 log = logging.getLogger(__name__)
 
@@ -31,18 +34,6 @@ POOLING_DESCRIPTIONS = {
     "min": "minimum over the tokens",
     "max": "maximum over the tokens",
 }
-
-
-class StateExtractor(Protocol):
-    """See `hidden_states.HiddenStateExtractor`."""
-
-    @property
-    def shape(self) -> tuple[int, int, int]: ...
-
-    @property
-    def row_bytes(self) -> int: ...
-
-    def extract(self, questions: Sequence[str], candidates: Sequence[str]) -> Any: ...
 
 
 def feature_schema(layers: int, poolings: Sequence[str], width: int, dtype: str) -> tables.Schema:
@@ -67,7 +58,7 @@ def extract_features(
     spec: Mapping[str, Any],
     candidates: str | Path,
     output: str | Path,
-    extractor: StateExtractor,
+    extractor: HiddenStateExtractor,
     revision: str,
     work_folder: str | Path,
     batch_bytes: int = BATCH_BYTES,
@@ -103,7 +94,7 @@ def extract_features(
 
 
 def _extract_batch(
-    batch: pd.DataFrame, extractor: StateExtractor, origin_key: str, folder: Path, shard_rows: int
+    batch: pd.DataFrame, extractor: HiddenStateExtractor, origin_key: str, folder: Path, shard_rows: int
 ) -> list[Mapping[str, Any] | None]:
     """Return the states of each row, or None for an answer whose generation failed."""
     failed = (batch["status"] == "error").tolist()
@@ -142,13 +133,7 @@ def _to_frame(batch: pd.DataFrame, results: list[Mapping[str, Any] | None], sche
 
 
 class FeatureTable:
-    """A table of hidden states, read one column at a time.
-
-    Attributes:
-        keys: (sample_id, attempt) of each row.
-        truncated, tokens: see `feature_schema`.
-        layers: number of layers.
-        poolings: the stored poolings.
+    """A table of hidden states, read one column at a time; `keys` holds (sample_id, attempt) of each row.
 
     Raises:
         InputError: the file is no such table.

@@ -76,7 +76,6 @@ class FittedAspect:
     Attributes:
         model: predicts the class, and calibrated probabilities of `model.classes_`.
         layers: (layer, pooling) pairs whose states are concatenated.
-        classifier: name of the classifier.
         settings: settings chosen by the grid search.
         selection_f1: macro-F1 in the folds of the selection, and therefore optimistic.
         ranking: all layers with their macro-F1, the best first.
@@ -104,13 +103,7 @@ class CachedLayers:
 
 @dataclass(frozen=True)
 class TrainingSubset:
-    """Rows that a classifier is selected on and fitted to: those of an outer fold, or all.
-
-    Attributes:
-        indices: of the rows among the rows of the states, shape (n,).
-        classes: shape (n,).
-        splits: inner folds.
-    """
+    """Rows that a classifier is selected on and fitted to, those of an outer fold or all: indices, classes, and inner folds."""
 
     indices: np.ndarray
     classes: np.ndarray

@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from bert_judge.assets import pretrained
+from bert_judge.config import Input
 from bert_judge.judges.bert.checkpoint import max_input_length
-from bert_judge.judges.bert.encoding import CHARACTERS_PER_TOKEN, EncodedRow, truncate_parts
+from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, truncate_parts
 from bert_judge.judges.bert.inference import batch_by_tokens, collate
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
@@ -35,8 +36,7 @@ class PooledStates:
 
     Attributes:
         states: in the storage format, shape (n, layers, poolings, width).
-        truncated: whether the prompt was truncated, shape (n,).
-        tokens: number of tokens of the prompt, shape (n,).
+        truncated, tokens: of the prompts, shape (n,).
     """
 
     states: np.ndarray
@@ -79,7 +79,7 @@ class HiddenStateExtractor:
 
     def extract(self, questions: Sequence[str], candidates: Sequence[str]) -> PooledStates:
         """Compute the states of each answer, which do not depend on the other answers, on batches or on padding."""
-        prompts = self._encoder.encode(questions, candidates)
+        prompts = self._encoder.encode_prompts(questions, candidates)
         unique = list(dict.fromkeys(prompts))
         states = np.zeros((len(unique), *self.shape), self._dtype)
         for batch in batch_by_tokens([len(prompt.ids) for prompt in unique], self._batch_tokens):
@@ -95,11 +95,7 @@ class HiddenStateExtractor:
 
 
 class PooledLayers:
-    """A frozen model that returns the pooled states of all its layers.
-
-    Args:
-        model: an encoder or the body of a language model, without a head.
-        poolings: of `config.BASIC_POOLINGS`.
+    """A frozen model, an encoder or the body of a language model, that returns the pooled states of all its layers.
 
     Attributes:
         layers: number of layers with states, including the embeddings (layer 0).
@@ -202,60 +198,40 @@ def _gather_index(positions: Tensor, hidden: Tensor) -> Tensor:
     return positions.view(-1, 1, 1).expand(-1, 1, hidden.shape[-1])
 
 
-class PromptEncoder:
+class PromptEncoder(RowEncoder):
     """Encodes a prompt template with question and candidate as token ids.
 
     Special tokens in question and candidate are read as plain text; in the template, which the user writes, they count as such.
-
-    Args:
-        tokenizer: of the frozen model; its padding side does not matter.
-        template: see `config.ProbeJudge.prompt`, with the aspect filled in.
-        max_length: maximum length of a prompt in tokens.
 
     Raises:
         InputError: the template alone is too long.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, template: str, max_length: int) -> None:
-        self._tokenizer = tokenizer
-        self._max_characters = max_length * CHARACTERS_PER_TOKEN
+        super().__init__(tokenizer, Input(), max_length)
+        self.max_length = max_length
         parsed = list(string.Formatter().parse(template))
-        self._literals = [self._encode_literal(text) for text, *_ in parsed]
+        self._literals = [
+            tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] if text else [] for text, *_ in parsed
+        ]
         self._fields = [name for _, name, *_ in parsed]
-        self._prefix, self._suffix = _special_tokens(tokenizer)
-        self._max_field_tokens = max_length - sum(map(len, self._literals)) - len(self._prefix) - len(self._suffix)
+        self._max_field_tokens = max_length - sum(map(len, self._literals)) - sum(map(len, self._single_template))
         if self._max_field_tokens < len(parsed):
             raise InputError(f"the prompt {template!r:.80} leaves no room for an answer in {max_length} tokens; raise max_length")
 
-    def encode(self, questions: Sequence[str], candidates: Sequence[str]) -> list[EncodedRow]:
+    def encode_prompts(self, questions: Sequence[str], candidates: Sequence[str]) -> list[EncodedRow]:
         """Encode one prompt per answer; long ones lose the middle of the candidate first, then the start of the question."""
+        if not candidates:
+            return []
         used_questions = questions if "question" in self._fields else [""] * len(questions)
-        return [self._assemble(*pair) for pair in zip(self._tokens(used_questions), self._tokens(candidates), strict=True)]
+        return [self._fill_in(*pair) for pair in zip(self._tokens(used_questions), self._tokens(candidates), strict=True)]
 
-    def _assemble(self, question: list[int], candidate: list[int]) -> EncodedRow:
+    def _fill_in(self, question: list[int], candidate: list[int]) -> EncodedRow:
         question, candidate, _, truncated = truncate_parts(question, candidate, [], self._max_field_tokens)
         values = {"question": question, "candidate": candidate}
         body = chain.from_iterable(
             [*literal, *(values[field] if field else ())] for literal, field in zip(self._literals, self._fields, strict=True)
         )
-        ids = (*self._prefix, *body, *self._suffix)
+        prefix, suffix = self._single_template
+        ids = (*prefix, *body, *suffix)
         return EncodedRow(ids, (0,) * len(ids), truncated)
-
-    def _encode_literal(self, text: str) -> list[int]:
-        return self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] if text else []
-
-    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        distinct = dict.fromkeys(text[-self._max_characters :] for text in texts)
-        if not distinct:
-            return []
-        options: dict[str, Any] = {"add_special_tokens": False, "split_special_tokens": True, "truncation": False, "verbose": False}
-        ids = dict(zip(distinct, self._tokenizer(list(distinct), **options)["input_ids"], strict=True))
-        return [ids[text[-self._max_characters :]] for text in texts]
-
-
-def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
-    """Return the special tokens before and after a text."""
-    word = tokenizer("a", add_special_tokens=False)["input_ids"]
-    ids = tokenizer("a")["input_ids"]
-    start = next(n for n in range(len(ids)) if ids[n : n + len(word)] == word)
-    return ids[:start], ids[start + len(word) :]

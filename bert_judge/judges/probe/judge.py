@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -41,32 +41,15 @@ TRUSTED_TYPES = [
 
 @dataclass(frozen=True)
 class HiddenStates:
-    """Hidden states of n answers.
-
-    Attributes:
-        by_layer: (layer, pooling) → float32, shape (n, width).
-        truncated, tokens: shape (n,).
-    """
+    """Hidden states of n answers: (layer, pooling) → float32, shape (n, width); whether each prompt was truncated; its tokens."""
 
     by_layer: Mapping[LayerPooling, np.ndarray]
     truncated: np.ndarray
     tokens: np.ndarray
 
 
-class HiddenStateSource(Protocol):
-    """Provides the hidden states of answers."""
-
-    def fetch(self, features: str, layers: Sequence[LayerPooling], rows: Sequence[Row]) -> HiddenStates:
-        """Return some layers of a set of hidden states."""
-        ...
-
-
 class CachedStates:
-    """Hidden states in the tables of a run.
-
-    Args:
-        paths: name of a set → its table, of one model's answers to one task.
-    """
+    """Hidden states in the tables of a run; `paths` maps a set to its table, of one model's answers to one task."""
 
     def __init__(self, paths: Mapping[str, str | Path]) -> None:
         self._tables = {name: FeatureTable(path) for name, path in paths.items()}
@@ -74,11 +57,7 @@ class CachedStates:
         self._states = cache(lambda name, layer: self._tables[name].states(*layer))
 
     def fetch(self, features: str, layers: Sequence[LayerPooling], rows: Sequence[Row]) -> HiddenStates:
-        """See `HiddenStateSource`.
-
-        Raises:
-            InputError: the table lacks an answer.
-        """
+        """Return some layers of a set of hidden states; a missing answer is an `InputError`."""
         table, row_numbers = self._tables[features], self._row_numbers[features]
         try:
             numbers = [row_numbers[row.sample_id, row.attempt] for row in rows]
@@ -89,18 +68,14 @@ class CachedStates:
 
 
 class ComputedStates:
-    """Hidden states computed by the backbone, one pass per answer and set.
-
-    Args:
-        features: name of a set → its spec.
-    """
+    """Hidden states computed by the backbone, one pass per answer and set; `features` maps a set to its spec."""
 
     def __init__(self, features: Mapping[str, Mapping[str, Any]]) -> None:
         self._specs = features
         self._extractor = cache(self._load_extractor)
 
     def fetch(self, features: str, layers: Sequence[LayerPooling], rows: Sequence[Row]) -> HiddenStates:
-        """See `HiddenStateSource`."""
+        """See `CachedStates.fetch`."""
         pooled = self._extractor(features).extract([row.question for row in rows], [row.candidate for row in rows])
         poolings = self._specs[features]["poolings"]
 
@@ -129,10 +104,9 @@ class AspectHead:
     """The fitted classifier of an aspect.
 
     Attributes:
-        spec: head, range and positive_from, see `classifiers`.
+        spec: see `classifiers`.
         features: name of the set of hidden states.
         layers: (layer, pooling) pairs whose states are concatenated.
-        model: has `predict_proba` and `classes_`.
     """
 
     spec: Mapping[str, Any]
@@ -151,18 +125,13 @@ class ProbeFolder:
 
 
 class Probe:
-    """A trained probe.
-
-    Args:
-        folder: written by `train.train_probe`.
-        threshold: lowest score that counts as correct.
-        source: provider of hidden states; by default the backbone computes them.
+    """A trained probe; `source` provides the hidden states, by default the backbone.
 
     Raises:
         InputError: the folder holds no probe.
     """
 
-    def __init__(self, folder: str | Path, threshold: float = 0.5, source: HiddenStateSource | None = None) -> None:
+    def __init__(self, folder: str | Path, threshold: float = 0.5, source: CachedStates | ComputedStates | None = None) -> None:
         self.folder = load_folder(folder)
         self.threshold = threshold
         self.revisions = dict(self.folder.revisions)
@@ -212,12 +181,7 @@ class Probe:
 
 
 def save_folder(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[str, Any], revisions: Mapping[str, str]) -> None:
-    """Write a probe.
-
-    Args:
-        spec: `Plan.probe_spec`.
-        revisions: backbone → revision.
-    """
+    """Write a probe with `Plan.probe_spec` and the revisions of the backbones."""
     folder.mkdir(parents=True, exist_ok=True)
     # Without this file, which is written last, the folder does not count as a probe.
     (folder / PROBE_FILE).unlink(missing_ok=True)

@@ -36,8 +36,6 @@ class DatasetStates:
     """Hidden states of the rows of a dataset, read one layer at a time from the tables of all its models and tasks.
 
     Args:
-        paths: tables of hidden states.
-        rows: rows of the dataset, with model, task, sample_id and attempt.
         pairs: (model, task) of each path.
         poolings: poolings to select from.
 
@@ -128,11 +126,7 @@ def read_rows(train: str | Path, validation: str | Path) -> tuple[pd.DataFrame, 
 
 
 def aspect_labels(aspect: str, head: Mapping[str, Any], rows: pd.DataFrame, num_train: int) -> AspectLabels:
-    """Collect the labels of an aspect.
-
-    Args:
-        head: see `classifiers`.
-        rows: `num_train` training rows, followed by test rows.
+    """Collect the labels of an aspect; the first `num_train` rows are training rows.
 
     Raises:
         InputError: the teacher does not label this aspect, or a label is out of range.

@@ -19,12 +19,8 @@ from bert_judge.tasks.prompts import prompt
 class SimulatedJudge:
     """Implements `judges.protocol.Judge` for the answers of simulated models, whose ground truth is known.
 
-    Args:
-        spec: of `Plan.labels_spec`; `settings` holds label_noise and seed, `source` the spec of the candidates.
-        task_table: the questions of the task.
-
     Raises:
-        InputError: the task table cannot be read.
+        InputError: the task table cannot be read, or an answer differs from the one that its model generates.
     """
 
     def __init__(self, spec: Mapping[str, Any], task_table: str | Path) -> None:
@@ -35,11 +31,7 @@ class SimulatedJudge:
         self._samples = _samples(task_table) if self._is_simulated() else {}
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """Return the ground truth of each row, flipped for the share `label_noise` of the rows.
-
-        Raises:
-            InputError: an answer differs from the one that its model generates, so the tables are inconsistent.
-        """
+        """Return the ground truth of each row, flipped for the share `label_noise` of the rows."""
         if not self._is_simulated():
             return [invalid(f"only simulated models have a known ground truth; {row.model} is not simulated") for row in rows]
         return [self._label(row) for row in rows]

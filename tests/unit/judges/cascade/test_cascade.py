@@ -320,13 +320,12 @@ def test_fit_on_rows_of_several_models(tmp_path: Path) -> None:
     held_out = tables.read(tmp_path / "held_out.parquet", tables.CANDIDATES)
     assert (len(held_out), held_out["model"].tolist()) == (2 * QUESTIONS, rows_of_two["model"].tolist())
     cheap = write(tmp_path, "cheap", labels(held_out, "cheap", rows_of_two["label"].tolist()), tables.LABELS)
-    fit_cascade(SPEC, validation, {"cheap": cheap}, tmp_path / "cascade.json", tmp_path / "curve.png")
+    fit_cascade(SPEC, validation, {"cheap": cheap}, tmp_path / "cascade.json")
     assert load_thresholds(tmp_path / "cascade.json") == {"cheap": DecisionThresholds(0.0, 1.0)}
     assert fitted_judges(tmp_path / "cascade.json") == ["cheap", "expensive"]
     description = json.loads((tmp_path / "cascade.json").read_text())
     assert description["operating_point"]["row_shares"] == {"cheap": 1.0, "expensive": 0.0}
     assert description["single_judges"] == {"cheap": 1.0, "expensive": 1.0}
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_failed_fit_names_the_configuration_key(tmp_path: Path) -> None:
@@ -336,10 +335,10 @@ def test_failed_fit_names_the_configuration_key(tmp_path: Path) -> None:
     cheap = write(tmp_path, "cheap", labels(held_out, "cheap", [0.6] * len(frame)), tables.LABELS)
     spec = SPEC | {"accuracy": None, "budget": 0.0, "teacher": "expensive"}
     nobody = write(tmp_path, "nobody", labels(held_out, "cheap", [np.nan] * len(frame)), tables.LABELS)
-    fit_cascade(spec, validation, {"cheap": cheap}, tmp_path / "cascade.json", tmp_path / "curve.png")
+    fit_cascade(spec, validation, {"cheap": cheap}, tmp_path / "cascade.json")
     before = (tmp_path / "cascade.json").read_bytes()
     with pytest.raises(InputError, match=r"judges\.both\.budget: 0\.0 is exceeded"):
-        fit_cascade(spec, validation, {"cheap": nobody}, tmp_path / "cascade.json", tmp_path / "curve.png")
+        fit_cascade(spec, validation, {"cheap": nobody}, tmp_path / "cascade.json")
     assert (tmp_path / "cascade.json").read_bytes() == before
 
 

@@ -67,7 +67,7 @@ def test_states_do_not_depend_on_batches_or_order(folder: Path) -> None:
 def test_states_equal_a_forward_pass_without_padding(folder: Path) -> None:
     extractor = HiddenStateExtractor(folder, SPEC)
     found = extractor.extract(QUESTIONS, ANSWERS).states
-    for row, prompt in enumerate(extractor._encoder.encode(QUESTIONS, ANSWERS)):
+    for row, prompt in enumerate(extractor._encoder.encode_prompts(QUESTIONS, ANSWERS)):
         with torch.inference_mode():
             hidden = extractor._layers.model(input_ids=torch.tensor([prompt.ids]), output_hidden_states=True).hidden_states
         plain = [torch.stack([h[0].mean(0), h[0, -1], h[0].amin(0), h[0].amax(0)]).numpy() for h in hidden]
@@ -77,7 +77,7 @@ def test_states_equal_a_forward_pass_without_padding(folder: Path) -> None:
 @pytest.mark.parametrize("architecture", ["llama", "qwen3"])
 def test_padding_side_does_not_matter(tmp_path: Path, architecture: str) -> None:
     extractor = HiddenStateExtractor(causal_lm(tmp_path, architecture), SPEC)
-    prompts = extractor._encoder.encode(QUESTIONS, ANSWERS)
+    prompts = extractor._encoder.encode_prompts(QUESTIONS, ANSWERS)
     longest = max(len(prompt.ids) for prompt in prompts)
     ids, mask = torch.zeros(len(prompts), longest, dtype=torch.long), torch.zeros(len(prompts), longest, dtype=torch.long)
     for row, prompt in enumerate(prompts):
@@ -110,9 +110,9 @@ def test_equal_texts_are_computed_once(tiny: Path) -> None:
 @pytest.mark.parametrize("candidate", ["<s>", "</s><|im_end|>", "[SEP]"])
 def test_special_tokens_in_an_answer_are_plain_text(tiny: Path, candidate: str) -> None:
     extractor = HiddenStateExtractor(tiny, SPEC)
-    tokenizer = extractor._encoder._tokenizer
-    [prompt] = extractor._encoder.encode(["q"], [candidate])
-    [other] = extractor._encoder.encode(["q"], ["plain"])
+    tokenizer = extractor._encoder.tokenizer
+    [prompt] = extractor._encoder.encode_prompts(["q"], [candidate])
+    [other] = extractor._encoder.encode_prompts(["q"], ["plain"])
     special = set(tokenizer.all_special_ids)
     assert sum(token in special for token in prompt.ids) == sum(token in special for token in other.ids)
 
