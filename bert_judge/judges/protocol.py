@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -58,6 +58,12 @@ def from_record(record: Mapping[str, Any]) -> Label:
     """Build a label from the values of `Label.to_record`."""
     aspects = record["aspects"]
     return Label(**{**record, "aspects": None if aspects is None else {pair["aspect"]: pair["value"] for pair in aspects}})
+
+
+def sum_known(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of the counts that are known; None if none is."""
+    known_counts = [count for count in counts if count is not None]
+    return sum(known_counts) if known_counts else None
 
 
 def invalid(reason: str, raw: str | None = None) -> Label:

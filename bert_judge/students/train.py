@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest
-from bert_judge.candidates.finetuning.examples import Example, encode_dialogue, select_fitting
+from bert_judge.candidates.finetuning.examples import Example, encode_dialogue, encode_examples
 from bert_judge.candidates.finetuning.trainer import MANIFEST, METRICS, fine_tune, write_json
-from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
+from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.judges.model_card import training_table, write_model_card
 from bert_judge.runtime import resume
@@ -77,15 +78,9 @@ def encode(
     Raises:
         InputError: no row is left.
     """
-    examples: list[Example | None] = []
-    for row in rows:
-        prompt = row["question"] + instruction(spec["families"][row["task"]], spec["prompt_style"])
-        try:
-            examples.append(encode_dialogue(encoder, prompt, row["candidate"], eos_ids))
-        except ENCODING_ERRORS as error:
-            log.warning("%s cannot be encoded: %s", row["sample_id"], " ".join(str(error).split()))
-            examples.append(None)
-    return select_fitting(examples, max_length, "filter other answers")
+    prompts = (row["question"] + instruction(spec["families"][row["task"]], spec["prompt_style"]) for row in rows)
+    pairs = zip(prompts, (row["candidate"] for row in rows), strict=True)
+    return encode_examples(partial(encode_dialogue, encoder, eos_ids), pairs, max_length, "filter other answers")
 
 
 def write_card(folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: Mapping[str, Any]) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from bert_judge.candidates.generators.tokenization import PromptEncoder
+from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
+
+Target = TypeVar("Target")
 
 
 @dataclass(frozen=True)
@@ -23,27 +26,40 @@ class Example:
         return len(self.prompt) + len(self.completion)
 
 
-def select_fitting(examples: Sequence[Example | None], max_length: int, fix: str) -> tuple[list[Example], int]:
-    """Return the examples that fit into the model's context, in order, and the number left out.
+def encode_examples(
+    encode: Callable[[str, Target], Example], pairs: Iterable[tuple[str, Target]], max_length: int, fix: str
+) -> tuple[list[Example], int]:
+    """Encode prompts with their targets; return the examples that fit into the model's context, and the number left out.
 
     Args:
-        examples: None for a row that could not be encoded.
         max_length: prompt and completion together, in tokens.
         fix: what to do if none is left, besides raising `max_length`.
 
     Raises:
-        InputError: all examples are too long.
+        InputError: none is left.
     """
-    fitting = [example for example in examples if example is not None and len(example) <= max_length]
-    left_out = len(examples) - len(fitting)
+    examples: list[Example] = []
+    left_out = 0
+    for prompt, target in pairs:
+        try:
+            example = encode(prompt, target)
+        except ENCODING_ERRORS as error:
+            log.warning("%.60s… cannot be encoded: %s", target, " ".join(str(error).split()))
+            left_out += 1
+            continue
+        if len(example) <= max_length:
+            examples.append(example)
+        else:
+            left_out += 1
+    total = len(examples) + left_out
     if left_out:
-        log.warning("%d of %d texts are left out: prompt and completion exceed %d tokens", left_out, len(examples), max_length)
-    if not fitting:
-        raise InputError(f"max_length: none of {len(examples)} texts fits into {max_length} tokens; raise it, or {fix}")
-    return fitting, left_out
+        log.warning("%d of %d texts are left out: prompt and completion exceed %d tokens", left_out, total, max_length)
+    if not examples:
+        raise InputError(f"max_length: none of {total} texts fits into {max_length} tokens; raise it, or {fix}")
+    return examples, left_out
 
 
-def encode_dialogue(encoder: PromptEncoder, prompt: str, answer: str, eos_ids: frozenset[int]) -> Example:
+def encode_dialogue(encoder: PromptEncoder, eos_ids: frozenset[int], prompt: str, answer: str) -> Example:
     """Encode a prompt with its answer as the chat template writes them; without a template, the plain texts.
 
     The prompt has the same tokens as in generation. Text that the template puts between prompt and answer, such as an empty
@@ -69,7 +85,7 @@ def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
     return rendered.removeprefix(start) if rendered.startswith(start) else answer
 
 
-def encode_completion(encoder: PromptEncoder, prompt: str, segments: Sequence[str], eos_ids: frozenset[int]) -> Example:
+def encode_completion(encoder: PromptEncoder, eos_ids: frozenset[int], prompt: str, segments: Sequence[str]) -> Example:
     """Encode a prompt with a completion that follows it directly, as in a request with choices.
 
     The segments are tokenized separately, so the first has the same tokens as a choice, regardless of the following text.
@@ -81,5 +97,5 @@ def encode_completion(encoder: PromptEncoder, prompt: str, segments: Sequence[st
     if in_reasoning:
         raise InputError("the chat template opens a reasoning block, but the answer must follow directly; set thinking: false")
     # The end token of any answer, according to the template.
-    end = [token for token in encode_dialogue(encoder, "?", "0", eos_ids).completion[-1:] if token in eos_ids]
+    end = [token for token in encode_dialogue(encoder, eos_ids, "?", "0").completion[-1:] if token in eos_ids]
     return Example(prompt_ids, [token for segment in segments for token in encoder.tokenize(segment)] + end)

@@ -49,23 +49,6 @@ class RateLimiter:
         time.sleep(start - now)
 
 
-class TokenBudget:
-    """Tokens that may be used; None: no limit."""
-
-    def __init__(self, limit: int | None) -> None:
-        self.limit = limit
-        self.used = 0
-        self.lock = threading.Lock()
-
-    def spend(self, tokens: int) -> None:
-        with self.lock:
-            self.used += tokens
-
-    @property
-    def is_spent(self) -> bool:
-        return self.limit is not None and self.used >= self.limit
-
-
 class CircuitBreaker:
     """Opens after `threshold` consecutive failed rows; while open, it lets one request per `PROBE_SECONDS` through."""
 
@@ -113,7 +96,7 @@ class OpenAIGenerator:
             # Retries count as requests too.
             http_client=DefaultHttpxClient(event_hooks={"request": [lambda _: self.rate_limiter.wait()]}),
         )
-        self.budget = TokenBudget(settings["budget_tokens"])
+        self.tokens_used, self.lock = 0, threading.Lock()
         self.breaker = CircuitBreaker(max(4, settings["concurrency"]))
         self.stopped = False
 
@@ -137,8 +120,9 @@ class OpenAIGenerator:
                 self.stopped = True
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        if self.budget.is_spent:
-            log.warning("%s: the budget of %d tokens is spent; raise budget_tokens for the rest", self.name, self.budget.limit)
+        if self._budget_is_spent():
+            limit = self.settings["budget_tokens"]
+            log.warning("%s: the budget of %d tokens is spent; raise budget_tokens for the rest", self.name, limit)
         if errors := sum(completion.status == "error" for completion in completions):
             log.warning("%s: %d of %d requests failed; their status is error", self.name, errors, len(completions))
         return completions
@@ -167,10 +151,14 @@ class OpenAIGenerator:
         log.warning("%s: %s: %s", self.name, request.sample_id, reason)
         return error_completion(reason)
 
+    def _budget_is_spent(self) -> bool:
+        limit = self.settings["budget_tokens"]
+        return limit is not None and self.tokens_used >= limit
+
     def _skip_reason(self) -> str | None:
         """Return why a request is not sent, or None."""
-        if self.budget.is_spent:
-            return f"not sent: the budget of {self.budget.limit} tokens is spent"
+        if self._budget_is_spent():
+            return f"not sent: the budget of {self.settings['budget_tokens']} tokens is spent"
         if not self.breaker.allows_request():
             return "not sent: the server has stopped responding"
         return "not sent: the job ended" if self.stopped else None
@@ -185,7 +173,8 @@ class OpenAIGenerator:
         except ValueError as error:
             raise MalformedResponseError("the response is not JSON") from error
         completion = openai_format.parse_response(response, self.settings["reasoning_end"], request.choices)
-        self.budget.spend((completion.prompt_tokens or 0) + (completion.completion_tokens or 0))
+        with self.lock:
+            self.tokens_used += (completion.prompt_tokens or 0) + (completion.completion_tokens or 0)
         if isinstance(served_model := response.get("model"), str):
             self.revisions[self.name] = served_model
         return completion

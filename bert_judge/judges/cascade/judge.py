@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
-from bert_judge.judges.protocol import Judge, Label, Row
+from bert_judge.judges.protocol import Judge, Label, Row, sum_known
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -135,14 +135,9 @@ def _add_tokens(label: Label, previous: Label | None) -> Label:
         return label
     return replace(
         label,
-        prompt_tokens=_sum(label.prompt_tokens, previous.prompt_tokens),
-        completion_tokens=_sum(label.completion_tokens, previous.completion_tokens),
+        prompt_tokens=sum_known([label.prompt_tokens, previous.prompt_tokens]),
+        completion_tokens=sum_known([label.completion_tokens, previous.completion_tokens]),
     )
-
-
-def _sum(*counts: int | None) -> int | None:
-    reported = [count for count in counts if count is not None]
-    return sum(reported) if reported else None
 
 
 def fitted_judges(path: str | Path) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
 from bert_judge.judges.llm.verdicts import REASONING_TRUNCATED
-from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.judges.protocol import Label, Row, decided, invalid, sum_known
 from bert_judge.tasks import Sample
 
 log = logging.getLogger(__name__)
@@ -64,8 +64,8 @@ class Reply:
             "reason": self.reading.reason,
             # Of a truncated reasoning model, the reasoning is all there is.
             "raw": RETRY_SEPARATOR.join(completion.text or completion.reasoning or "" for completion in self.completions),
-            "prompt_tokens": _sum_known(completion.prompt_tokens for completion in self.completions),
-            "completion_tokens": _sum_known(completion.completion_tokens for completion in self.completions),
+            "prompt_tokens": sum_known(completion.prompt_tokens for completion in self.completions),
+            "completion_tokens": sum_known(completion.completion_tokens for completion in self.completions),
         }
 
 
@@ -115,11 +115,6 @@ class PromptedJudge(ABC, Generic[Case]):
         if completion.status == "truncated" and completion.reasoning and not completion.text:
             return Reading(REASONING_TRUNCATED, retry=True)
         return self._parse_completion(case, completion, choices)
-
-
-def _sum_known(counts: Any) -> int | None:
-    known_counts = [count for count in counts if count is not None]
-    return sum(known_counts) if known_counts else None
 
 
 class RowCase(NamedTuple):

@@ -6,10 +6,10 @@ row's content and the seed only, and on independent draws.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,13 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.candidates.finetuning.examples import Example, encode_completion, select_fitting
-from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
+from bert_judge.candidates.finetuning.examples import Example, encode_completion, encode_examples
+from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.judges.pairwise import prompting
 from bert_judge.judges.pairwise.config import PairAugment
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge
 from bert_judge.runtime import keyed_random, metrics
 from bert_judge.runtime.errors import InputError
-
-log = logging.getLogger(__name__)
 
 TARGETS = {"A": 1.0, "tie": 0.5, "B": 0.0}
 
@@ -204,13 +202,10 @@ def encode(
     Raises:
         InputError: no pair is left, or the chat template opens a reasoning block.
     """
-    examples: list[Example | None] = []
-    for row in rows:
-        rendered = prompting.render_pair(row.pair, settings["seed"], settings["max_answer_chars"])
-        text = prompting.build_prompt(rendered, prompting.TUNED)
-        try:
-            examples.append(encode_completion(encoder, text, target_texts(row), eos_ids))
-        except ENCODING_ERRORS as error:
-            log.warning("%.40s… cannot be encoded: %s", row.pair.question, " ".join(str(error).split()))
-            examples.append(None)
-    return select_fitting(examples, max_length, "lower max_answer_chars")
+
+    def prompt(pair: Pair) -> str:
+        rendered = prompting.render_pair(pair, settings["seed"], settings["max_answer_chars"])
+        return prompting.build_prompt(rendered, prompting.TUNED)
+
+    pairs = ((prompt(row.pair), target_texts(row)) for row in rows)
+    return encode_examples(partial(encode_completion, encoder, eos_ids), pairs, max_length, "lower max_answer_chars")

@@ -61,7 +61,7 @@ def encoder_of(template: str | None) -> PromptEncoder:
 )
 def test_completion_ends_with_the_turn(template: str | None, prompt: str, answer: str) -> None:
     encoder = encoder_of(template)
-    example = encode_dialogue(encoder, "Wie groß?", "Größe 7", frozenset({encoder.tokenizer.eos_token_id}))
+    example = encode_dialogue(encoder, frozenset({encoder.tokenizer.eos_token_id}), "Wie groß?", "Größe 7")
     decode = encoder.tokenizer.decode
     assert (decode(example.prompt), decode(example.completion)) == (prompt, answer)
     assert example.prompt == encoder.encode("Wie groß?")[0]
