@@ -118,12 +118,23 @@ def pregenerate_answers(
 def plan_requests(spec: Mapping[str, Any], task_table: str | Path) -> list[Request]:
     """Return the requests of a candidates table: every question, `attempts` times."""
     requests = []
-    for row in tables.read(task_table, tables.TASK).to_dict("records"):
-        choices = None if row["choices"] is None else tuple(row["choices"])
-        sample = Sample(row["question"], tuple(row["references"]), row["answer_kind"], choices)
+    for sample_id, sample in read_samples(task_table).items():
         text = prompt(sample, spec["family"], spec["prompt_style"])
-        requests += [Request(row["sample_id"], attempt, text, sample) for attempt in range(spec["settings"].get("attempts", 1))]
+        requests += [Request(sample_id, attempt, text, sample) for attempt in range(spec["settings"].get("attempts", 1))]
     return requests
+
+
+def read_samples(task_table: str | Path) -> dict[str, Sample]:
+    """Read the questions of a task, by sample_id, in the order of the table."""
+    return {
+        row["sample_id"]: Sample(
+            row["question"],
+            tuple(row["references"]),
+            row["answer_kind"],
+            None if row["choices"] is None else tuple(row["choices"]),
+        )
+        for row in tables.read(task_table, tables.TASK).to_dict("records")
+    }
 
 
 def answer_cache(

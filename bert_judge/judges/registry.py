@@ -185,7 +185,10 @@ class JudgeKind:
 
     def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
         """Return the input files of the job that labels a table, without the answers themselves."""
-        return self.inputs(judge, plan.config.judges[judge])
+        inputs = self.inputs(judge, plan.config.judges[judge])
+        if self.combines_labels:
+            inputs["labels"] = [label_path(table) for table in self.source_tables(plan, judge, model, task)]
+        return inputs
 
     # Jobs
 

@@ -15,7 +15,6 @@ from bert_judge.judges.registry import (
     RunPlan,
     Spec,
     find,
-    label_path,
 )
 from bert_judge.tables import selections
 
@@ -59,10 +58,6 @@ class CascadeKind(JudgeKind):
 
     def inputs(self, judge: str, block: CascadeJudgeConfig, results: Path = RESULTS) -> Inputs:
         return {"cascade": str(results / "judges" / judge / "cascade.json")}
-
-    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
-        labels = [label_path(table) for table in self.source_tables(plan, judge, model, task)]
-        return {**super().label_inputs(plan, judge, model, task), "labels": labels}
 
     def checks(self, config: Config, judge: str, block: CascadeJudgeConfig) -> list[str]:
         teacher = config.datasets[block.dataset].teacher

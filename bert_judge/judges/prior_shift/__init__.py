@@ -14,7 +14,6 @@ from bert_judge.judges.registry import (
     LoadContext,
     RunPlan,
     find,
-    label_path,
     names,
 )
 
@@ -37,10 +36,6 @@ class PriorShiftKind(JudgeKind):
 
     def inputs(self, judge: str, block: PriorShiftJudgeConfig, results: Path = RESULTS) -> Inputs:
         return {"validation": str(results / "datasets" / block.dataset / "validation.parquet")} if block.dataset else {}
-
-    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
-        labels = [label_path(table) for table in self.source_tables(plan, judge, model, task)]
-        return {**super().label_inputs(plan, judge, model, task), "labels": labels}
 
     def checks(self, config: Config, judge: str, block: PriorShiftJudgeConfig) -> list[str]:
         kind = find(config.judges[block.judge].kind)

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.generators.simulated import simulate
+from bert_judge.candidates.stage import read_samples
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import fraction
-from bert_judge.tasks import Sample
 from bert_judge.tasks.prompts import prompt
 
 
@@ -28,7 +27,7 @@ class SimulatedJudge:
         self._spec = spec
         self._task_table = task_table
         # Other models have no ground truth, so their table is not read.
-        self._samples = _samples(task_table) if self._is_simulated() else {}
+        self._samples = read_samples(task_table) if self._is_simulated() else {}
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """Return the ground truth of each row, flipped for the share `label_noise` of the rows."""
@@ -55,16 +54,3 @@ class SimulatedJudge:
             )
         flipped = fraction("flip", settings["seed"], row.model, row.sample_id, row.attempt) < settings["label_noise"]
         return decided(float(truth != flipped), reason="simulated truth, flipped" if flipped else "simulated truth")
-
-
-def _samples(task_table: str | Path) -> dict[str, Sample]:
-    frame = tables.read(task_table, tables.TASK)
-    return {
-        row["sample_id"]: Sample(
-            row["question"],
-            tuple(row["references"]),
-            row["answer_kind"],
-            None if row["choices"] is None else tuple(row["choices"]),
-        )
-        for row in frame.to_dict("records")
-    }
