@@ -32,8 +32,7 @@ def build_filtered(
 
     Args:
         spec: of `Plan.filtered_spec`; its `tables` name model and task of each candidate table, in the order of the paths.
-        candidates: one path per table.
-        labels: the judge's labels, one path per table; none for a control.
+        labels: the judge's label table of each candidate table; none for a control.
 
     Raises:
         InputError: a candidate has no label, or no answer can be kept.

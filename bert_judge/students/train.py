@@ -34,7 +34,6 @@ def train_student(
 
     Args:
         spec: of `Plan.student_spec`.
-        filtered: table of the answers.
         base: manifest of the prepared base model.
         folder: receives weights, tokenizer, metrics.json, README.md (the model card) and, last, manifest.json, which makes the
             student a prepared model like any other.

@@ -22,13 +22,10 @@ class CachedGenerator:
 
     Args:
         origin: everything besides the request that determines a completion: the model's settings.
-        folder: folder of the shards; they stay there.
-        make_generator: loads the model.
         revisions: of the model, as far as known without loading it; completions of another revision are not reused.
         by_sample: a completion also depends on the question behind the prompt, as with simulated models.
         retry_errors: completions with status `error` are not cached, so the next run asks again. A server may recover; a local
             model fails again.
-        shard_rows: completions per shard.
     """
 
     def __init__(

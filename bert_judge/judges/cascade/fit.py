@@ -70,13 +70,12 @@ class OperatingPoint:
 
 
 def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping[str, str | Path], output: str | Path) -> None:
-    """Choose the decision thresholds of a cascade.
+    """Choose the decision thresholds of a cascade, and write its cascade.json.
 
     Args:
         spec: `Plan.cascade_spec`.
         validation: validation rows of its dataset.
         labels: judge → its label table of these rows; the dataset's teacher needs none, the rows hold its labels.
-        output: cascade.json to write.
 
     Raises:
         InputError: a label table does not fit the rows, or no thresholds reach the configured accuracy or budget.
@@ -171,11 +170,9 @@ def _operating_point(confidence: float, judges: Mapping[str, JudgeOutputs], corr
 
 
 def _threshold(outputs: JudgeOutputs, rows: Bools, hits: Bools, confidence: float, descending: bool) -> float | None:
-    """Find the least confident score that reaches the confidence; None if none does.
+    """Find the least confident score of some rows that reaches the confidence; None if none does.
 
-    Args:
-        rows: the rows with the verdict in question.
-        descending: confidence increases as the score falls.
+    `descending`: the confidence increases as the score falls.
     """
     if not rows.any():
         return None

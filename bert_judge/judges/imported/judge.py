@@ -30,12 +30,8 @@ class ImportedJudge:
         """Read the file.
 
         Args:
-            spec: `Plan.labels_spec` of an imported judge. `source` is the import of the answers; `verdicts`, if present, the
-                import of a separate file; `aspects`, if present, describes the aspect columns of the file.
-            source: the file with the verdicts.
-
-        Raises:
-            InputError: the file cannot be read.
+            spec: `Plan.labels_spec`. `source` is the import of the answers; `verdicts`, if present, that of a separate file; `aspects`
+                describes the aspect columns of the file, if there are any.
         """
         self.revisions: dict[str, str] = {}
         self._source = source

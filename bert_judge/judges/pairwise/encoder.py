@@ -53,14 +53,11 @@ class DavidsonTieModel(NamedTuple):
 
 
 def fit_tie_model(differences: ArrayLike, labels: ArrayLike) -> DavidsonTieModel:
-    """Fit temperature and weight of a tie by maximum likelihood on held-out pairs.
+    """Fit temperature and weight of a tie by maximum likelihood on held-out pairs; the default parameters for no pairs.
 
     Args:
         differences: of A over B, shape (n,).
         labels: 1 (A), 0.5 (tie) or 0 (B), shape (n,).
-
-    Returns:
-        The default parameters for no pairs.
     """
     z, y = np.asarray(differences, float), np.asarray(labels, float)
     if not len(z):
@@ -99,9 +96,7 @@ class PairEncoderJudge:
 
     Args:
         path: local folder of a judge, or of a backbone that `fit` will train.
-        compare: of a backbone; a judge has its own.
-        max_length: longest input in tokens, of a backbone.
-        name, revision: of the judge in the provenance of its verdicts.
+        compare, max_length: of a backbone; a judge has its own.
         batch_tokens: tokens per batch, including padding; chosen for the device by default.
 
     Raises:

@@ -43,7 +43,7 @@ def train_pair_judge(
     work_folder: str | Path,
     micro_batch_size: int | None = None,
 ) -> None:
-    """Train a judge, calibrate its ties on held-out questions, and measure it there.
+    """Train an encoder, calibrate its ties on held-out questions, and measure it there.
 
     Args:
         spec: of `Plan.pair_judge_spec`.
@@ -51,7 +51,6 @@ def train_pair_judge(
         backbone: manifest of the prepared backbone.
         folder: receives weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
         work_folder: holds the training checkpoints until the judge is complete.
-        micro_batch_size: see `config.Training`; it changes no result.
 
     Raises:
         InputError: a table cannot be read, or there are no labelled pairs on one side of the split.

@@ -191,13 +191,8 @@ def encode(
 ) -> tuple[list[Example], int]:
     """Encode the pairs, each in its own order; return the examples and the number of pairs left out.
 
-    A pair whose prompt and completion together exceed the limit is left out: the judge never gets a truncated prompt, and a
-    truncated completion would teach the model to stop in the middle.
-
-    Args:
-        eos_ids: tokens that end an answer.
-        settings: `seed` and `max_answer_chars` of the judge.
-        max_length: in tokens.
+    A pair whose prompt and completion together are too long is left out: the judge never gets a truncated prompt, and a truncated
+    completion would teach the model to stop in the middle. `settings` are those of the judge.
 
     Raises:
         InputError: no pair is left, or the chat template opens a reasoning block.

@@ -58,11 +58,7 @@ def normalize(value: float, spec: Mapping[str, Any]) -> float:
 
 
 class OrdinalClassifier(ClassifierMixin, BaseEstimator):
-    """One binary classifier per class boundary estimates the probability of a class above it (Frank and Hall, 2001).
-
-    Args:
-        base: a binary classifier with `predict_proba` or `decision_function`.
-    """
+    """One binary classifier per class boundary estimates the probability of a class above it (Frank and Hall, 2001)."""
 
     def __init__(self, base: Any) -> None:
         self.base = base
@@ -105,9 +101,6 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     The base classifiers weight all classes equally; a single temperature would not restore the base rates. (scikit-learn 1.9 also
     fits a temperature to the wrong classes if these do not count from 0.)
-
-    Args:
-        base: a classifier with `predict_proba` or `decision_function`.
     """
 
     def __init__(self, base: Any) -> None:
@@ -135,13 +128,9 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
 
 class AllClassesClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier with a finite logit for every class; a class missing from the training rows gets the lowest of the others.
+    """A classifier with a finite logit for each of `count` classes; one without training rows gets the lowest of the others.
 
     scikit-learn gives such a class the most negative number, which spoils the calibration of the others.
-
-    Args:
-        base: a classifier with `predict_proba` or `decision_function`.
-        count: the classes are 0 to `count` - 1.
     """
 
     def __init__(self, base: Any, count: int) -> None:

@@ -63,17 +63,13 @@ def extract_features(
     work_folder: str | Path,
     batch_bytes: int = BATCH_BYTES,
 ) -> None:
-    """Write the hidden states of every answer of a table.
+    """Write the hidden states of every answer of a candidate table.
 
     Args:
         spec: `Plan.features_spec`.
-        extractor: the frozen model.
         revision: of the model's weights.
         work_folder: keeps finished shards until the table is written.
         batch_bytes: states held in memory at once.
-
-    Raises:
-        InputError: the candidate table cannot be read.
     """
     layers, poolings, width = extractor.shape
     assert poolings == len(spec["poolings"])

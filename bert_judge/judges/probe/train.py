@@ -85,11 +85,10 @@ def train_probe(
 
     Args:
         spec: `Plan.probe_spec`.
-        train: dataset table, used for training and selection.
-        validation: dataset table, the test split, which is only predicted.
+        train, validation: dataset tables; the second one is the test split, which is only predicted.
         features: set of hidden states → its tables, in the order of the spec's `tables`.
         revisions: backbone → revision.
-        folder: where to write the classifiers, selection.json, predictions.parquet and, last, probe.json.
+        folder: receives the classifiers, selection.json, predictions.parquet and, last, probe.json.
 
     Raises:
         InputError: an aspect has no labels, or too few.
