@@ -30,7 +30,7 @@ class ImportedJudge:
         """Read the file.
 
         Args:
-            spec: `Plan.labels_spec`. `source` is the import of the answers; `verdicts`, if present, that of a separate file; `aspects`
+            spec: `Plan.labels_spec`. `source` is the import of the answers; `verdicts`, if present, that of another file; `aspects`
                 describes the aspect columns of the file, if there are any.
         """
         self.revisions: dict[str, str] = {}
