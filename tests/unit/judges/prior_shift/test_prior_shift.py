@@ -192,7 +192,7 @@ def test_kill_leaves_the_existing_output(tmp_path: Path) -> None:
     existing = output.read_bytes()
     script = f"""
         import os, signal
-        from bert_judge.judges.prior_shift import stage
+        from bert_judge.judges.prior_shift import estimate as stage
         stage.BATCH_ROWS = 10
         shift_prior, calls = stage.shift_prior, []
         def kill_at_third_call(*args):
