@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bert_judge import tables
 from bert_judge.cli.terminal import console
-from bert_judge.evaluation.attacks.runner import AttackTables, attack_judge
+from bert_judge.evaluation.attacks.suite import AttackTables, attack_judge
 from bert_judge.labels.judge_loading import find_judge
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.errors import InputError

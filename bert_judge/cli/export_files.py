@@ -11,15 +11,15 @@ import typer
 
 from bert_judge import tables
 from bert_judge.cli.import_files import read_answers
-from bert_judge.report import table_writer
-from bert_judge.report.exporters import every_eval_ever, inspect_scores, label_requests, lm_eval, model_cards, results
+from bert_judge.report.exporters import formats, results
 from bert_judge.report.exporters.results import AccuracyResult
+from bert_judge.report.format import TABLE_FORMATS
 from bert_judge.runtime.errors import InputError
 
 # Table and line formats are a single file, the others a file per model in a folder.
 LINE_FORMATS = ("inspect", "openai_batch", "every_eval_ever_instances")
 MODEL_FORMATS = ("lm_eval", "every_eval_ever", "model_index", "eval_results")
-FORMATS = (*table_writer.FORMATS, *MODEL_FORMATS, *LINE_FORMATS)
+FORMATS = (*TABLE_FORMATS, *MODEL_FORMATS, *LINE_FORMATS)
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ def _lines(options: ExportOptions) -> Iterator[str]:
     if options.form == "openai_batch":
         if options.teacher is None:
             raise InputError("--teacher: required for --to openai_batch; set it to the teacher's name on the server")
-        return label_requests.lines(read_answers(options.file), options.teacher)
+        return formats.batch_request_lines(read_answers(options.file), options.teacher)
     rows = results.scored_rows(options.file, options.judge)
     if options.form == "inspect":
-        return inspect_scores.lines(rows, str(options.file))
-    return every_eval_ever.lines(rows, options.judge or "judge", every_eval_ever.file_timestamp(options.file))
+        return formats.inspect_lines(rows, str(options.file))
+    return formats.eee_lines(rows, options.judge or "judge", formats.file_timestamp(options.file))
 
 
 def _write_lines(output: Path, lines: Iterable[str]) -> int:
@@ -88,13 +88,13 @@ def _write_lines(output: Path, lines: Iterable[str]) -> int:
 
 def _documents(options: ExportOptions, accuracies: Sequence[AccuracyResult]) -> dict[Path, str]:
     """Return file → content."""
-    if options.form in table_writer.FORMATS:
+    if options.form in TABLE_FORMATS:
         return {options.output: results.accuracy_table(accuracies, options.form)}
     datasets = _datasets(options.datasets, accuracies)
     by_model: dict[str, list[AccuracyResult]] = {}
     for result in accuracies:
         by_model.setdefault(result.model, []).append(result)
-    timestamp = every_eval_ever.file_timestamp(options.file)
+    timestamp = formats.file_timestamp(options.file)
     files = {}
     for model, model_results in by_model.items():
         name, content = _model_document(options.form, model_results, datasets, timestamp)
@@ -108,16 +108,16 @@ def _model_document(
     """Return the file name and the content of one model's document."""
     match form:
         case "lm_eval":
-            return f"results_{timestamp}.json", _to_json(lm_eval.document(model_results))
+            return f"results_{timestamp}.json", _to_json(formats.lm_eval_document(model_results))
         case "every_eval_ever":
-            return f"{timestamp}.json", _to_json(every_eval_ever.document(model_results, datasets, timestamp))
+            return f"{timestamp}.json", _to_json(formats.eee_document(model_results, datasets, timestamp))
         case "model_index":
-            return "model-index.yaml", model_cards.model_index(model_results, datasets)
+            return "model-index.yaml", formats.model_index(model_results, datasets)
         case _:
             if not any(result.task in datasets for result in model_results):
                 tasks = ", ".join(result.task for result in model_results)
                 raise InputError(f"{model_results[0].model}: no hub dataset known for {tasks}; add --dataset TASK=OWNER/NAME")
-            return ".eval_results/bert_judge.yaml", model_cards.eval_results(model_results, datasets)
+            return ".eval_results/bert_judge.yaml", formats.eval_results(model_results, datasets)
 
 
 def _to_json(document: Mapping[str, object]) -> str:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation import statistics
-from bert_judge.evaluation.groups import Groups
 from bert_judge.evaluation.model_comparison import AnswerMatrix, is_correct, is_valid, resample_accuracies
-from bert_judge.evaluation.score_tables import MODEL
+from bert_judge.evaluation.score_tables import MODEL, Groups
 from bert_judge.runtime import metrics
 
 # The baseline judge that gives every answer the majority class of the gold verdicts.
@@ -60,20 +59,9 @@ def judge_comparison_table(groups: Groups, judges: Sequence[str], trained: Seque
             for second_judge in judges:
                 if second_judge == judge:
                     continue
-                interval = statistics.paired_difference(agrees[judge], agrees[second_judge], questions)
-                rows.append(
-                    {
-                        "level": level,
-                        "group": group,
-                        "judge": judge,
-                        "other": second_judge,
-                        "n": len(frame),
-                        "difference": interval.value,
-                        "low": interval.low,
-                        "high": interval.high,
-                        "p_value": statistics.mcnemar_p(agrees[judge], agrees[second_judge]),
-                    }
-                )
+                row = {"level": level, "group": group, "judge": judge, "other": second_judge, "n": len(frame)}
+                row |= statistics.paired_difference(agrees[judge], agrees[second_judge], questions).columns("difference")
+                rows.append(row | {"p_value": statistics.mcnemar_p(agrees[judge], agrees[second_judge])})
     return pd.DataFrame(rows, columns=tables.COMPARISONS.names)
 
 
@@ -98,8 +86,7 @@ def judge_pairs_table(groups: Groups, judges: Sequence[str], gold: str | None) -
                 tau = statistics.rank_correlation_interval(accuracies[judge], accuracies[second_judge])
                 row: dict[str, Any] = {"level": level, "group": group, "judge": judge, "other": second_judge}
                 row |= _verdict_agreement(_verdicts(answers, judge), _verdicts(answers, second_judge), questions)
-                row |= {"models": len(matrix.models), "rank_correlation": tau.value}
-                rows.append(row | {"rank_correlation_low": tau.low, "rank_correlation_high": tau.high})
+                rows.append(row | {"models": len(matrix.models), **tau.columns("rank_correlation", "rank_correlation_")})
     return pd.DataFrame(rows, columns=tables.JUDGE_PAIRS.names)
 
 
@@ -117,7 +104,7 @@ def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> 
         for index in np.flatnonzero(counts):
             share = statistics.proportion(correct[bins == index], questions[bins == index])
             row = {"judge": judge, "bin": index, "n": int(counts[index]), "score": mean_scores[index]}
-            rows.append({**row, "fraction_correct": share.value, "low": share.low, "high": share.high})
+            rows.append(row | share.columns("fraction_correct"))
     return pd.DataFrame(rows, columns=tables.RELIABILITY.names)
 
 
@@ -160,7 +147,6 @@ def _categorical(verdicts: Any) -> pd.Categorical:
 
 def _verdict_agreement(predicted: pd.Categorical, truth: pd.Categorical, questions: NDArray[Any]) -> dict[str, Any]:
     """Compute the agreement of two judges; `macro_f1` is over correct and incorrect, so an invalid verdict misses its class."""
-    interval = statistics.proportion(predicted == truth, questions)
     # scikit-learn is slow on many rows, and equal on the weighted cells of the confusion matrix.
     size = len(tables.VERDICTS)
     counts = np.bincount(predicted.codes.astype(np.intp) * size + truth.codes, minlength=size**2)
@@ -170,9 +156,7 @@ def _verdict_agreement(predicted: pd.Categorical, truth: pd.Categorical, questio
     return {
         "n": len(truth),
         "questions": len(pd.unique(questions)),
-        "agreement": interval.value,
-        "low": interval.low,
-        "high": interval.high,
+        **statistics.proportion(predicted == truth, questions).columns("agreement"),
         "macro_f1": metrics.macro_f1(y_true, y_pred, labels=classes, sample_weight=rows),
         "kappa": metrics.cohen_kappa(y_true, y_pred, sample_weight=rows),
         "scott_pi": _scott_pi(counts.reshape(size, size)),

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation import statistics
-from bert_judge.evaluation.groups import group_by_family
-from bert_judge.evaluation.score_tables import KEY, MODEL, load_verdicts
+from bert_judge.evaluation.score_tables import KEY, MODEL, group_by_family, load_verdicts
 from bert_judge.judges.cascade.judge import deciding_judge
 from bert_judge.runtime.bootstrap import Floats, Interval, merge_identical, percentile_interval, resample_totals
 from bert_judge.runtime.errors import InputError
@@ -58,15 +57,12 @@ def _evaluate(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Map
     questions = pd.factorize(rows["sample_id"])[0]
     last = judges[-1]
     agrees = {judge: _agrees(rows, judge, spec["gold"]) for judge in {cascade, *judges} & {*spec["judges"]}}
-    agreement = statistics.proportion(agrees[cascade], questions)
     rate = float(rows[ESCALATED].mean()) if len(rows) else math.nan
     row = {
         "last": last,
         "n": len(rows),
         "escalation_rate": rate,
-        "agreement": agreement.value,
-        "low": agreement.low,
-        "high": agreement.high,
+        **statistics.proportion(agrees[cascade], questions).columns("agreement"),
     }
     means = {judge: float(agrees[judge].mean()) for judge in judges if judge in agrees and len(rows)}
     best_cheap = max((judge for judge in judges[:-1] if judge in means), key=means.__getitem__, default=None)
@@ -75,13 +71,8 @@ def _evaluate(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Map
         return row
     columns = [rows[ESCALATED].to_numpy(), agrees[cascade], agrees[last], agrees[best_cheap], np.ones(len(rows))]
     sums = np.stack([np.bincount(questions, column) for column in columns], axis=1).astype(np.int64)
-    lead = _lead_over_random_routing(sums)
-    return row | {
-        "random_routing": rate * means[last] + (1 - rate) * means[best_cheap],
-        "difference": lead.value,
-        "difference_low": lead.low,
-        "difference_high": lead.high,
-    }
+    random_routing = rate * means[last] + (1 - rate) * means[best_cheap]
+    return row | {"random_routing": random_routing} | _lead_over_random_routing(sums).columns("difference", "difference_")
 
 
 def _lead_over_random_routing(sums: NDArray[np.int64]) -> Interval:

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from bert_judge import tables
-from bert_judge.evaluation.groups import Groups
-from bert_judge.evaluation.score_tables import MODEL
+from bert_judge.evaluation.score_tables import MODEL, Groups
 from bert_judge.evaluation.statistics import (
     adjust_holm,
     mean_of_clusters,
@@ -130,16 +129,13 @@ def _compare_pairs(matrix: AnswerMatrix, correct: Floats, answered: Floats) -> l
         for index, opponent in enumerate(opponents):
             shared = sizes[:, index] > 0
             sums, rows = differences[shared, index], sizes[shared, index]
-            interval = mean_of_clusters(sums, rows)
             pairs.append(
                 {
                     "model": matrix.models[better],
                     "other": matrix.models[opponent],
                     "n": int(rows.sum()),
                     "questions": int(shared.sum()),
-                    "difference": interval.value,
-                    "low": interval.low,
-                    "high": interval.high,
+                    **mean_of_clusters(sums, rows).columns("difference"),
                     "p_value": float(p_values[index]) if shared.any() else np.nan,
                     "min_detectable_effect": min_detectable_effect(sums, rows),
                 }

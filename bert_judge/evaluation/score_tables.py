@@ -1,4 +1,4 @@
-"""Candidates and the labels of all judges, joined into one score table per model and task."""
+"""Score tables: candidates and the labels of all judges, joined per model and task; their verdicts, and groups of answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ STATUS = "(status)"
 ANSWER_LENGTH, TOTAL_LENGTH = "(characters)", "(all characters)"
 # Answers can be long; small batches bound the memory.
 BATCH_ROWS = 256
+# (level, group) → frame of verdicts.
+Groups = Mapping[tuple[str, str], pd.DataFrame]
+Group = tuple[tuple[str, str], pd.DataFrame]
+# Upper bounds of the classes of answer lengths, in characters; fixed, so that runs can be compared.
+LENGTH_BOUNDS = (20, 100, 500, 2000)
 log = logging.getLogger(__name__)
 
 
@@ -122,6 +128,48 @@ def merge_revisions(paths: Sequence[Path]) -> dict[str, str]:
 
 def _judge_columns(judges: Sequence[str]) -> list[str]:
     return [name for judge in judges for name in (judge, f"{judge}_verdict")]
+
+
+def group_by_task(frame: pd.DataFrame) -> Iterator[Group]:
+    """Yield all answers, then each task."""
+    yield ("all", "all"), frame
+    yield from _group_by(frame, "task", frame[TASK])
+
+
+def group_by_family(frame: pd.DataFrame, families: Mapping[str, str]) -> Iterator[Group]:
+    """Yield all answers, each family of tasks (task → family), each task."""
+    yield ("all", "all"), frame
+    yield from _group_by(frame, "family", frame[TASK].map(families))
+    yield from _group_by(frame, "task", frame[TASK])
+
+
+def group_by_answer_features(frame: pd.DataFrame, styles: Mapping[str, str]) -> Iterator[Group]:
+    """Yield each model, class of lengths, style and status, if there are at least two of the kind.
+
+    Args:
+        frame: with the columns `STATUS` and `ANSWER_LENGTH`.
+        styles: model → style of its answers, where it is known.
+    """
+    for level, values in (
+        ("model", frame[MODEL]),
+        ("length", length_class(frame[ANSWER_LENGTH])),
+        ("style", frame[MODEL].map(styles)),
+        ("status", frame[STATUS]),
+    ):
+        if values.nunique() > 1:
+            yield from _group_by(frame, level, values)
+
+
+def length_class(characters: pd.Series) -> pd.Series:
+    """Return the class of each length as ordered text: `1–20` characters and so on."""
+    names = ["0", f"1–{LENGTH_BOUNDS[0]}", *(f"{a + 1:,}–{b:,}" for a, b in pairwise(LENGTH_BOUNDS))]
+    names.append(f"over {LENGTH_BOUNDS[-1]:,}")
+    return pd.cut(characters, [-1, 0, *LENGTH_BOUNDS, np.inf], labels=names)
+
+
+def _group_by(frame: pd.DataFrame, level: str, values: pd.Series) -> Iterator[Group]:
+    for name, rows in frame.groupby(values, sort=True, observed=True):
+        yield (level, str(name)), rows
 
 
 def _read_labels(path: Path, model: str, judge: str, candidates: pd.DataFrame, candidates_path: Path) -> pd.DataFrame:

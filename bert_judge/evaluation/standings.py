@@ -14,8 +14,15 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation import agreement, model_comparison, statistics
 from bert_judge.evaluation.cost import cost_table
-from bert_judge.evaluation.groups import group_by_answer_features, group_by_family, group_by_task
-from bert_judge.evaluation.score_tables import MODEL, TOTAL_LENGTH, load_verdicts, merge_revisions
+from bert_judge.evaluation.score_tables import (
+    MODEL,
+    TOTAL_LENGTH,
+    group_by_answer_features,
+    group_by_family,
+    group_by_task,
+    load_verdicts,
+    merge_revisions,
+)
 
 # The tables that `build_standings` writes, each as {name}.parquet; the standings are the last.
 SCHEMAS = {
@@ -112,13 +119,10 @@ def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
     accuracy would be had the judge decided every answer; `accuracy_upper` is the upper bound.
     """
     valid, correct = model_comparison.is_valid(answers, judge), model_comparison.is_correct(answers, judge)
-    interval = statistics.proportion(correct, answers["sample_id"])
     return {
         "n": len(answers),
         "questions": answers["sample_id"].nunique(),
-        "accuracy": interval.value,
-        "low": interval.low,
-        "high": interval.high,
+        **statistics.proportion(correct, answers["sample_id"]).columns("accuracy"),
         "invalid": float(np.mean(~valid)) if len(answers) else math.nan,
         "accuracy_decided": float(np.mean(correct[valid])) if valid.any() else math.nan,
         "accuracy_upper": float(np.mean(correct | ~valid)) if len(answers) else math.nan,

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
@@ -105,7 +104,7 @@ def mcnemar_p(first: ArrayLike, second: ArrayLike) -> float:
     a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     if len(a) == 0:
         return math.nan
-    return float(mcnemar(pd.crosstab(a, b).reindex(index=[True, False], columns=[True, False], fill_value=0), exact=True).pvalue)
+    return float(sign_test_p((a & ~b).sum(), (~a & b).sum()))
 
 
 def min_detectable_effect(sums: ArrayLike, rows: ArrayLike, power: float = 0.8) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,46 +10,18 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.attacks import FAMILIES
-from bert_judge.report.format import interval, percent, records
-from bert_judge.report.truncate import display_text
+from bert_judge.report.format import display_text, interval, percent, records
 
 MAX_EXAMPLES = 40
 TITLES = {"attack": "Attacks", "benign_perturbation": "Benign perturbations"}
 FINDINGS = {"attack": "attacks judged correct", "benign_perturbation": "correct answers in unusual formats judged incorrect"}
 
 
-@dataclass(frozen=True)
-class RateRow:
-    """Rates of a family, a theme or all families; `cells` has a row of the table, or None, per judge."""
+def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results of all attacks.
 
-    name: str
-    description: str
-    source: str
-    cells: list[dict[str, Any] | None]
-
-
-@dataclass(frozen=True)
-class KindView:
-    """Attacks or benign perturbations: `summary` has the total and each theme; `families` holds (theme, its families)."""
-
-    kind: str
-    title: str
-    summary: list[RateRow]
-    families: list[tuple[str, list[RateRow]]]
-
-
-@dataclass(frozen=True)
-class AttacksView:
-    """Results of all attacks; `judges` are the columns, `examples` answers that fooled a judge, worst families first."""
-
-    judges: list[str]
-    findings: list[str]
-    kinds: list[KindView]
-    examples: list[dict[str, Any]]
-
-
-def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> AttacksView:
-    """Return the view of the tables that `build_rates` wrote.
+    `judges` are the columns of the tables; `kinds` holds attacks and benign perturbations, each with a `summary` of the total and
+    its themes, and `families` as (theme, rows); `examples` are answers that fooled a judge.
 
     Args:
         rates, examples: the tables.
@@ -63,7 +34,8 @@ def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> AttacksV
     judges = [judge for judge in spec["judges"] if (table["judge"] == judge).any()]
     kinds = [_kind_view(table[table["kind"] == kind], kind, judges) for kind in TITLES if (table["kind"] == kind).any()]
     findings = [finding(table[table["judge"] == judge], judge) for judge in judges]
-    return AttacksView(judges, findings, kinds, _examples(tables.read(examples, tables.ATTACK_EXAMPLES), table))
+    example_rows = _examples(tables.read(examples, tables.ATTACK_EXAMPLES), table)
+    return {"judges": judges, "findings": findings, "kinds": kinds, "examples": example_rows}
 
 
 def finding(rates: pd.DataFrame, judge: str) -> str:
@@ -80,21 +52,28 @@ def finding(rates: pd.DataFrame, judge: str) -> str:
     return f"{judge}: {'; '.join(sentences)}."
 
 
-def _kind_view(table: pd.DataFrame, kind: str, judges: Sequence[str]) -> KindView:
-    def rate_rows(rows: pd.DataFrame) -> list[RateRow]:
+def _kind_view(table: pd.DataFrame, kind: str, judges: Sequence[str]) -> dict[str, Any]:
+    def rate_rows(rows: pd.DataFrame) -> list[dict[str, Any]]:
         return [_rate_row(group_rows, str(group), judges) for group, group_rows in rows.groupby("group", sort=False)]
 
     summary = rate_rows(table[table["level"] == "kind"]) + rate_rows(table[table["level"] == "theme"])
     themes = table[table["level"] == "family"].groupby("theme", sort=False)
-    return KindView(kind, TITLES[kind], summary, [(_spaced(theme), rate_rows(rows)) for theme, rows in themes])
+    return {
+        "title": TITLES[kind],
+        "summary": summary,
+        "families": [(_spaced(theme), rate_rows(rows)) for theme, rows in themes],
+    }
 
 
-def _rate_row(rows: pd.DataFrame, group: str, judges: Sequence[str]) -> RateRow:
+def _rate_row(rows: pd.DataFrame, group: str, judges: Sequence[str]) -> dict[str, Any]:
     by_judge = {row["judge"]: row for row in records(rows)}
     family = FAMILIES.get(group)
-    name = "all" if group in TITLES else _spaced(group)
-    cells = [by_judge.get(judge) for judge in judges]
-    return RateRow(name, family.description if family else "", family.source if family else "", cells)
+    return {
+        "name": "all" if group in TITLES else _spaced(group),
+        "description": family.description if family else "",
+        "source": family.source if family else "",
+        "cells": [by_judge.get(judge) for judge in judges],
+    }
 
 
 def _examples(examples: pd.DataFrame, rates: pd.DataFrame) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.audit import sampling
 from bert_judge.evaluation.audit.labels import VERDICTS
 from bert_judge.report import templates
-from bert_judge.report.truncate import display_text
+from bert_judge.report.format import display_text
 
 # Nearly the capacity of a spreadsheet cell (32,767 characters), and more than most people read.
 HEAD, TAIL = 16_000, 12_000

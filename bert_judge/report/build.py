@@ -18,19 +18,7 @@ from markupsafe import Markup
 from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.standings import SCHEMAS
-from bert_judge.report import (
-    attack_views,
-    cascade_views,
-    charts,
-    cost_views,
-    format,
-    leaderboard,
-    pair_views,
-    probe_views,
-    sections,
-    student_views,
-    templates,
-)
+from bert_judge.report import attack_views, charts, format, leaderboard, optional_sections, pair_views, sections, templates
 from bert_judge.report.packed_answers import order_answers, pack
 from bert_judge.runtime.errors import InputError
 
@@ -46,11 +34,11 @@ TEMPLATE_FUNCTIONS = (
     format.p_value,
     format.rank_shift_interval,
     format.count,
-    format.error_sentence,
     format.css_position,
     format.is_known,
     leaderboard.compare_models,
     leaderboard.is_significant,
+    sections.error_sentence,
 )
 log = logging.getLogger(__name__)
 
@@ -92,17 +80,18 @@ def build_report(
     score_files = {score_tables.identify_table(path): Path(path) for path in scores}
     answers = pack(order_answers(verdicts, names, spec["gold"], sections.trained_judges(spec)), names, score_files)
     pair_sets, figures = pair_views.build_views(*pairs) if pairs else ([], {})
-    student_sections = student_views.build_views(students, spec["gold"] or sections.lead_judge(views)) if students else []
-    figures |= {view.chart_name: view.chart for view in student_sections}
+    student_views = optional_sections.student_views(students, spec["gold"] or sections.lead_judge(views)) if students else []
+    cascade_views = optional_sections.cascade_views(*cascades) if cascades else []
+    figures |= {view["chart_name"]: view["chart"] for view in (*student_views, *cascade_views)}
     context = {
-        **_standings_context(spec, folder, verdicts, views, figures),
+        **_standings_context(spec, folder, views, figures),
         "pair_sets": pair_sets,
-        "students": student_sections,
+        "students": student_views,
         "audit": spec.get("audit"),
-        "corrected": _corrected_views(corrected, spec) if corrected else [],
+        "corrected": sections.corrected_views(corrected, spec["audit"]) if corrected else [],
         "attacks": attack_views.build_view(*attacks, spec["attacks"]) if attacks else None,
-        "cascades": cascade_views.build_views(*cascades) if cascades else [],
-        "probes": probe_views.build_views(probes or {}),
+        "cascades": cascade_views,
+        "probes": optional_sections.probe_views(probes or {}),
         "validation": sections.validation_metrics(judges),
         "answers": answers,
         "provenance": _provenance(folder / "standings.parquet"),
@@ -119,7 +108,6 @@ def build_report(
 def _standings_context(
     spec: Mapping[str, Any],
     folder: Path,
-    verdicts: pd.DataFrame,
     views: Sequence[sections.JudgeView],
     figures: Mapping[str, charts.Chart],
 ) -> dict[str, Any]:
@@ -127,7 +115,7 @@ def _standings_context(
     results = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
     standings, agreement, shifts = results["standings"], results["agreement"], results["rank_shifts"]
     lead, names = sections.lead_judge(views), [view.name for view in views]
-    ranking = standings[(standings["level"] == "all") & (standings["judge"] == lead)]
+    rankings = leaderboard.rankings(standings, results["model_pairs"], lead)
     errors = sections.judge_errors(agreement)
     reference = next(iter(shifts["reference"]), None)
     shifted_judges, rank_shifts = leaderboard.rank_shifts(shifts, names)
@@ -140,26 +128,19 @@ def _standings_context(
         "judges": views,
         "lead": lead,
         "trained": sections.trained_judges(spec),
-        "headline": [
-            *format.headline_sentences(ranking, lead, sections.compare_top_two(verdicts, lead, ranking)),
-            *format.judge_error_sentences(errors, lead, spec["gold"]),
-        ],
-        "rankings": leaderboard.rankings(standings, results["model_pairs"], lead),
-        "panels": sections.accuracy_panels(standings, views, lead),
+        "headline": [*leaderboard.headline(rankings), *sections.judge_error_sentences(errors, lead, spec["gold"])],
+        "rankings": rankings,
+        "panels": leaderboard.accuracy_panels(standings, views, lead),
         "errors": errors,
         "reference": reference,
         "shifted_judges": shifted_judges,
         "rank_shifts": rank_shifts,
         "agreement": sections.agreement_views(agreement, results["comparisons"], spec),
         "breakdown": sections.breakdown_views(agreement, names),
-        "cost": cost_views.build_view(results["cost"], lead, spec.get("cost", {}).get("assumed_price")),
+        "cost": optional_sections.cost_view(results["cost"], lead, spec.get("cost", {}).get("assumed_price")),
         "charts": figures,
         "charts_json": charts.embed(figures),
     }
-
-
-def _corrected_views(path: Path, spec: Mapping[str, Any]) -> list[sections.CorrectedView]:
-    return sections.corrected_views(tables.read(path, tables.CORRECTED_ACCURACY), spec["audit"])
 
 
 def _score_charts(results: Mapping[str, pd.DataFrame], views: Sequence[sections.JudgeView]) -> dict[str, charts.Chart]:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from bert_judge.report.format import percent
+from bert_judge.report.format import count, percent, records
 from bert_judge.report.sections import COLOURS, JudgeView
 
 Chart = dict[str, Any]
@@ -96,6 +96,65 @@ def rank_shifts(judges: Sequence[str], rows: Sequence[Mapping[str, Any]], refere
     last = max((row["rank"] for row in rows), default=1)
     y_axis = {"title": {"text": "rank"}, "range": [last + 0.5, 0.5], "dtick": 1 if last <= 20 else 5, "tick0": 1}
     return {"data": traces, "layout": {"xaxis": {"type": "category"}, "yaxis": y_axis, "height": 260 + 18 * len(rows)}}
+
+
+def trade_off(
+    points: Sequence[tuple[float, float]], operating_point: tuple[float, float], ends: tuple[float, float], judge: str
+) -> Chart:
+    """Plot a cascade's agreement against the share of rows escalated to its last judge.
+
+    Args:
+        points: (share, agreement) at each choice of thresholds, by share.
+        operating_point: the cascade's own.
+        ends: agreement of the best other judge alone, and of the last judge.
+        judge: name of the last judge.
+    """
+    lines = (
+        ("random routing", [(0.0, ends[0]), (1.0, ends[1])], {"mode": "lines", "slot": "soft", "line": {"dash": "dot"}}),
+        ("other thresholds", points, {"mode": "lines", "slot": "c1", "line": {"width": 2}}),
+        ("chosen thresholds", [operating_point], {"mode": "markers", "slot": "c1", "marker": {"size": 10}}),
+    )
+    traces = [
+        {"name": name, "x": [x for x, _ in line], "y": [y for _, y in line], "hovertemplate": "%{x:.1%}: %{y:.1%}", **style}
+        for name, line, style in lines
+    ]
+    x_axis = {**_unit_axis(f"escalated to {judge}"), "tickformat": ".0%"}
+    return {"data": traces, "layout": {"xaxis": x_axis, "yaxis": {"title": {"text": "agreement"}, "tickformat": ".1%"}}}
+
+
+def students(rows: pd.DataFrame, judge: str) -> Chart:
+    """Plot students' accuracy against the percentage kept, with one line per filter and a horizontal line for the base model."""
+    rows = rows[rows["accuracy"].notna()]
+    traces: list[Chart] = [
+        {
+            "x": [0, 100],
+            "y": [round(row["accuracy"], 4)] * 2,
+            "mode": "lines",
+            "name": f"{row['model']} (base)",
+            "slot": "soft",
+            "line": {"dash": "dot"},
+            "hovertemplate": "%{y:.1%}<extra>%{fullData.name}</extra>",
+        }
+        for row in records(rows[rows["filter"].isna()])
+    ]
+    for number, (name, students) in enumerate(rows[rows["filter"].notna()].groupby("filter", sort=False)):
+        traces.append(
+            {
+                "x": students["keep"].tolist(),
+                "y": students["accuracy"].round(4).tolist(),
+                "error_y": error_bars(students["accuracy"], students["low"], students["high"]),
+                "text": [count(int(answers), "answer") for answers in students["answers"]],
+                "hovertemplate": "%{x}%, %{text}: %{y:.1%}<extra>%{fullData.name}</extra>",
+                "mode": "lines+markers",
+                "name": str(name),
+                "slot": f"c{(number + 1) % COLOURS}",
+                "line": {"width": 2},
+                "marker": {"size": 8, "symbol": number % len(DASHES)},
+            }
+        )
+    x_axis = {"title": {"text": "answers kept"}, "range": [-2, 104], "ticksuffix": "%"}
+    y_axis = {"title": {"text": f"accuracy, judged by {judge}"}, "tickformat": ".0%"}
+    return {"data": traces, "layout": {"xaxis": x_axis, "yaxis": y_axis}}
 
 
 def _judge_lines(

@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.report.format import is_known, percent
+from bert_judge.report.format import TABLE_FORMATS, estimate_cell, format_table, is_known, percent, pivot_models
 from bert_judge.report.plot import save_standings_plot
-from bert_judge.report.table_writer import FORMATS, estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
 
 
@@ -20,16 +19,16 @@ def export_standings(path: str | Path, form: str, task: str | None = None) -> st
 
     Args:
         path: `standings.parquet` of a run.
-        form: one of FORMATS. CSV has one row per task, model and judge with every number; the other formats have one row per model
-            and one column per judge, gold first, with accuracies in percent.
+        form: one of `TABLE_FORMATS`. CSV has one row per task, model and judge with every number; the other formats have one row
+            per model and one column per judge, gold first, with accuracies in percent.
         task: export this task only; by default CSV has all tasks, and the other formats the aggregate over all tasks.
 
     Raises:
         InputError: the file is missing or no standings table, or the task or format is unknown.
     """
     path = Path(path)
-    if form not in FORMATS:
-        raise InputError(f"--format {form}: unknown; choose one of {', '.join(FORMATS)}")
+    if form not in TABLE_FORMATS:
+        raise InputError(f"--format {form}: unknown; choose one of {', '.join(TABLE_FORMATS)}")
     standings = tables.read(path, tables.STANDINGS)
     task_rows = standings["level"] == "task"
     if task is not None:

@@ -1,31 +1,20 @@
-"""Format numbers and findings as text."""
+"""Format numbers, texts of models, and tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from bert_judge.runtime.bootstrap import CONFIDENCE, Interval
-
 MISSING = "–"
+TABLE_FORMATS = ("markdown", "csv", "latex")
 LEVEL_TITLES = {"all": "All tasks", "family": "Family", "task": "Task"}
-
-
-@dataclass(frozen=True)
-class TopTwoComparison:
-    """Paired accuracy difference between the two best models, with the p-value of McNemar's exact test."""
-
-    difference: Interval
-    p_value: float
-
-    @property
-    def significant(self) -> bool:
-        """With few questions the bootstrap interval is too narrow, so the exact test must agree."""
-        return self.difference.low > 0 and self.p_value < 1 - CONFIDENCE
+# Long texts keep their beginning and end: the verdict often depends on the last sentence.
+HEAD, TAIL = 3000, 1500
+# Control characters that HTML forbids or hides → their Unicode symbols.
+CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 
 
 def is_known(value: Any) -> bool:
@@ -108,60 +97,43 @@ def difference_with_interval(row: Mapping[str, Any]) -> str:
     return f"{points(row['difference'])} points, 95% interval {points_interval(row['difference_low'], row['difference_high'])}"
 
 
-def headline_sentences(ranking: pd.DataFrame, judge: str, top_two: TopTwoComparison | None) -> list[str]:
-    """Describe which model leads and whether the lead is significant.
-
-    Args:
-        ranking: standings over all answers under `judge`, best first.
-        judge: judge that gave the verdicts.
-        top_two: comparison of the first two models; None if they share no question.
-    """
-    if not (ranking["invalid"] < 1).any():
-        return ["No answer has a verdict yet, so there is nothing to rank."]
-    first = ranking.iloc[0]
-    sentences = [
-        f"{first['model']} has the highest accuracy: {percent(first['accuracy'])} (95% interval "
-        f"{interval(first['low'], first['high'])}), judged by {judge} on {count(int(first['n']), 'answer')}."
-    ]
-    if len(ranking) == 1:
-        return [*sentences, "It is the only model, so there is no ranking."]
-    second = ranking.iloc[1]["model"]
-    if top_two is None:
-        return [*sentences, f"{second} is second; the two share no question, so the lead was not tested."]
-    lead = top_two.difference
-    return [
-        *sentences,
-        f"The lead is {'' if top_two.significant else 'not '}significant: {points(lead.value)} points over {second} on shared "
-        f"questions (95% interval {points_interval(lead.low, lead.high)}, {p_value(top_two.p_value)}).",
-    ]
+def display_text(text: str, head: int = HEAD, tail: int = TAIL) -> str:
+    """Cut the middle of a text longer than `head + tail` characters and replace control characters by visible symbols."""
+    if len(text) > head + tail:
+        text = f"{text[:head]}\n[… {len(text) - head - tail:,} characters omitted …]\n{text[-tail:]}"
+    return text.translate(CONTROLS)
 
 
-def judge_error_sentences(errors: Sequence[Mapping[str, Any]], judge: str, gold: str | None) -> list[str]:
-    """Describe the error of the headline's judge, and that of the worst judge.
-
-    Args:
-        errors: rows of the agreement table over all answers, smallest error first.
-        judge: the headline's judge.
-        gold: name of the gold judge; None if there is none.
-    """
-    if gold is None:
-        return ["No gold judge is configured, so these verdicts are not validated."]
-    judge_row = next((row for row in errors if row["judge"] == judge and is_known(row["accuracy_error"])), None)
-    if judge_row is None:
-        return []
-    sentence = f"Compared with {gold}: {error_sentence(judge_row)}"
-    worst = errors[-1]
-    return [sentence if worst["judge"] == judge else f"{sentence} The least accurate judge: {error_sentence(worst)}"]
+def max_text_length(lengths: Sequence[int], budget: int, limit: int = HEAD + TAIL) -> int:
+    """Return the length to which texts must be cut so that their total stays within the budget of characters."""
+    remaining, count = budget, len(lengths)
+    for length in sorted(lengths):
+        if length * count > remaining:
+            return min(limit, remaining // count)
+        remaining, count = remaining - length, count - 1
+    return limit
 
 
-def error_sentence(row: Mapping[str, Any]) -> str:
-    """Describe how much a judge distorts accuracies and ranks, from a row of the agreement table."""
-    if not is_known(row["accuracy_error"]):
-        return f"{row['judge']}: no answer has a gold verdict."
-    error = f"{row['judge']} has a mean accuracy error of {100 * row['accuracy_error']:.1f} points per model"
-    if not is_known(row["most_shifted_model"]):
-        return f"{error}."
-    shift = int(row["rank_shift"])
-    if shift == 0:
-        return f"{error} and leaves every rank unchanged."
-    return f"{error} and ranks {row['most_shifted_model']} {count(abs(shift), 'place')} too {'high' if shift > 0 else 'low'}."
+def format_table(table: pd.DataFrame, form: str) -> str:
+    """Return a table in one of `TABLE_FORMATS`, ending with a line break; all columns but the first are right-aligned."""
+    if form == "csv":
+        return table.to_csv(index=False, lineterminator="\n")
+    alignment = ["left", *["right"] * (len(table.columns) - 1)]
+    if form == "markdown":
+        escaped = table.astype(str).replace(r"\|", r"\\|", regex=True).rename(columns=lambda name: str(name).replace("|", r"\|"))
+        return escaped.to_markdown(index=False, disable_numparse=True, colalign=alignment if len(table) else None) + "\n"
+    latex = table.to_latex(index=False, escape=True, column_format="".join(side[0] for side in alignment))
+    return latex.replace(MISSING, "--")
+
+
+def pivot_models(
+    rows: pd.DataFrame, models: Sequence[str], column: str, names: Sequence[str], cell: Callable[[Any], str]
+) -> pd.DataFrame:
+    """Arrange rows as a table with one row per model and one text column per name in `column`; missing cells show a dash."""
+    cells = {(row.model, getattr(row, column)): cell(row) for row in rows.itertuples()}
+    return pd.DataFrame({"model": list(models)} | {name: [cells.get((model, name), MISSING) for model in models] for name in names})
+
+
+def estimate_cell(value: Any, low: Any, high: Any) -> str:
+    """Format an estimate with its interval in percent, as `75.0 [59.8, 85.8]`."""
+    return f"{percent_number(value)} [{percent_number(low)}, {percent_number(high)}]" if is_known(value) else MISSING

@@ -1,15 +1,24 @@
-"""Prepare the ranking of models, their pairwise comparisons and their rank shifts for the report's template."""
+"""Prepare the headline, the ranking of models, their accuracies, comparisons and rank shifts for the report's template."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from bert_judge.report.format import group_title, is_known, records
-from bert_judge.report.sections import distinct_levels
+from bert_judge.report.format import (
+    count,
+    group_title,
+    interval,
+    is_known,
+    p_value,
+    percent,
+    points,
+    points_interval,
+    records,
+)
+from bert_judge.report.sections import JudgeView
 from bert_judge.runtime.bootstrap import CONFIDENCE
 
 # A matrix of more models is unreadable; only their table is shown.
@@ -18,36 +27,43 @@ MAX_MATRIX_MODELS = 40
 RANK_COLUMNS = {"rank", "rank_low", "rank_high", "rank_reference", "rank_shift"}
 
 
-@dataclass(frozen=True)
-class RankedModel:
-    """A model, its row of the standings, and the models that it is significantly better than."""
+def headline(rankings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Describe which model leads, and whether the lead is significant.
 
-    model: str
-    row: dict[str, Any]
-    better_than: list[str]
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Models under one judge, best first; `comparisons` maps (model, other) to their comparison, the better model first.
-
-    Attributes:
-        min_detectable: median minimum detectable difference over the pairs; None if unknown.
+    Args:
+        rankings: from `rankings`; the first is over all answers.
     """
+    if not rankings or not any(entry["row"]["invalid"] < 1 for entry in rankings[0]["models"]):
+        return ["No answer has a verdict yet, so there is nothing to rank."]
+    ranking = rankings[0]
+    first, *opponents = ranking["models"]
+    row = first["row"]
+    sentences = [
+        f"{first['model']} has the highest accuracy: {percent(row['accuracy'])} (95% interval "
+        f"{interval(row['low'], row['high'])}), judged by {ranking['judge']} on {count(int(row['n']), 'answer')}."
+    ]
+    if not opponents:
+        return [*sentences, "It is the only model, so there is no ranking."]
+    second = opponents[0]["model"]
+    lead = compare_models(ranking["comparisons"], first["model"], second)
+    if lead is None or not lead["n"]:
+        return [*sentences, f"{second} is second; the two share no question, so the lead was not tested."]
+    # With few questions the bootstrap interval is too narrow, so the exact test must agree.
+    significant = lead["low"] > 0 and lead["p_value"] < 1 - CONFIDENCE
+    return [
+        *sentences,
+        f"The lead is {'' if significant else 'not '}significant: {points(lead['difference'])} points over {second} on shared "
+        f"questions (95% interval {points_interval(lead['low'], lead['high'])}, {p_value(lead['p_value'])}).",
+    ]
 
-    title: str
-    judge: str
-    models: list[RankedModel]
-    comparisons: Mapping[tuple[str, str], dict[str, Any]]
-    min_detectable: float | None
 
-    @property
-    def has_matrix(self) -> bool:
-        return 1 < len(self.models) <= MAX_MATRIX_MODELS
+def rankings(standings: pd.DataFrame, pairs: pd.DataFrame, judge: str) -> list[dict[str, Any]]:
+    """Return the ranking over all tasks together, then one per task.
 
-
-def rankings(standings: pd.DataFrame, pairs: pd.DataFrame, judge: str) -> list[Ranking]:
-    """Return the ranking over all tasks together, then one per task."""
+    Returns:
+        Per ranking its title and judge; `models`, best first, each with its row of the standings and the models that it is
+        significantly `better_than`; `comparisons` by (model, other); and the median minimum detectable difference or None.
+    """
     ranked, pairs = distinct_levels(standings), pairs[pairs["judge"] == judge]
     return [
         _ranking(group_title(str(level), str(task)), judge, rows, pairs[(pairs["level"] == level) & (pairs["task"] == task)])
@@ -55,16 +71,47 @@ def rankings(standings: pd.DataFrame, pairs: pd.DataFrame, judge: str) -> list[R
     ]
 
 
-def _ranking(title: str, judge: str, rows: pd.DataFrame, pairs: pd.DataFrame) -> Ranking:
+def _ranking(title: str, judge: str, rows: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, Any]:
     comparisons = {(row["model"], row["other"]): row for row in _rank_records(pairs)}
     better_than: dict[str, list[str]] = {}
     for (model, opponent), comparison in comparisons.items():
         if is_significant(comparison):
             better, worse = (model, opponent) if comparison["difference"] > 0 else (opponent, model)
             better_than.setdefault(better, []).append(worse)
-    models = [RankedModel(row["model"], row, better_than.get(row["model"], [])) for row in _rank_records(rows)]
     detectable = pairs["min_detectable_effect"].dropna()
-    return Ranking(title, judge, models, comparisons, float(detectable.median()) if len(detectable) else None)
+    return {
+        "title": title,
+        "judge": judge,
+        "models": [
+            {"model": row["model"], "row": row, "better_than": better_than.get(row["model"], [])} for row in _rank_records(rows)
+        ],
+        "comparisons": comparisons,
+        "min_detectable": float(detectable.median()) if len(detectable) else None,
+        "has_matrix": 1 < len(rows) <= MAX_MATRIX_MODELS,
+    }
+
+
+def accuracy_panels(standings: pd.DataFrame, views: Sequence[JudgeView], lead: str) -> list[dict[str, Any]]:
+    """Return the accuracies on all tasks together, then per task, best model first.
+
+    Returns:
+        Per panel its title and `models`: (model, number of answers, [(judge, row of the standings)]).
+    """
+    panels = []
+    for (level, task), rows in distinct_levels(standings).groupby(["level", "task"], sort=False):
+        cells = {(row["model"], row["judge"]): row for row in records(rows)}
+        models = [
+            (str(model), cells[model, lead]["n"], [(view, cells[model, view.name]) for view in views])
+            for model in rows[rows["judge"] == lead]["model"]
+        ]
+        panels.append({"title": group_title(str(level), str(task)), "models": models})
+    return panels
+
+
+def distinct_levels(standings: pd.DataFrame) -> pd.DataFrame:
+    """Drop the aggregate over all tasks if there is only one task."""
+    single_task = standings["task"][standings["level"] == "task"].nunique() <= 1
+    return standings[standings["level"] == "task"] if single_task else standings
 
 
 def is_significant(comparison: Mapping[str, Any]) -> bool:

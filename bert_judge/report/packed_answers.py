@@ -18,7 +18,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.score_tables import ANSWER_LENGTH, MODEL, STATUS, TASK
-from bert_judge.report.truncate import HEAD, TAIL, display_text, max_text_length
+from bert_judge.report.format import HEAD, TAIL, display_text, max_text_length
 
 # Limits on the number of answers and on their total characters, so that a browser can open the page.
 MAX_ANSWERS, MAX_CHARACTERS = 100_000, 60_000_000

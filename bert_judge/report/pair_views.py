@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -31,67 +30,14 @@ COLUMNS = {
     "inconsistent": "Inconsistent",
     "invalid": "Undecided",
 }
-RANK_COLUMNS = ("expected_win_rate", "expected_win_rate_low", "expected_win_rate_high", "rank", "rank_low", "rank_high")
 Measures = dict[str, dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class MeasuresView:
-    """Quality of the judges in one group of pairs.
+def build_views(agreement: Path, ranks: Path, correlations: Path) -> tuple[list[dict[str, Any]], dict[str, Chart]]:
+    """Return the view of each set of pairs, and the charts by name.
 
-    Attributes:
-        title: the group.
-        columns: measure → heading, for measures known for at least one judge.
-        rows: (judge, measure → row of the table), judges as configured, then people and the majority class.
-    """
-
-    title: str
-    columns: dict[str, str]
-    rows: list[tuple[str, Measures]]
-
-
-@dataclass(frozen=True)
-class RanksView:
-    """Ranks of the models over all pairs of a set.
-
-    Attributes:
-        judges: as configured, then people.
-        rows: (model, per judge its row of the table or None), in the order under the first judge.
-        reason: judge → why it has no ranks.
-    """
-
-    judges: list[str]
-    rows: list[tuple[str, list[dict[str, Any] | None]]]
-    reason: dict[str, str]
-
-
-@dataclass(frozen=True)
-class CorrelationsView:
-    """Kendall's tau between rankings of the models.
-
-    Attributes:
-        rankings: (name, by) of the rankings compared with: by `pairs` or by `answers`.
-        rows: (judge, per other ranking its row of the table or None).
-    """
-
-    rankings: list[tuple[str, str]]
-    rows: list[tuple[str, list[dict[str, Any] | None]]]
-
-
-@dataclass(frozen=True)
-class PairSetView:
-    """A set of pairs: findings, measures per group, ranks, their correlations, and the name of its chart."""
-
-    name: str
-    findings: list[str]
-    measures: list[MeasuresView]
-    ranks: RanksView | None
-    correlations: CorrelationsView | None
-    chart_name: str | None
-
-
-def build_views(agreement: Path, ranks: Path, correlations: Path) -> tuple[list[PairSetView], dict[str, Chart]]:
-    """Return one view per set of pairs, and the charts by name.
+    A view has the set's name and `findings`; `measures` per group; `ranks` and `correlations` over all pairs or None; and
+    `chart_name` or None. Rows of the tables are judges as configured, then people and the majority class.
 
     Args:
         agreement, ranks, correlations: output of `evaluation.pairs.ranks.build_ranks`.
@@ -109,16 +55,23 @@ def build_views(agreement: Path, ranks: Path, correlations: Path) -> tuple[list[
         )
         rank_view = _ranks_view(set_ranks[set_ranks["level"] == "all"])
         chart_name = None
-        if rank_view and any(is_known(row["rank"]) for _, rows in rank_view.rows for row in rows if row):
+        if rank_view and any(is_known(row["rank"]) for _, rows in rank_view["rows"] for row in rows if row):
             chart_name = f"pair-ranks-{number}"
             charts[chart_name] = _chart(rank_view)
-        groups = [
+        measures = [
             _measures_view(rows, str(level), str(task))
             for (level, task), rows in set_agreement.groupby(["level", "task"], sort=False)
         ]
-        correlation_view = _correlations_view(set_correlations[set_correlations["level"] == "all"])
-        findings = _findings(groups[0], rank_view)
-        views.append(PairSetView(str(name), findings, groups, rank_view, correlation_view, chart_name))
+        views.append(
+            {
+                "name": str(name),
+                "findings": _findings(dict(measures[0]["rows"]), rank_view),
+                "measures": measures,
+                "ranks": rank_view,
+                "correlations": _correlations_view(set_correlations[set_correlations["level"] == "all"]),
+                "chart_name": chart_name,
+            }
+        )
     return views, charts
 
 
@@ -130,15 +83,15 @@ def _nest(rows: pd.DataFrame, inner: str) -> dict[str, dict[str, dict[str, Any]]
     return nested
 
 
-def _measures_view(rows: pd.DataFrame, level: str, task: str) -> MeasuresView:
+def _measures_view(rows: pd.DataFrame, level: str, task: str) -> dict[str, Any]:
+    """Return a group's title, `columns` of measures known for at least one judge, and `rows` of (judge, measure → row)."""
     measures = set(rows["measure"][rows["value"].notna()])
     columns = {measure: heading for measure, heading in COLUMNS.items() if measure in measures}
-    return MeasuresView(group_title(level, task), columns, list(_nest(rows, "measure").items()))
+    return {"title": group_title(level, task), "columns": columns, "rows": list(_nest(rows, "measure").items())}
 
 
-def _findings(overall: MeasuresView, ranks: RanksView | None) -> list[str]:
+def _findings(by_judge: Mapping[str, Measures], ranks: Mapping[str, Any] | None) -> list[str]:
     """Describe which judge agrees best and the majority baseline, which is least consistent, and which model leads."""
-    by_judge = dict(overall.rows)
     judges = {judge: measures for judge, measures in by_judge.items() if judge not in (PEOPLE, MAJORITY)}
 
     def rows_of(measure: str) -> dict[str, dict[str, Any]]:
@@ -168,69 +121,67 @@ def _findings(overall: MeasuresView, ranks: RanksView | None) -> list[str]:
     return sentences + (_leader(ranks) if ranks else [])
 
 
-def _leader(ranks: RanksView) -> list[str]:
-    model, cells = ranks.rows[0]
+def _leader(ranks: Mapping[str, Any]) -> list[str]:
+    model, cells = ranks["rows"][0]
     row = cells[0]
     if row is None or not is_known(row["rank"]):
         return []
     share = f"{percent(row['expected_win_rate'])} ({interval(row['expected_win_rate_low'], row['expected_win_rate_high'])})"
-    return [f"Under {ranks.judges[0]}, {model} ranks first, with an expected win rate of {share} against all other models."]
+    return [f"Under {ranks['judges'][0]}, {model} ranks first, with an expected win rate of {share} against all other models."]
 
 
-def _ranks_view(rows: pd.DataFrame) -> RanksView | None:
+def _ranks_view(rows: pd.DataFrame) -> dict[str, Any] | None:
+    """Return judges, `rows` of (model, per judge its row or None) in the first judge's order, and judge → why it has no ranks."""
     if rows.empty:
         return None
     by_judge = _nest(rows, "model")
     models = dict.fromkeys(model for judged in by_judge.values() for model in judged)
     reasons = {judge: next(iter(judged.values()))["reason"] for judge, judged in by_judge.items()}
     cells = [(model, [judged.get(model) for judged in by_judge.values()]) for model in models]
-    return RanksView(list(by_judge), cells, {judge: reason for judge, reason in reasons.items() if is_known(reason)})
+    return {
+        "judges": list(by_judge),
+        "rows": cells,
+        "reason": {judge: reason for judge, reason in reasons.items() if is_known(reason)},
+    }
 
 
-def _correlations_view(rows: pd.DataFrame) -> CorrelationsView | None:
+def _correlations_view(rows: pd.DataFrame) -> dict[str, Any] | None:
+    """Return `rankings` compared with, as (name, by pairs or answers), and `rows` of (judge, per ranking its row or None)."""
     if rows.empty:
         return None
     by_judge = _nest(rows, "other")
     rankings = list(dict.fromkeys((row["other"], row["by"]) for row in records(rows)))
-    return CorrelationsView(
-        rankings, [(judge, [cells.get(ranking) for ranking, _ in rankings]) for judge, cells in by_judge.items()]
-    )
+    cells = [(judge, [judged.get(ranking) for ranking, _ in rankings]) for judge, judged in by_judge.items()]
+    return {"rankings": rankings, "rows": cells}
 
 
-def _chart(ranks: RanksView) -> Chart:
+def _chart(ranks: Mapping[str, Any]) -> Chart:
     """Plot each model's expected win rate with its interval, with one marker per judge."""
-    judges = [(index, judge) for index, judge in enumerate(ranks.judges) if judge not in ranks.reason]
+    judges = [(index, judge) for index, judge in enumerate(ranks["judges"]) if judge not in ranks["reason"]]
     # Plotly interprets some HTML tags in its texts.
-    names = [escape(model, quote=False) for model, _ in ranks.rows]
+    names = [escape(model, quote=False) for model, _ in ranks["rows"]]
     traces = []
     for number, (index, judge) in enumerate(judges):
-        cells = [(position, row[index]) for position, (_, row) in enumerate(ranks.rows)]
+        cells = [{"position": position, **row[index]} for position, (_, row) in enumerate(ranks["rows"]) if row[index] is not None]
+        rows = pd.DataFrame(cells).dropna(subset="expected_win_rate")
         # Markers of different judges are offset vertically, so that their intervals do not overlap.
         offset = (number - (len(judges) - 1) / 2) * min(0.16, 0.7 / len(judges))
-        traces.append(_judge_trace(names, cells, offset, judge, f"c{index % COLOURS}"))
+        traces.append(
+            {
+                "x": rows["expected_win_rate"].round(4).tolist(),
+                "y": (rows["position"] + offset).tolist(),
+                "error_x": error_bars(*(rows[f"expected_win_rate{bound}"] for bound in ("", "_low", "_high"))),
+                "text": [f"{names[row.position]}, rank {row.rank} ({row.rank_low}–{row.rank_high})" for row in rows.itertuples()],
+                "hovertemplate": "%{text}<br>expected win rate %{x:.1%}",
+                "mode": "markers",
+                "name": judge,
+                "slot": f"c{index % COLOURS}",
+                "marker": {"size": 8, "symbol": "diamond" if judge == PEOPLE else "circle"},
+            }
+        )
     layout = {
         "xaxis": {"title": {"text": "expected win rate"}, "tickformat": ".0%"},
         "yaxis": {"tickvals": list(range(len(names))), "ticktext": names, "range": [len(names) - 0.4, -0.6]},
         "height": 150 + max(34, 16 * len(judges)) * len(names),
     }
     return {"data": traces, "layout": layout}
-
-
-def _judge_trace(
-    names: list[str], cells: Sequence[tuple[int, Mapping[str, Any] | None]], offset: float, judge: str, colour: str
-) -> Chart:
-    rows = pd.DataFrame(
-        [{**row, "position": position} for position, row in cells if row is not None and is_known(row["expected_win_rate"])],
-        columns=["position", *RANK_COLUMNS],
-    )
-    return {
-        "x": rows["expected_win_rate"].round(4).tolist(),
-        "y": (rows["position"] + offset).tolist(),
-        "error_x": error_bars(rows["expected_win_rate"], rows["expected_win_rate_low"], rows["expected_win_rate_high"]),
-        "text": [f"{names[row['position']]}, rank {row['rank']} ({row['rank_low']}–{row['rank_high']})" for row in records(rows)],
-        "hovertemplate": "%{text}<br>expected win rate %{x:.1%}",
-        "mode": "markers",
-        "name": judge,
-        "slot": colour,
-        "marker": {"size": 8, "symbol": "diamond" if judge == PEOPLE else "circle"},
-    }

@@ -1,4 +1,4 @@
-"""Prepare judges, accuracies, agreement and validation metrics as plain values for the report's template."""
+"""Prepare the judges, their errors, agreement and validation metrics, and corrected accuracies for the report's template."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.evaluation import statistics
+from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.judges.bert import judge_folder
-from bert_judge.report.format import LEVEL_TITLES, TopTwoComparison, group_title, is_known, records
+from bert_judge.report.format import LEVEL_TITLES, count, group_title, is_known, records
 
 # Number of colours on the page. With more judges they repeat; shapes and names distinguish judges of one colour.
 COLOURS = 8
@@ -29,42 +28,6 @@ class JudgeView:
     role: str
     index: int
     colour: int
-
-
-@dataclass(frozen=True)
-class AccuracyPanel:
-    """Accuracies on one task, or on all: `models` holds (model, number of answers, [(judge, row of the standings)]), best first."""
-
-    title: str
-    models: list[tuple[str, int, list[tuple[JudgeView, dict[str, Any]]]]]
-
-
-@dataclass(frozen=True)
-class CorrectedView:
-    """Accuracies under one judge, corrected with labels; `methods` of a row maps each method to its estimate."""
-
-    judge: str
-    rows: list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class AgreementView:
-    """Agreement with gold in one group; `against` of a row holds the comparison with each trained judge, or None."""
-
-    title: str
-    level: str
-    n: int
-    questions: int
-    rows: list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class BreakdownView:
-    """Agreement with gold by one trait of the answers: `rows` holds (group, number of answers, agreement row per judge)."""
-
-    title: str
-    judges: list[str]
-    rows: list[tuple[str, int, list[dict[str, Any]]]]
 
 
 def judge_views(spec: Mapping[str, Any]) -> list[JudgeView]:
@@ -87,33 +50,17 @@ def trained_judges(spec: Mapping[str, Any]) -> list[str]:
     return [judge for judge in spec["judges"] if judge in spec["trained"] and judge != spec["gold"]]
 
 
-def distinct_levels(standings: pd.DataFrame) -> pd.DataFrame:
-    """Drop the aggregate over all tasks if there is only one task."""
-    single_task = standings["task"][standings["level"] == "task"].nunique() <= 1
-    return standings[standings["level"] == "task"] if single_task else standings
-
-
-def accuracy_panels(standings: pd.DataFrame, views: Sequence[JudgeView], lead: str) -> list[AccuracyPanel]:
-    """Return a panel for all tasks together, then one per task."""
-    panels = []
-    for (level, task), rows in distinct_levels(standings).groupby(["level", "task"], sort=False):
-        cells = {(row["model"], row["judge"]): row for row in records(rows)}
-        models = [
-            (str(model), cells[model, lead]["n"], [(view, cells[model, view.name]) for view in views])
-            for model in rows[rows["judge"] == lead]["model"]
-        ]
-        panels.append(AccuracyPanel(group_title(str(level), str(task)), models))
-    return panels
-
-
-def corrected_views(table: pd.DataFrame, audit: Mapping[str, Any]) -> list[CorrectedView]:
-    """Return one view per judge, the audited one first; its rows are all models together, then each model, best first by PPI++.
+def corrected_views(path: Path, audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the corrected accuracies per judge, the audited one first: all models together, then each, best first by PPI++.
 
     Args:
-        table: in the schema `tables.CORRECTED_ACCURACY`.
+        path: output of `build_corrected`.
         audit: see `Plan.corrected_spec`.
+
+    Returns:
+        Per judge its name and `rows`; `methods` of a row maps each method to its estimate.
     """
-    views = []
+    table, views = tables.read(path, tables.CORRECTED_ACCURACY), []
     for judge in sorted(audit["judges"], key=lambda name: name != audit["judge"]):
         rows = []
         for (level, model), estimates in table[table["judge"] == judge].groupby(["level", "model"], sort=True):
@@ -121,7 +68,7 @@ def corrected_views(table: pd.DataFrame, audit: Mapping[str, Any]) -> list[Corre
             rows.append({**methods["judge"], "level": str(level), "model": str(model), "methods": methods})
         rows.sort(key=lambda row: (row["level"] != "all", -_ppi_accuracy(row)))
         # With a single model, the aggregate repeats it.
-        views.append(CorrectedView(judge, rows[1:] if len(rows) == 2 else rows))
+        views.append({"judge": judge, "rows": rows[1:] if len(rows) == 2 else rows})
     return views
 
 
@@ -130,32 +77,52 @@ def _ppi_accuracy(row: Mapping[str, Any]) -> float:
     return float(accuracy) if is_known(accuracy) else 0.0
 
 
-def compare_top_two(verdicts: pd.DataFrame, judge: str, ranking: pd.DataFrame) -> TopTwoComparison | None:
-    """Compare the first two models on the answers that both gave; None if there are none."""
-    if len(ranking) < 2:
-        return None
-    column, key = f"{judge}_verdict", [TASK, "sample_id", "attempt"]
-    first, second = (verdicts[verdicts[MODEL] == model].set_index(key)[column] for model in ranking["model"].iloc[:2])
-    paired = pd.concat([first.rename("first"), second.rename("second")], axis=1, join="inner")
-    if paired.empty:
-        return None
-    correct = paired["first"] == "correct", paired["second"] == "correct"
-    questions = paired.index.get_level_values("sample_id")
-    return TopTwoComparison(statistics.paired_difference(*correct, questions), statistics.mcnemar_p(*correct))
-
-
 def judge_errors(agreement: pd.DataFrame) -> list[dict[str, Any]]:
     """Return each judge's row of the agreement table over all answers, smallest accuracy error first."""
     rows = agreement[(agreement["level"] == "all") & (agreement["judge"] != MAJORITY)]
     return records(rows.sort_values(["accuracy_error", "judge"]))
 
 
-def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Mapping[str, Any]) -> list[AgreementView]:
-    """Return one view per group: all, families, tasks; a group identical to a larger one is left out.
+def judge_error_sentences(errors: Sequence[Mapping[str, Any]], judge: str, gold: str | None) -> list[str]:
+    """Describe the error of the headline's judge, and that of the worst judge.
+
+    Args:
+        errors: rows of the agreement table over all answers, smallest error first.
+        judge: the headline's judge.
+        gold: name of the gold judge; None if there is none.
+    """
+    if gold is None:
+        return ["No gold judge is configured, so these verdicts are not validated."]
+    judge_row = next((row for row in errors if row["judge"] == judge and is_known(row["accuracy_error"])), None)
+    if judge_row is None:
+        return []
+    sentence = f"Compared with {gold}: {error_sentence(judge_row)}"
+    worst = errors[-1]
+    return [sentence if worst["judge"] == judge else f"{sentence} The least accurate judge: {error_sentence(worst)}"]
+
+
+def error_sentence(row: Mapping[str, Any]) -> str:
+    """Describe how much a judge distorts accuracies and ranks, from a row of the agreement table."""
+    if not is_known(row["accuracy_error"]):
+        return f"{row['judge']}: no answer has a gold verdict."
+    error = f"{row['judge']} has a mean accuracy error of {100 * row['accuracy_error']:.1f} points per model"
+    if not is_known(row["most_shifted_model"]):
+        return f"{error}."
+    shift = int(row["rank_shift"])
+    if shift == 0:
+        return f"{error} and leaves every rank unchanged."
+    return f"{error} and ranks {row['most_shifted_model']} {count(abs(shift), 'place')} too {'high' if shift > 0 else 'low'}."
+
+
+def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the agreement with gold per group: all, families, tasks; a group identical to a larger one is left out.
 
     Args:
         agreement, comparisons: the tables.
         spec: of the report; uses `families` and the order of `trained`.
+
+    Returns:
+        Per group its title and `rows`; `against` of a row holds the comparison with each trained judge, or None.
     """
     comparison_rows = {(row["level"], row["group"], row["judge"], row["other"]): row for row in records(comparisons)}
     family_tasks: dict[str, list[str]] = {}
@@ -172,12 +139,16 @@ def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Ma
         title = group_title(level, group)
         if level == "family":
             title = f"{title.replace('_', ' ')} ({', '.join(family_tasks[group])})"
-        views.append(AgreementView(title, level, int(group_rows["n"].iloc[0]), int(group_rows["questions"].iloc[0]), rows))
+        views.append({"title": title, "level": level, "n": rows[0]["n"], "questions": rows[0]["questions"], "rows": rows})
     return views
 
 
-def breakdown_views(agreement: pd.DataFrame, judges: Sequence[str]) -> list[BreakdownView]:
-    """Return agreement by model, length, style and status, as far as the answers differ in them; judges in the given order."""
+def breakdown_views(agreement: pd.DataFrame, judges: Sequence[str]) -> list[dict[str, Any]]:
+    """Return agreement by model, length, style and status, as far as the answers differ in them.
+
+    Returns:
+        Per trait its title, `judges` in the given order, and `rows` of (group, number of answers, agreement row per judge).
+    """
     views = []
     for level, title in TRAIT_TITLES.items():
         trait_rows = agreement[agreement["level"] == level]
@@ -186,7 +157,7 @@ def breakdown_views(agreement: pd.DataFrame, judges: Sequence[str]) -> list[Brea
         groups = list(dict.fromkeys(trait_rows["group"]))
         if groups and columns:
             rows = [(group, int(cells[group, columns[0]]["n"]), [cells[group, judge] for judge in columns]) for group in groups]
-            views.append(BreakdownView(title, columns, rows))
+            views.append({"title": title, "judges": columns, "rows": rows})
     return views
 
 

@@ -33,6 +33,10 @@ class Interval:
     low: float
     high: float
 
+    def columns(self, name: str, prefix: str = "") -> dict[str, float]:
+        """Return the value as `name`, and the bounds as `low` and `high` after the prefix."""
+        return {name: self.value, f"{prefix}low": self.low, f"{prefix}high": self.high}
+
 
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
 

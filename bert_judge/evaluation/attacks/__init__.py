@@ -1,6 +1,6 @@
 """Attacks on judges: incorrect answers that claim to be correct, and correct ones in unusual formats.
 
-families.yaml lists the families with their phrases; those that need code have a function in `incorrect` or `correct`.
+families.yaml lists the families with their phrases; those that need code have a function in `generators`.
 `suite` builds a table of answers to a task's questions, which any judge labels like the answers of a model; `rates` computes the
 error rates.
 """
@@ -9,7 +9,7 @@ from importlib import resources
 
 import yaml
 
-from bert_judge.evaluation.attacks import correct, incorrect
+from bert_judge.evaluation.attacks import generators
 from bert_judge.evaluation.attacks.family import GENERATORS, AttackedQuestion, Family
 
 
@@ -36,4 +36,4 @@ def load_families() -> dict[str, Family]:
 FAMILIES = load_families()
 THEMES = tuple(dict.fromkeys(family.theme for family in FAMILIES.values()))
 
-__all__ = ["FAMILIES", "THEMES", "AttackedQuestion", "Family", "correct", "incorrect"]
+__all__ = ["FAMILIES", "THEMES", "AttackedQuestion", "Family", "generators"]

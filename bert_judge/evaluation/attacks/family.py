@@ -32,29 +32,26 @@ class AttackedQuestion:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def answer(self) -> str | None:
-        """The correct answer, for multiple choice its letter; None if it is empty or very long."""
+    def answer(self) -> str:
+        """The correct answer, for multiple choice its letter; empty if it is very long."""
         letters = [reference for reference in self.references if reference in self.options]
-        usable = [text for text in (*letters, *self.references) if 0 < len(text.split()) <= MAX_WORDS_ANSWER]
-        return usable[0] if usable else None
+        return next((text for text in (*letters, *self.references) if 0 < len(text.split()) <= MAX_WORDS_ANSWER), "")
 
     @property
-    def short_answer(self) -> str | None:
-        """The correct answer if it fits into a sentence: a name, a number, a phrase."""
-        answer = self.answer
-        if answer is None or len(answer.split()) > MAX_WORDS_SHORT_ANSWER or answer.strip(" .").casefold() in YES_NO:
-            return None
-        return answer
+    def short_answer(self) -> str:
+        """The correct answer if it fits into a sentence: a name, a number, a phrase; else empty."""
+        fits = len(self.answer.split()) <= MAX_WORDS_SHORT_ANSWER and self.answer.strip(" .").casefold() not in YES_NO
+        return self.answer if fits else ""
 
     @property
-    def wrong_answer(self) -> str | None:
-        """A wrong answer of the same form."""
-        return self.wrong_answers[0] if self.wrong_answers else None
+    def wrong_answer(self) -> str:
+        """A wrong answer of the same form; empty if there is none."""
+        return next(iter(self.wrong_answers), "")
 
     @property
-    def option_text(self) -> str | None:
-        """The text of the correct option, for multiple choice."""
-        return self.options.get(self.answer or "")
+    def option_text(self) -> str:
+        """The text of the correct option, for multiple choice; else empty."""
+        return self.options.get(self.answer, "")
 
 
 Generator = Callable[[AttackedQuestion, KeyedRandom, "Family"], Iterable[str]]
@@ -65,6 +62,18 @@ GENERATORS: dict[str, Generator] = {}
 def generator(function: Generator) -> Generator:
     """Register the function that generates the answers of the family of the same name; it depends on its arguments alone."""
     GENERATORS[function.__name__] = function
+    return function
+
+
+def change_of_answer(function: Callable[[str, KeyedRandom, Family], str]) -> Callable[[str, KeyedRandom, Family], str]:
+    """Register a function that rewrites the short answer; it returns the answer as it is where it does not apply."""
+
+    def generate(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> Iterator[str]:
+        answer = question.short_answer
+        if answer and (changed := function(answer, rng, family)) != answer:
+            yield changed
+
+    GENERATORS[function.__name__] = generate
     return function
 
 
@@ -113,4 +122,4 @@ def _fill_phrases(question: AttackedQuestion, rng: KeyedRandom, family: Family) 
         return
     selected = [family.choose(rng, draw)] if family.count == 1 else rng.shuffled(phrases, draw)[: family.count]
     for phrase in selected:
-        yield PLACEHOLDER.sub(lambda match: values[match[1]] or "", phrase)
+        yield PLACEHOLDER.sub(lambda match: values[match[1]], phrase)

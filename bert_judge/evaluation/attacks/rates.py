@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,30 +69,16 @@ def error_rates(verdicts: pd.DataFrame) -> pd.DataFrame:
     """
     order = {name: index for index, name in enumerate(FAMILIES)}
     verdicts = verdicts.sort_values("family", key=lambda names: names.map(order), kind="stable")
-    rows = [
-        {"judge": judge, "level": level, "group": group, "theme": theme, "kind": kind, **_error_rate(answers, str(kind))}
-        for level, columns in (("kind", []), ("theme", ["theme"]), ("family", ["theme", "family"]))
-        for judge, kind, theme, group, answers in _group_by(verdicts, columns)
-    ]
+    rows: list[dict[str, Any]] = []
+    for level, columns in (("kind", []), ("theme", ["theme"]), ("family", ["theme", "family"])):
+        for key, answers in verdicts.groupby(["judge", "kind", *columns], sort=False):
+            judge, kind, *group = map(str, key)
+            questions = answers["task"] + " " + answers["sample_id"]
+            error_rate = statistics.proportion(answers["verdict"] == WRONG_VERDICT[kind], questions)
+            row = {"judge": judge, "kind": kind, "level": level, "group": [kind, *group][-1], "theme": next(iter(group), None)}
+            row |= {"n": len(answers), "questions": questions.nunique(), **error_rate.columns("error_rate")}
+            rows.append(row | {"invalid": float((answers["verdict"] == "invalid").mean())})
     return pd.DataFrame(rows, columns=tables.ATTACK_RATES.names)
-
-
-def _group_by(verdicts: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[str, str, str | None, str, pd.DataFrame]]:
-    for key, answers in verdicts.groupby(["judge", "kind", *columns], sort=False):
-        judge, kind, *rest = map(str, key)
-        yield judge, kind, rest[0] if rest else None, rest[-1] if rest else kind, answers
-
-
-def _error_rate(answers: pd.DataFrame, kind: str) -> dict[str, Any]:
-    interval = statistics.proportion(answers["verdict"] == WRONG_VERDICT[kind], answers["task"] + " " + answers["sample_id"])
-    return {
-        "n": len(answers),
-        "questions": len(answers[["task", "sample_id"]].drop_duplicates()),
-        "error_rate": interval.value,
-        "low": interval.low,
-        "high": interval.high,
-        "invalid": float((answers["verdict"] == "invalid").mean()),
-    }
 
 
 def sample_errors(verdicts: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:

@@ -1,11 +1,11 @@
-"""The answers of the attack suite to a task's questions: a table of candidates, and a table of the family of each."""
+"""The attack suite: answers to a task's questions with the family of each, and the suite for a single judge without a workflow."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -13,7 +13,10 @@ from bert_judge import tables
 from bert_judge.datasets.augmentation.answers import AnswerPool, contains_reference, overlaps_reference
 from bert_judge.evaluation.attacks import FAMILIES
 from bert_judge.evaluation.attacks.family import AttackedQuestion, Family
+from bert_judge.evaluation.attacks.rates import build_rates
 from bert_judge.judges.lexical.choices import parse_options
+from bert_judge.judges.protocol import Judge
+from bert_judge.labels.stage import label_table
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.keyed_random import KeyedRandom
@@ -94,3 +97,42 @@ def attacked_question(question: str, references: tuple[str, ...], pool: AnswerPo
         if similar and not overlaps_reference(similar[0], references) and len(wrong_answers) < MAX_WRONG_ANSWERS:
             wrong_answers[similar[0]] = None
     return AttackedQuestion(question, references, tuple(wrong_answers), {})
+
+
+class AttackTables(NamedTuple):
+    """The tables that `attack_judge` writes."""
+
+    candidates: Path
+    families: Path
+    labels: Path
+    rates: Path
+    examples: Path
+
+
+def attack_judge(
+    judge: Judge, labels_spec: Mapping[str, Any], task_table: Path, rows: int, seed: int, folder: Path
+) -> AttackTables:
+    """Generate the suite's answers, label them and compute the error rates; an interrupted run resumes.
+
+    Args:
+        labels_spec: `Plan.labels_spec` of the judge: its name, `task` and settings.
+        task_table: table of the questions.
+        rows, seed: see `generate_attacks`.
+        folder: output folder.
+
+    Raises:
+        InputError: the task's table cannot be read, or the judge refuses its input.
+    """
+    outputs = AttackTables(*(folder / f"{name}.parquet" for name in AttackTables._fields))
+    name, task = labels_spec["judge"], labels_spec["task"]
+    write_attacks({"task": task, "rows": rows, "seed": seed}, task_table, outputs.candidates, outputs.families)
+    label_table({**labels_spec, "model": ATTACKS}, outputs.candidates, outputs.labels, judge, folder / ".work")
+    build_rates(
+        {"judges": [name], "tasks": [task]},
+        {task: outputs.candidates},
+        {task: outputs.families},
+        {(name, task): outputs.labels},
+        outputs.rates,
+        outputs.examples,
+    )
+    return outputs

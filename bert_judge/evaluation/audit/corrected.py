@@ -89,4 +89,4 @@ def _estimate(answers: pd.DataFrame, judge: str, sampling_judge: str) -> Iterato
         "rogan_gladen": ppi.rogan_gladen(called_correct, truth, question, strata),
     }
     for method, interval in estimates.items():
-        yield {**counts, "method": method, "accuracy": interval.value, "low": interval.low, "high": interval.high}
+        yield {**counts, "method": method, **interval.columns("accuracy")}

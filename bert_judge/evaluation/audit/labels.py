@@ -91,12 +91,5 @@ def match_labels(verdicts: pd.DataFrame, scores: Sequence[Path], labels: Mapping
 def labels_from_gold(verdicts: pd.DataFrame, sample: pd.DataFrame, gold: str) -> NDArray[np.float64]:
     """Return the gold judge's verdicts on the sampled rows as labels, NaN where it is invalid."""
     sampled = set(answer_keys(sample))
-    values = {"correct": 1.0, "incorrect": 0.0, "invalid": math.nan}
-    gold_verdicts = verdicts[f"{gold}_verdict"].astype(str)
-    return np.array(
-        [
-            values[verdict] if key in sampled else UNLABELLED
-            for key, verdict in zip(answer_keys(verdicts), gold_verdicts, strict=True)
-        ],
-        float,
-    )
+    labels = verdicts[f"{gold}_verdict"].astype(str).map({"correct": 1.0, "incorrect": 0.0})
+    return np.where([key in sampled for key in answer_keys(verdicts)], labels, UNLABELLED)

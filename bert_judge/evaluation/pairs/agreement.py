@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bert_judge import tables
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, group_by_task
+from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, POINTS, group_by_task
 from bert_judge.runtime.bootstrap import (
     Interval,
     QuestionBootstrap,
@@ -25,8 +25,6 @@ from bert_judge.runtime.bootstrap import (
 # (measure, rows that it is computed on, value).
 Measure = tuple[str, pd.DataFrame, Interval]
 CLASS_METRICS = ("macro_precision", "macro_recall", "macro_f1", "kappa")
-# A's points in a pair.
-POINTS = {"A": 1.0, "tie": 0.5, "B": 0.0}
 PREFERENCES = ["A", "B"]
 
 
@@ -44,8 +42,7 @@ def measure_agreement(frame: pd.DataFrame, judges: Sequence[str]) -> list[dict[s
         for judge, judge_measures in measures:
             for measure, measured_rows, interval in judge_measures:
                 row = {"level": level, "task": task, "judge": judge, "measure": measure, "n": len(measured_rows)}
-                row |= {"questions": measured_rows["sample_id"].nunique()}
-                rows.append(row | {"value": interval.value, "low": interval.low, "high": interval.high})
+                rows.append(row | {"questions": measured_rows["sample_id"].nunique(), **interval.columns("value")})
     return rows
 
 

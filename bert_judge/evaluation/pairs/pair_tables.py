@@ -17,6 +17,8 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 KEY = ["sample_id", "attempt"]
+# A's points; an inconsistent judge has found no difference.
+POINTS = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}
 # Used in place of a judge's name for the labels and votes of annotators; judges cannot have this name.
 PEOPLE = "(people)"
 LENGTH_A, LENGTH_B = "(characters A)", "(characters B)"

@@ -15,7 +15,7 @@ from bert_judge import tables
 from bert_judge.evaluation.pairs import bradley_terry
 from bert_judge.evaluation.pairs.agreement import measure_agreement
 from bert_judge.evaluation.pairs.bradley_terry import Comparisons
-from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, group_by_task, load_pairs
+from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, POINTS, group_by_task, load_pairs
 from bert_judge.evaluation.score_tables import MODEL, TASK, load_verdicts
 from bert_judge.evaluation.statistics import rank_correlation_interval, rank_lines
 from bert_judge.runtime.bootstrap import Floats, QuestionBootstrap, percentile_bounds, ratio
@@ -23,8 +23,6 @@ from bert_judge.runtime.bootstrap import Floats, QuestionBootstrap, percentile_b
 # The tables that `build_ranks` writes, each as {name}.parquet.
 SCHEMAS = {schema.name: schema for schema in (tables.PAIR_AGREEMENT, tables.RANKS, tables.RANK_CORRELATIONS)}
 INTEGER_COLUMNS = ["n", "questions", "won", "tied", "rank", "rank_low", "rank_high"]
-# A's points; an inconsistent judge has found no difference.
-POINTS = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}
 log = logging.getLogger(__name__)
 
 
@@ -179,4 +177,4 @@ def _correlate(models: list[str], strengths: Floats, other_models: list[str], va
     tau = rank_correlation_interval(
         strengths[:, [models.index(m) for m in shared]], values[:, [other_models.index(m) for m in shared]]
     )
-    return {"models": len(shared), "rank_correlation": tau.value, "low": tau.low, "high": tau.high}
+    return {"models": len(shared), **tau.columns("rank_correlation")}

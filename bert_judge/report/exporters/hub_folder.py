@@ -20,8 +20,7 @@ from bert_judge.assets import model_files
 from bert_judge.judges.bert.encoding import TAGS
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
-from bert_judge.report.format import interval, percent
-from bert_judge.report.table_writer import format_table
+from bert_judge.report.format import format_table, interval, percent
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from bert_judge import tables
 from bert_judge.candidates.importers import column_names
 from bert_judge.evaluation.statistics import proportion
 from bert_judge.labels.score_file.tally import hash_text
-from bert_judge.report.table_writer import estimate_cell, format_table, pivot_models
+from bert_judge.report.format import estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
 
@@ -68,7 +68,7 @@ def load_results(path: Path, judge: str | None = None) -> list[AccuracyResult]:
 
 
 def accuracy_table(results: Sequence[AccuracyResult], form: str) -> str:
-    """Return results as a table in one of `table_writer.FORMATS`.
+    """Return results as a table in one of `format.TABLE_FORMATS`.
 
     CSV has plain numbers, one row per model and task. The other formats have one row per model, best mean accuracy first, and one
     column per task, in percent with the 95% interval.

@@ -8,7 +8,7 @@ import gradio as gr
 
 from bert_judge.evaluation.audit.labels import CANNOT_TELL, CORRECT, INCORRECT
 from bert_judge.report.audit_sheet import HEAD, TAIL, SheetRow
-from bert_judge.report.truncate import display_text
+from bert_judge.report.format import display_text
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.page.requests import PRIVATE, show_errors
 from bert_judge.serve.page.sheet import AuditLabels

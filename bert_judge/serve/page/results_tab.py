@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from bert_judge.report.truncate import display_text
+from bert_judge.report.format import display_text
 from bert_judge.serve.page import run_tables
 from bert_judge.serve.page.requests import PRIVATE, TEXTS_ONLY, format_score, show_errors
 from bert_judge.serve.page.run_tables import PAGE_ROWS, AnswerPage, JudgedAnswer

@@ -20,8 +20,8 @@ from typer.testing import CliRunner, Result
 
 from bert_judge import tables
 from bert_judge.cli import app, export_files
-from bert_judge.report import table_writer
 from bert_judge.report.exporters.results import AccuracyResult, accuracy_table
+from bert_judge.report.format import TABLE_FORMATS
 
 ROWS = [
     {"id": "q1", "attempt": 0, "question": "a?", "references": ["a"], "candidate": "a", "model": "org/m", "task": "gsm8k_test"},
@@ -64,7 +64,7 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
 @pytest.mark.parametrize(
     "forms",
     # Formats of accuracies read the file in the same way.
-    [(*table_writer.FORMATS, *export_files.MODEL_FORMATS), *((form,) for form in export_files.LINE_FORMATS)],
+    [(*TABLE_FORMATS, *export_files.MODEL_FORMATS), *((form,) for form in export_files.LINE_FORMATS)],
     ids=["accuracies", *export_files.LINE_FORMATS],
 )
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, forms: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from score_files import SCORE, VERDICT, write_scores
 from bert_judge import tables
 from bert_judge.evaluation.cascades import build_cascades
 from bert_judge.judges.cascade.judge import DecisionThresholds, format_reason, to_json
-from bert_judge.report import cascade_views
+from bert_judge.report import optional_sections
 from bert_judge.runtime.errors import InputError
 
 GOLD = "cccccciiii"
@@ -101,26 +101,27 @@ def fitted(folder: Path, **changes: Any) -> Path:
 
 def test_report_compares_with_random_routing(tmp_path: Path) -> None:
     run(tmp_path)
-    (shown,) = cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
-    assert shown.judges == ["cheap", "dear"]
-    assert shown.finding.startswith(
+    (shown,) = optional_sections.cascade_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    assert shown["judges"] == ["cheap", "dear"]
+    assert shown["finding"].startswith(
         "agrees with gold on 100.0%; it escalates 30.0% of the answers to dear. Random routing of as many answers, with cheap"
     )
-    assert "significantly better" in shown.finding
-    assert shown.rows[0]["title"] == "All tasks"
+    assert "significantly better" in shown["finding"]
+    assert shown["rows"][0]["title"] == "All tasks"
 
 
-def test_curve_stays_within_the_plot(tmp_path: Path) -> None:
+def test_chart_compares_thresholds_with_random_routing(tmp_path: Path) -> None:
     run(tmp_path)
-    (shown,) = cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
-    places = [tuple(map(float, point.split(","))) for point in shown.curve.line.split()]
-    assert [x for x, _ in places] == [0.0, 120.0, 400.0]
-    assert all(0 <= y <= cascade_views.HEIGHT for _, y in places)
-    assert shown.curve.operating_point == places[1]
-    assert places[0][1] == shown.curve.cheap > places[2][1] == shown.curve.last
+    (shown,) = optional_sections.cascade_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    assert [(trace["x"], trace["y"]) for trace in shown["chart"]["data"]] == [
+        ([0.0, 1.0], [0.8, 0.96]),
+        ([0.0, 0.3, 1.0], [0.8, 0.95, 0.96]),
+        ([0.3], [0.95]),
+    ]
+    assert shown["fitted_rows"] == 100
 
 
 def test_file_without_a_curve_is_an_error(tmp_path: Path) -> None:
     run(tmp_path)
     with pytest.raises(InputError, match="not a fitted cascade"):
-        cascade_views.build_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"row_shares": {}}])})
+        optional_sections.cascade_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"row_shares": {}}])})

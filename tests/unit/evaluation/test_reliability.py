@@ -8,7 +8,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import accuracy_score, f1_score
 
 from bert_judge import tables
-from bert_judge.evaluation import groups
+from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.agreement import reliability_table, thresholds_table
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.runtime.metrics import (
@@ -67,7 +67,7 @@ def test_tables_cover_rows_with_scores() -> None:
 
 def test_length_classes_cover_all_lengths_in_order() -> None:
     lengths = pd.Series([0, 1, 20, 21, 100, 101, 2000, 2001, 10**7])
-    names = groups.length_class(lengths)
+    names = score_tables.length_class(lengths)
     assert names.tolist() == ["0", "1–20", "1–20", "21–100", "21–100", "101–500", "501–2,000", "over 2,000", "over 2,000"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from bert_judge import plan, tables
 from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.evaluation.cost import INSTRUCTION_TOKENS, REPLY_TOKENS, cost_table
-from bert_judge.report import cost_views
+from bert_judge.report import optional_sections
 
 SPEC: dict[str, Any] = {
     "tables": [["ada", "sums"], ["bob", "sums"]],
@@ -106,13 +106,13 @@ def test_tokens_of_a_missing_llm_judge_are_assumed(results: Path) -> None:
 
 
 def test_report_compares_with_the_llm_judge(results: Path) -> None:
-    shown = cost_views.build_view(build_cost(results).reset_index(), "bert", SPEC["assumed_price"])
-    assert shown.findings[0] == "teacher on all 8 answers would need 8,000 input and 800 output tokens, 0.02 at its price."
+    shown = optional_sections.cost_view(build_cost(results).reset_index(), "bert", SPEC["assumed_price"])
+    assert shown["findings"][0] == "teacher on all 8 answers would need 8,000 input and 800 output tokens, 0.02 at its price."
     # 18 s of verdicts and 7182 s of training.
-    assert "bert took 2.00 hours including training" in shown.findings[1]
-    assert shown.findings[1].endswith("less than 0.01.")
-    assert ["Verdicts of teacher for training", "4", "1,000,000", "100,000", "–", "–", "–", "0.01"] in shown.rows
-    assert cost_views.build_view(tables.empty(tables.COST), "bert", None) == cost_views.CostView([], [])
+    assert "bert took 2.00 hours including training" in shown["findings"][1]
+    assert shown["findings"][1].endswith("less than 0.01.")
+    assert ["Verdicts of teacher for training", "4", "1,000,000", "100,000", "–", "–", "–", "0.01"] in shown["rows"]
+    assert optional_sections.cost_view(tables.empty(tables.COST), "bert", None) == {"rows": [], "findings": []}
 
 
 def test_no_tables_give_no_cost(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bert_judge.judges.probe.evaluate import class_metrics, metric_differences
-from bert_judge.report import probe_views
 from bert_judge.report.build import page_environment
+from bert_judge.report.optional_sections import PREDICTORS, probe_views
 from bert_judge.runtime.errors import InputError
 
 
@@ -38,11 +38,11 @@ def write_metrics(path: Path, content: object) -> Path:
 @pytest.mark.parametrize(("tested", "split"), [(True, "test split"), (False, "cross-validation grouped by question")])
 def test_aspects_list_the_probe_and_its_baselines(tmp_path: Path, tested: bool, split: str) -> None:
     path = write_metrics(tmp_path / "metrics.json", {"aspects": {"<b>tone</b>": aspect_metrics(tested)}})
-    [probe] = probe_views.build_views({"p": path})
-    [aspect] = probe.aspects
-    assert (aspect.evaluated_on, aspect.head, aspect.features) == (split, "binary, 0 to 1", "layer 3 mean")
-    assert [row["predictor"] for row in aspect.rows] == [probe_views.PREDICTORS[name] for name in ("probe", "majority", "length")]
-    assert (f"better macro F1 than: {probe_views.PREDICTORS['length']} (<b>tone</b>)" in " ".join(probe.findings)) == tested
+    [probe] = probe_views({"p": path})
+    [aspect] = probe["aspects"]
+    assert (aspect["evaluated_on"], aspect["head"], aspect["features"]) == (split, "binary, 0 to 1", "layer 3 mean")
+    assert [row["predictor"] for row in aspect["rows"]] == [PREDICTORS[name] for name in ("probe", "majority", "length")]
+    assert (f"better macro F1 than: {PREDICTORS['length']} (<b>tone</b>)" in " ".join(probe["findings"])) == tested
     page = page_environment().get_template("parts/probes.html.jinja").render(probes=[probe])
     assert "&lt;b&gt;tone&lt;/b&gt;" in page and "<b>tone" not in page
     assert "100.0 <small>" in page and ("+100.0 <small>+100.0 to +100.0" in page) == tested
@@ -51,6 +51,6 @@ def test_aspects_list_the_probe_and_its_baselines(tmp_path: Path, tested: bool, 
 @pytest.mark.parametrize("content", [{}, {"aspects": {"tone": {}}}, []])
 def test_invalid_metrics_are_rejected(tmp_path: Path, content: object) -> None:
     with pytest.raises(InputError, match=r"metrics\.json: no metrics of a probe; train p again"):
-        probe_views.build_views({"p": write_metrics(tmp_path / "metrics.json", content)})
+        probe_views({"p": write_metrics(tmp_path / "metrics.json", content)})
     with pytest.raises(InputError, match="no metrics of a probe"):
-        probe_views.build_views({"p": tmp_path / "none.json"})
+        probe_views({"p": tmp_path / "none.json"})

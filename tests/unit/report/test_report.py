@@ -16,11 +16,10 @@ from score_files import VERDICT, write_scores
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
-from bert_judge.report import charts, format, leaderboard, packed_answers, sections
+from bert_judge.report import charts, leaderboard, packed_answers, sections
 from bert_judge.report.build import build_report
+from bert_judge.report.format import max_text_length
 from bert_judge.report.plot import save_standings_plot
-from bert_judge.report.truncate import max_text_length
-from bert_judge.runtime.bootstrap import Interval
 from bert_judge.runtime.errors import InputError
 
 ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=alert(1)></div></main>"
@@ -321,33 +320,28 @@ def test_significance_needs_test_and_interval():
     ).assign(level="task", task="sums", judge="bert")
     ranked = pd.DataFrame({"level": "task", "task": "sums", "judge": "bert", "model": ["ada", "bob", "cyd"]})
     [ranking] = leaderboard.rankings(ranked.assign(rank=[1, 2, None], rank_low=1, rank_high=3), pairs, "bert")
-    assert [(model.model, model.better_than) for model in ranking.models] == [("ada", ["bob"]), ("bob", []), ("cyd", [])]
-    assert [model.row["rank"] for model in ranking.models] == [1, 2, None]
-    assert ranking.min_detectable == pytest.approx(0.2)
-    reversed_ = leaderboard.compare_models(ranking.comparisons, "bob", "ada")
+    assert [(model["model"], model["better_than"]) for model in ranking["models"]] == [("ada", ["bob"]), ("bob", []), ("cyd", [])]
+    assert [model["row"]["rank"] for model in ranking["models"]] == [1, 2, None]
+    assert ranking["min_detectable"] == pytest.approx(0.2)
+    reversed_ = leaderboard.compare_models(ranking["comparisons"], "bob", "ada")
     assert (reversed_["difference"], reversed_["low"], reversed_["high"]) == (-0.2, -0.3, -0.1)
-    assert leaderboard.compare_models(ranking.comparisons, "ada", "ada") is None
-
-
-def best(*rows: tuple[str, float]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=["model", "accuracy"])
-    return frame.assign(low=frame["accuracy"] - 0.02, high=frame["accuracy"] + 0.02, invalid=0.0, n=1)
+    assert leaderboard.compare_models(ranking["comparisons"], "ada", "ada") is None
 
 
 @pytest.mark.parametrize(
-    ("top_two", "sentence"),
+    ("comparison", "sentence"),
     [
-        (
-            format.TopTwoComparison(Interval(0.05, 0.01, 0.09), 0.01),
-            "The lead is significant: +5.0 points over bob",
-        ),
-        (format.TopTwoComparison(Interval(1.0, 1.0, 1.0), 0.25), "The lead is not significant: +100.0 points over bob"),
-        (format.TopTwoComparison(Interval(0.05, -0.01, 0.11), 0.1), "The lead is not significant: +5.0 points over bob"),
-        (None, "bob is second; the two share no question"),
+        ((9, 0.05, 0.01, 0.09, 0.01), "The lead is significant: +5.0 points over bob"),
+        ((9, 1.0, 1.0, 1.0, 0.25), "The lead is not significant: +100.0 points over bob"),
+        ((9, 0.05, -0.01, 0.11, 0.1), "The lead is not significant: +5.0 points over bob"),
+        ((0, None, None, None, None), "bob is second; the two share no question"),
     ],
 )
-def test_headline_describes_the_lead(top_two, sentence):
-    sentences = format.headline_sentences(best(("ada", 0.9), ("bob", 0.85)), "bert", top_two)
+def test_headline_describes_the_lead(comparison, sentence):
+    rows = [{"accuracy": share, "low": share - 0.02, "high": share + 0.02, "invalid": 0.0, "n": 1} for share in (0.9, 0.85)]
+    models = [{"model": model, "row": row} for model, row in zip(("ada", "bob"), rows, strict=True)]
+    columns = dict(zip(("n", "difference", "low", "high", "p_value"), comparison, strict=True))
+    sentences = leaderboard.headline([{"judge": "bert", "models": models, "comparisons": {("ada", "bob"): columns}}])
     assert sentences[0] == "ada has the highest accuracy: 90.0% (95% interval 88.0–92.0), judged by bert on 1 answer."
     assert sentences[1].startswith(sentence)
 
@@ -363,7 +357,7 @@ def test_headline_describes_the_lead(top_two, sentence):
 )
 def test_error_sentence(model, shift, sentence):
     row = {"judge": "strict", "accuracy_error": 0.31, "most_shifted_model": model, "rank_shift": shift}
-    assert format.error_sentence(row) == sentence
+    assert sections.error_sentence(row) == sentence
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])

@@ -18,7 +18,7 @@ from bert_judge import plan, tables
 from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.config.docs import DEFAULT_RUN
-from bert_judge.evaluation.attacks import FAMILIES, rates, runner
+from bert_judge.evaluation.attacks import FAMILIES, rates, suite
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.plan import ATTACKS
@@ -89,7 +89,7 @@ def test_families_are_in_the_order_of_the_registry() -> None:
 
 
 def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) -> None:
-    outputs = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     table = tables.read(outputs.rates, tables.ATTACK_RATES)
     assert rate(table, "denied")["error_rate"] == 1.0
     assert rate(table, "other_question")["error_rate"] == 0.0
@@ -100,12 +100,12 @@ def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) ->
     examples = tables.read(outputs.examples, tables.ATTACK_EXAMPLES)
     assert examples.groupby("family").size().max() == rates.EXAMPLES
     assert all(any(text in row.candidate for text in row.references) for row in examples[examples["kind"] == "attack"].itertuples())
-    again = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    again = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     assert tables.read(again.rates, tables.ATTACK_RATES).equals(table)
 
 
 def test_missing_label_tables_are_an_error(task: Path, tmp_path: Path) -> None:
-    outputs = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
+    outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
     with pytest.raises(InputError, match=r"nowhere\.parquet: no such file"):
         rates.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
@@ -119,8 +119,8 @@ def test_missing_label_tables_are_an_error(task: Path, tmp_path: Path) -> None:
 
 
 def test_labels_of_another_suite_are_an_error(task: Path, tmp_path: Path) -> None:
-    small = runner.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 2, 0, tmp_path / "small")
-    large = runner.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 4, 0, tmp_path / "large")
+    small = suite.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 2, 0, tmp_path / "small")
+    large = suite.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 4, 0, tmp_path / "large")
     with pytest.raises(InputError, match=r"labels\.parquet: \d+ of \d+ answers have no verdict"):
         rates.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
@@ -212,7 +212,7 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
         "tables": [["ada", "sums"]],
     }
     build_standings(spec, scores, tmp_path)
-    outputs = runner.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     spec |= {"kinds": {}, "simulated": False, "attacks": {"judges": ["gullible"], "tasks": ["people"]}}
     build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(outputs.rates, outputs.examples))
     page = (tmp_path / "report.html").read_text("utf-8")

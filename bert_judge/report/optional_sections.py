@@ -1,0 +1,237 @@
+"""Prepare the sections on cost, cascades, probes and students as plain values for the report's template."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bert_judge import tables
+from bert_judge.judges.cascade.judge import fitted_judges
+from bert_judge.report import charts
+from bert_judge.report.format import (
+    MISSING,
+    comparison_phrase,
+    count,
+    difference_with_interval,
+    group_title,
+    is_known,
+    percent,
+    records,
+)
+from bert_judge.runtime.errors import InputError
+
+Row = Mapping[str, Any]
+STAGES = {"answers": "Answers of", "verdicts": "Verdicts of", "training": "Training of", "llm_on_all": "All verdicts by"}
+PREDICTORS = {"probe": "probe", "majority": "majority class", "length": "answer length"}
+
+
+# --- cost ---
+
+
+def cost_view(table: pd.DataFrame, judge: str, price: Mapping[str, float] | None) -> dict[str, Any]:
+    """Return the lines of the cost table as text, and findings that compare the run's judge with an LLM judge.
+
+    Args:
+        table: in the schema `tables.COST`.
+        judge: the report's lead judge.
+        price: assumed price of an LLM judge that is not part of the run.
+    """
+    rows = records(table)
+    return {"rows": [_cost_line(row) for row in rows], "findings": _cost_findings(rows, judge, price)}
+
+
+def _cost_line(row: Row) -> list[str]:
+    per_thousand = 1000 / row["rows"]
+    use = " for training" if row["split"] == "training" and row["stage"] != "training" else ""
+    return [
+        f"{STAGES[row['stage']]} {row['component']}{use}",
+        f"{row['rows']:,}",
+        _scaled(row["prompt_tokens"], per_thousand),
+        _scaled(row["completion_tokens"], per_thousand),
+        _scaled(row["seconds"], 1000 / row["timed_rows"] if row["timed_rows"] else 0.0, digits=1),
+        _scaled(row["seconds"], 1.0),
+        _scaled(row["gpu_hours"], 1.0, digits=2) if row["gpu_hours"] else MISSING,
+        _scaled(row["cost"], 1.0, digits=2) + (" (assumed)" if row["price_assumed"] else ""),
+    ]
+
+
+def _scaled(value: Any, factor: float, digits: int = 0) -> str:
+    return f"{value * factor:,.{digits}f}" if is_known(value) else MISSING
+
+
+def _cost_findings(rows: Sequence[Row], judge: str, price: Mapping[str, float] | None) -> list[str]:
+    """Describe what an LLM judge would cost, and up to which hourly machine price the lead judge is cheaper."""
+    llm = next((row for row in rows if row["stage"] == "llm_on_all"), None)
+    if llm is None or price is None:
+        return []
+    tokens = f"{llm['prompt_tokens']:,.0f} input and {llm['completion_tokens']:,.0f} output tokens"
+    rates = (
+        f"an assumed price of {price['prompt']:g} and {price['completion']:g} per million" if llm["price_assumed"] else "its price"
+    )
+    sentence = f"{llm['component']} on all {count(int(llm['rows']), 'answer')} would need {tokens}, {llm['cost']:,.2f} at {rates}."
+    judge_rows = [row for row in rows if row["component"] == judge and is_known(row["seconds"])]
+    if not judge_rows or any(row["timed_rows"] != row["rows"] for row in judge_rows):
+        return [sentence]
+    hours = sum(row["seconds"] for row in judge_rows) / 3600
+    training = " including training" if any(row["stage"] == "training" for row in judge_rows) else ""
+    break_even = f"It is cheaper if an hour of this machine costs less than {llm['cost'] / hours:,.2f}."
+    return [sentence, f"{judge} took {hours:,.2f} hours{training}. {break_even}"]
+
+
+# --- cascades ---
+
+
+def cascade_views(table: Path, cascades: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """Return per cascade its name, judges, finding, chart, and a row of the table per group.
+
+    Args:
+        table: output of `build_cascades`.
+        cascades: cascade → its cascade.json.
+
+    Raises:
+        InputError: a file is missing or has the wrong format.
+    """
+    results = tables.read(table, tables.CASCADES)
+    views = []
+    for number, (name, path) in enumerate(cascades.items()):
+        rows = [{**row, "title": group_title(row["level"], row["group"])} for row in records(results[results["cascade"] == name])]
+        view = {"name": name, "finding": _cascade_finding(rows[0]), "chart_name": f"cascade-{number}", **_trade_off(path)}
+        # With a single task, the other rows repeat the aggregate.
+        views.append({**view, "rows": rows[:1] if len(rows) <= 3 else rows})
+    return views
+
+
+def _cascade_finding(row: Row) -> str:
+    """Describe the agreement over all answers, compared with random routing at the same cost."""
+    escalated = f"{percent(row['escalation_rate'])} of the answers to {row['last']}"
+    sentence = f"agrees with gold on {percent(row['agreement'])}; it escalates {escalated}."
+    if row["best_cheap_judge"] is None or pd.isna(row["difference"]):
+        return sentence
+    baseline = f"Random routing of as many answers, with {row['best_cheap_judge']} for the rest, agrees on"
+    comparison = f"the cascade is {comparison_phrase(row)} that ({difference_with_interval(row)})"
+    return f"{sentence} {baseline} {percent(row['random_routing'])}: {comparison}."
+
+
+def _trade_off(path: Path) -> dict[str, Any]:
+    """Return the judges, the number of rows that the cascade was fitted on, and the chart of the trade-off on them."""
+    judges = fitted_judges(path)
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        points = sorted((point["row_shares"][judges[-1]], point["agreement"]) for point in content["trade_off"])
+        operating_point = (content["operating_point"]["row_shares"][judges[-1]], content["operating_point"]["agreement"])
+        *cheap, last = (float(content["single_judges"][judge]) for judge in judges)
+        num_rows = int(content["fitted_on"]["rows"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: not a fitted cascade; delete it and run again") from error
+    return {
+        "judges": judges,
+        "fitted_rows": num_rows,
+        "chart": charts.trade_off(points, operating_point, (max(cheap), last), judges[-1]),
+    }
+
+
+# --- probes ---
+
+
+def probe_views(paths: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """Return per probe its name, findings and aspects, each with a row of metrics per predictor.
+
+    Args:
+        paths: probe → its metrics.json.
+
+    Raises:
+        InputError: a file is missing or does not hold the metrics of a probe.
+    """
+    views = []
+    for name, path in paths.items():
+        try:
+            metrics = json.loads(path.read_text("utf-8"))
+            aspects = [_aspect_view(aspect, content) for aspect, content in metrics["aspects"].items()]
+            views.append({"name": name, "findings": _probe_findings(metrics), "aspects": aspects})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: no metrics of a probe; train {name} again") from error
+    return views
+
+
+def _probe_findings(metrics: Row) -> list[str]:
+    """List the baselines that differ significantly from the probe."""
+    groups: dict[str, list[str]] = {"better": [], "worse": []}
+    for aspect, content in metrics["aspects"].items():
+        for predictor, difference in content["differences"].items():
+            _, low, high = difference["macro_f1"]
+            if low > 0 or high < 0:
+                groups["better" if low > 0 else "worse"].append(f"{PREDICTORS[predictor]} ({aspect})")
+    return [
+        f"On the test split, the probe has a significantly {side} macro F1 than: {', '.join(baselines)}."
+        for side, baselines in groups.items()
+        if baselines
+    ]
+
+
+def _aspect_view(name: str, content: Row) -> dict[str, Any]:
+    low, high = content["head"]["range"]
+    split = "test" if content["test"] else "cross_validation"
+    differences = content["differences"] if content["test"] else {}
+    return {
+        "name": name,
+        "head": f"{content['head']['head']}, {low} to {high}",
+        "features": ", ".join(f"layer {layer} {pooling}" for layer, pooling in content["layers"]),
+        "classifier": content["classifier"],
+        "evaluated_on": "test split" if content["test"] else "cross-validation grouped by question",
+        "rows": [
+            {"predictor": title, **content[split][predictor], "difference": differences.get(predictor)}
+            for predictor, title in PREDICTORS.items()
+            if predictor in content[split]
+        ],
+    }
+
+
+# --- students ---
+
+
+def student_views(path: Path, judge: str) -> list[dict[str, Any]]:
+    """Return per recipe that has students its findings, chart, and a row of the table per student.
+
+    Args:
+        path: output of `build_students`.
+        judge: judge whose verdicts are used.
+
+    Raises:
+        InputError: the file is missing or has the wrong schema.
+    """
+    table = tables.read(path, tables.STUDENTS)
+    # With a single task there is no aggregate.
+    level = "all" if (table["level"] == "all").any() else "task"
+    table = table[(table["level"] == level) & (table["judge"] == judge)]
+    views = []
+    for number, (recipe, rows) in enumerate(table.groupby("recipe", sort=False)):
+        rows = rows.sort_values(["filter", "keep"], na_position="first", kind="stable")
+        view = {"recipe": str(recipe), "judge": judge, "findings": _student_findings(rows), "rows": records(rows)}
+        views.append({**view, "chart_name": f"students-{number}", "chart": charts.students(rows, judge)})
+    return views
+
+
+def _student_findings(rows: pd.DataFrame) -> list[str]:
+    """Describe the best student, and compare each selection by a judge with a random selection of the same size."""
+    students = rows[rows["filter"].notna() & rows["accuracy"].notna()]
+    if students.empty:
+        return []
+    best = max(records(students), key=lambda row: row["accuracy"])
+    data = f"{count(int(best['answers']), 'answer')} ({_selection(best['chooser'], best['keep'])})"
+    return [
+        f"{best['model']} has the highest accuracy, {percent(best['accuracy'])}; it was fine-tuned on {data}.",
+        *(
+            f"{row['model']} is {comparison_phrase(row)} {row['control']} ({difference_with_interval(row)})."
+            for row in records(students[students["difference"].notna()])
+        ),
+    ]
+
+
+def _selection(chooser: str, keep: float) -> str:
+    if chooser == "all":
+        return "all available"
+    return f"{keep:g}% drawn at random" if chooser == "random" else f"top {keep:g}% by {chooser}"
