@@ -40,7 +40,7 @@ app = typer.Typer(
 
 
 app.command()(commands.score)
-app.command()(commands.predict)
+app.command(cls=commands.PredictCommand)(commands.predict)
 app.command("import")(commands.import_)
 app.command()(commands.export)
 app.command()(commands.push)
@@ -76,7 +76,9 @@ def main(
 
 @app.command()
 def show(
-    file: Annotated[Path, typer.Argument(help="Table (.parquet), summary (.json) or folder of a trained judge.")],
+    file: Annotated[
+        Path, typer.Argument(help="Table, file of answers (CSV, JSON lines), summary (.json) or folder of a trained judge.")
+    ],
     rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="Number of rows to print.")] = 5,
 ) -> None:
     """Print what a file of a run is, the settings that produced it, its columns and its first rows."""

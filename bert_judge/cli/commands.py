@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from bert_judge.runtime.errors import InputError
 
@@ -30,7 +32,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing outp
 
 
 def score(
-    file: Annotated[Path, typer.Argument(help="Answers and references: CSV, JSONL or parquet.")],
+    file: Annotated[Path, typer.Argument(help="Answers and references: CSV, JSON or parquet, or the output of a framework.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.scored.SUFFIX.")] = None,
     judge: Judges = None,
     threshold: Threshold = None,
@@ -58,6 +60,24 @@ def score(
     roles = {"question": question, "references": references, "candidate": candidate, "model": model}
     columns = {role: column for role, column in roles.items() if column is not None}
     score_it(Request(file, output, judge or [], threshold, columns, prefix, force, prior_shift=prior_shift))
+
+
+class PredictCommand(TyperCommand):
+    """Accept an answer that begins with a minus, such as -5, without `--` before it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {name: parameter for parameter in self.get_params(ctx) for name in parameter.opts}
+        position = 0
+        while position < len(args) and args[position] != "--":
+            argument = args[position]
+            if argument in options:
+                position += 1 if getattr(options[argument], "is_flag", False) else 2
+                continue
+            if re.match(r"-[^-]", argument) and argument[:2] not in options:
+                args = [*args[:position], *args[position + 1 :], "--", argument]
+                break
+            position += 1
+        return super().parse_args(ctx, args)
 
 
 def predict(
@@ -88,8 +108,8 @@ def import_(
     format: Annotated[
         str | None,
         typer.Option(
-            help="lm_eval, lighteval, inspect, helm, openai_batch, judgelm, mm_vet, representation_judge, bert_as_a_judge, or "
-            "rows. Default: detected from the content."
+            help="lm_eval, lighteval, inspect, helm, opencompass, evalscope, openai_evals, openai_batch, judgelm, mm_vet, "
+            "representation_judge, bert_as_a_judge, or rows. Default: detected from the content."
         ),
     ] = None,
     references: Annotated[Path | None, typer.Option(help="File of references, if the framework's file has none.")] = None,
@@ -156,7 +176,7 @@ Show = Annotated[bool, typer.Option("--show-config", help="Print the equivalent 
 
 
 def label(
-    file: Annotated[Path, typer.Argument(help="Answers and references: CSV, JSONL or parquet.")],
+    file: Annotated[Path, typer.Argument(help="Answers and references: CSV, JSON or parquet, or the output of a framework.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.labelled.SUFFIX.")] = None,
     teacher: Annotated[
         str | None, typer.Option("--judge", "-j", help="Teacher: a judge of a configuration, FILE.yaml:NAME.")

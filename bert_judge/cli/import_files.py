@@ -126,8 +126,9 @@ def _answers(path: Path, request: Request, stats: ImportStats) -> Iterator[tuple
     format = request.format or frameworks.detect(path)
     if format in (None, ROWS):
         source = open_rows(path)
-        columns = column_names.detect_columns(path, source.columns, {})
-        yield from frameworks.read_answers(make_column_reader(columns, source.format == "csv"), source.records(), stats)
+        sample = source.sample()
+        columns = column_names.detect_columns(path, source.columns, {}, sample=sample)
+        yield from frameworks.read_answers(make_column_reader(columns, source.format == "csv", sample), source.records(), stats)
         return
     assert format is not None
     kind, companions = FRAMEWORKS[format], CompanionFiles(request.references, request.requests, request.scores)

@@ -61,7 +61,8 @@ def predict_stream(names: Sequence[str], threshold: float | None) -> None:
 
 def _label_lines(records: Sequence[Mapping[str, Any]], judges: Sequence[NamedJudge]) -> Iterator[str]:
     # Keys may differ between lines.
-    rows = [to_row(make_column_reader(column_names.detect_columns(STDIN, list(record), {})), record) for record in records]
+    columns = [column_names.detect_columns(STDIN, list(record), {}, sample=[record]) for record in records]
+    rows = [to_row(make_column_reader(detected), record) for detected, record in zip(columns, records, strict=True)]
     labels = [judge_rows(judge, rows) for judge in judges]
     for record, *row_labels in zip(records, *labels, strict=True):
         yield json.dumps({**record, **dict(zip(output_columns(judges), _values(row_labels), strict=True))}, ensure_ascii=False)

@@ -22,18 +22,21 @@ from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
 from bert_judge.evaluation.statistics import proportion
 from bert_judge.labels import judge_loading
-from bert_judge.labels.score_file.score_file import OnProgress, check_output, score_file, work_folder
+from bert_judge.labels.score_file.score_file import OnProgress, check_output, output_columns, score_file, work_folder
 from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.runtime.progress import ProgressLogger
+from bert_judge.tables.readers.containers import Container
 from bert_judge.tables.readers.rows import RowFile, open_rows
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter
 
 MAX_MODELS, MAX_REASONS = 40, 3
+# Of the new columns, if the file has columns with their names.
+PREFIX = "bert_judge_"
 
 
 Load = Callable[[], Sequence[judge_loading.NamedJudge]]
@@ -66,8 +69,8 @@ def score(request: Request, load: Load | None = None) -> None:
     # Explicit columns mean that the file is read as plain rows, not as a framework's file.
     framework = None if request.columns else frameworks.detect(request.file)
     if framework is None or frameworks.FRAMEWORKS[framework].is_annotatable:
-        output = request.output or request.file.with_suffix(f"{request.suffix}{request.file.suffix}")
         source = open_rows(request.file)
+        output = request.output or source.container.name.with_suffix(f"{request.suffix}{source.container.output_suffix}")
         # Fail early, before a judge is loaded.
         check_output(source, output, request.force)
     else:
@@ -76,9 +79,10 @@ def score(request: Request, load: Load | None = None) -> None:
     reader = _make_reader(source, framework, request)
     judges = load() if load else load_judges(request.judges, request.threshold)
     adapter = _make_adapter(judges) if request.prior_shift else None
+    prefix = request.prefix or _choose_prefix(source, judges)
     with _progress() as on_progress:
         tally = score_file(
-            source, reader, output, judges, prefix=request.prefix, force=request.force, on_progress=on_progress, adapter=adapter
+            source, reader, output, judges, prefix=prefix, force=request.force, on_progress=on_progress, adapter=adapter
         )
     _report(tally, output)
     if adapter:
@@ -89,7 +93,7 @@ def _convert(request: Request, framework: str, output: Path) -> RowFile:
     """Convert a framework's document to a row file in the work folder, which is deleted when scoring is finished."""
     work = work_folder(output)
     work_exists, rows = work.exists(), work / "source" / "rows.jsonl"
-    check_output(RowFile(rows, "jsonl", []), output, request.force)
+    check_output(RowFile(Container(rows, "jsonl"), []), output, request.force)
     try:
         import_files.convert_to_rows(request.file, framework, rows)
         source = open_rows(rows)
@@ -100,6 +104,14 @@ def _convert(request: Request, framework: str, output: Path) -> RowFile:
     return source
 
 
+def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) -> str:
+    """Return a prefix for the new columns if the file has one of their names, e.g. a reward called `score`."""
+    existing = [name for name in output_columns(judges) if name in source.columns]
+    if existing:
+        _log(f"{source.path}: has a column {existing[0]!r}; the new columns start with {PREFIX!r}; choose another with --prefix")
+    return PREFIX if existing else ""
+
+
 def _make_reader(source: RowFile, framework: str | None, request: Request) -> RecordReader:
     """Return the reader of the rows; log the detected format or columns."""
     if framework is not None:
@@ -108,9 +120,10 @@ def _make_reader(source: RowFile, framework: str | None, request: Request) -> Re
         if kind.is_annotatable:
             return kind.make_reader(source.path, CompanionFiles())
         return make_column_reader(frameworks.PLAIN_COLUMNS)
-    columns = column_names.detect_columns(source.path, source.columns, request.columns)
+    sample = source.sample()
+    columns = column_names.detect_columns(source.path, source.columns, request.columns, sample=sample)
     _log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
-    return make_column_reader(columns, source.format == "csv")
+    return make_column_reader(columns, source.format == "csv", sample)
 
 
 def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from rich.table import Table
 from bert_judge import tables
 from bert_judge.cli.terminal import console
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.rows import open_rows
 
 MAX_TEXT_LENGTH = 200
 
@@ -23,7 +24,7 @@ def show(path: Path, rows: int = 5, screen: Console | None = None) -> None:
     """Print a description of a file.
 
     Args:
-        path: parquet table, JSON summary, or folder of a judge.
+        path: parquet table, file of rows, JSON summary, or folder of a judge.
         rows: number of rows to print.
         screen: console to print to. Default: the terminal.
 
@@ -36,6 +37,9 @@ def show(path: Path, rows: int = 5, screen: Console | None = None) -> None:
     elif path.suffix == ".json":
         screen.print(str(path))
         _show_values(screen, _json(path))
+    elif (source := open_rows(path)).format != "parquet":
+        screen.print(f"{path}: {source.format} file with the columns {', '.join(map(repr, source.columns))}")
+        _show_rows(screen, source.sample(rows) if rows else [])
     else:
         _show_table(screen, path, rows)
 
@@ -55,7 +59,7 @@ def _show_table(screen: Console, path: Path, rows: int) -> None:
     screen.print("\ncolumns")
     _grid(screen, _columns(columns, provenance))
     if first is not None:
-        _show_rows(screen, first)
+        _show_rows(screen, first.to_pylist())
 
 
 def _columns(columns: pa.Schema, provenance: Mapping[str, Any]) -> list[list[str]]:
@@ -75,9 +79,9 @@ def _schema(provenance: Mapping[str, Any]) -> tables.Schema:
     return schemas[0] if schemas else tables.Schema(provenance["schema"], provenance["schema_version"], (), ())
 
 
-def _show_rows(screen: Console, rows: pa.RecordBatch) -> None:
+def _show_rows(screen: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print one block per row and one line per column, because long texts do not fit a table."""
-    for number, row in enumerate(rows.to_pylist()):
+    for number, row in enumerate(rows):
         screen.print(f"\nrow {number}")
         _grid(screen, [[name, _shorten(value)] for name, value in row.items()])
 

@@ -10,14 +10,11 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.rows import ENDINGS, LocatedRecord, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, open_rows
 from bert_judge.tasks import cells, families
 from bert_judge.tasks.registry import Sample
 
 log = logging.getLogger(__name__)
-
-# `.json` files of the hub hold one object per line, too.
-SOURCE_ENDINGS = {**ENDINGS, ".json": "jsonl"}
 
 
 def read_samples(task: str, source: families.Source, files: Sequence[Path]) -> Iterator[Sample]:
@@ -56,18 +53,18 @@ def read_rows(files: Sequence[Path], names: Collection[str], list_columns: Colle
         InputError: a file is unreadable or lacks a column.
     """
     for path in files:
-        source = open_rows(path, endings=SOURCE_ENDINGS)
+        source = open_rows(path)
         columns = _top_level_columns(source.columns, names)
         if set(columns) - set(source.columns):
             # A JSONL file may have them in later rows.
-            source = open_rows(path, needed=columns, endings=SOURCE_ENDINGS)
+            source = open_rows(path, needed=columns)
             columns = _top_level_columns(source.columns, names)
         if missing := [name for name in columns if name not in source.columns]:
             present = ", ".join(map(repr, source.columns))
             raise InputError(f"{path}: no column {missing[0]!r}; available: {present}; fix the source's columns or where")
         for location, record in source.records(columns):
             if source.format == "csv":
-                record = {name: values.parse_json_list(value) if name in list_columns else value for name, value in record.items()}
+                record = {name: values.parse_literal(value) if name in list_columns else value for name, value in record.items()}
             yield f"{path}: {location}", record
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
+from bert_judge.candidates.importers import options as option_lists
+from bert_judge.candidates.importers.column_names import OPTION
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,52 +47,84 @@ class SkippedRecord(Exception):
 RecordReader = Callable[[Record], Sequence[Answer]]
 
 
-def make_column_reader(columns: Mapping[str, str], is_csv: bool = False) -> RecordReader:
-    """Return a reader for rows with one answer each.
+def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample: Sequence[Record] = ()) -> RecordReader:
+    """Return a reader for rows with the answers to one question each.
+
+    A question, model, task or label that cannot be read is empty; without references or an answer the row is unreadable.
 
     Args:
-        columns: `references` and `candidate`, and if known `question`, `model`, `task` and `label` → column of the file.
-        is_csv: references in brackets are a JSON list.
+        columns: `references` and `candidate`, and if known `question`, `model`, `task`, `label` and `choices` (or the columns of
+            the options, see `column_names.detect_columns`) → column of the file.
+        is_csv: a cell of references in brackets is a list.
+        sample: rows of the file, to tell indices of options from their texts.
     """
+    labels = {role.removeprefix(OPTION): column for role, column in columns.items() if role.startswith(OPTION)}
+
+    def cell_of(record: Record, role: str) -> Any:
+        if role not in columns:
+            return None
+        name = columns[role]
+        return record[name] if name in record else get_path(record, *name.split("."))
+
+    def options_of(record: Record) -> option_lists.Options | None:
+        if labels:
+            return option_lists.parse_options({label: record.get(column) for label, column in labels.items()})
+        return option_lists.parse_options(cell_of(record, "choices"))
+
+    index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
     def read_answers(record: Record) -> list[Answer]:
-        def cell(name: str) -> Any:
-            return record.get(columns[name]) if name in columns else None
-
-        references = values.parse_texts(cell("references"), is_csv)
-        if not references:
-            raise values.UnreadableCell("no reference")
-        return [
-            Answer(
-                values.parse_text(cell("question")),
-                tuple(references),
-                values.parse_text(cell("candidate")),
-                values.parse_text(cell("model")).strip(),
-                values.parse_text(cell("task")).strip(),
-                values.parse_label(cell("label")),
-            )
-        ]
+        references, question = cell_of(record, "references"), parse_question(cell_of(record, "question"))
+        if options := options_of(record):
+            question, references = option_lists.apply_options(question, references, options, index_base)
+        return make_answers(
+            values.parse_texts(references, is_csv),
+            values.parse_answers(cell_of(record, "candidate")),
+            question=question,
+            model=_optional(values.parse_text, cell_of(record, "model"), "").strip(),
+            task=_optional(values.parse_text, cell_of(record, "task"), "").strip(),
+            label=_optional(values.parse_label, cell_of(record, "label"), None),
+        )
 
     return read_answers
 
 
-def make_answers(references: Sequence[Any], candidates: Sequence[Any], **common: Any) -> list[Answer]:
+def parse_question(value: Any) -> str:
+    """Return the text of a question, see `values.parse_message`; empty if it cannot be read, which costs no answer."""
+    return _optional(lambda cell: values.parse_message(cell, values.USER), value, "")
+
+
+def _optional(parse: Callable[[Any], T], value: Any, default: T) -> T:
+    try:
+        return parse(value)
+    except values.UnreadableCell:
+        return default
+
+
+def make_answers(references: Any, candidates: Sequence[Any], **common: Any) -> list[Answer]:
     """Return several answers to one question.
 
     Args:
-        references, candidates: unparsed texts.
+        references, candidates: unparsed.
         common: the other attributes, equal for all answers.
 
     Raises:
         values.UnreadableCell: no reference, no answer, or one that is not a text.
     """
-    texts = tuple(dict.fromkeys(values.parse_texts(list(references))))
+    texts = tuple(values.parse_texts(references))
     if not texts:
         raise values.UnreadableCell("no reference")
     if not candidates:
         raise values.UnreadableCell("no answer")
-    parsed = map(values.parse_text, candidates)
+    parsed = [values.parse_message(candidate, values.ASSISTANT) for candidate in candidates]
     return [Answer(references=texts, candidate=text, attempt=attempt, **common) for attempt, text in enumerate(parsed)]
+
+
+def no_reference_error(path: Path) -> values.UnreadableCell:
+    """Return the error for a record whose reference is in a second file."""
+    return values.UnreadableCell(
+        f"no reference; import it with its references: bert-judge import {path.name} --references FILE -o answers.jsonl"
+    )
 
 
 def get_path(value: Any, *path: str | int) -> Any:
@@ -100,17 +137,3 @@ def get_path(value: Any, *path: str | int) -> Any:
         else:
             return None
     return value
-
-
-def letter_options(question: str, options: Sequence[str], correct: Sequence[int]) -> tuple[str, list[str]]:
-    """Return a question with its options as lettered lines, and its references: letter and text of each correct option.
-
-    Raises:
-        values.UnreadableCell: no such option.
-    """
-    if not all(0 <= index < len(options) for index in correct):
-        raise values.UnreadableCell(f"the correct option is {list(correct)} of {len(options)}")
-    letters = [chr(ord("A") + index) for index in range(len(options))]
-    lines = [f"({letter}) {option.strip()}" for letter, option in zip(letters, options, strict=True)]
-    references = [form for index in correct for form in (letters[index], options[index].strip())]
-    return "\n".join([question.rstrip(), *lines]), references

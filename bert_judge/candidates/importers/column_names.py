@@ -1,9 +1,10 @@
-"""Detection of the columns of a file by their usual names (`column_names.yaml`)."""
+"""Detection of the columns of a file by their usual names and the words in them (`column_names.yaml`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -11,18 +12,31 @@ from pathlib import Path
 import yaml
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.rows import Record
 
 # Columns that every file of answers needs.
 REQUIRED = ("references", "candidate")
-# A column of one of these names holds the candidate in one file and the references in another.
-AMBIGUOUS = ("answer", "answers")
+# Role of a column with one option; the letter follows.
+OPTION = "option "
+# Folders of a dotted name, as LangSmith, MLflow and Azure write it: `outputs.answer`, `inputs/question`.
+_FOLDER = re.compile(r"(?:inputs?|outputs?|data|row|example|expectations?)[./](?=.)", re.IGNORECASE)
+_OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Vocabulary:
+    names: Mapping[str, Sequence[str]]
+    ambiguous: Sequence[str]
+    fallback: Mapping[str, Sequence[str]]
+    words: Mapping[str, frozenset[str]]
 
 
 @cache
-def known_names() -> Mapping[str, tuple[str, ...]]:
-    """Return role → names of its column, in small letters with underscores; the first name takes precedence."""
+def _vocabulary() -> _Vocabulary:
     text = resources.files("bert_judge.candidates.importers").joinpath("column_names.yaml").read_text("utf-8")
-    return {role: tuple(names) for role, names in yaml.safe_load(text).items()}
+    content = yaml.safe_load(text)
+    return _Vocabulary(**{**content, "words": {name: frozenset(words) for name, words in content["words"].items()}})
 
 
 def detect_columns(
@@ -31,53 +45,145 @@ def detect_columns(
     user_columns: Mapping[str, str],
     required: Sequence[str] = REQUIRED,
     with_label: bool = False,
+    sample: Sequence[Record] = (),
 ) -> dict[str, str]:
     """Return role → column of a file.
 
     Args:
         path: for error messages.
         columns: of the file.
-        user_columns: role → column as named by the user; these are not detected.
+        user_columns: role → column as named by the user, or `a.b` for the key `b` of column `a`; these are not detected.
         required: roles that must be detected.
         with_label: detect a `label` too.
+        sample: rows of the file, to tell references from verdicts.
+
+    Returns:
+        Columns by the roles of `column_names.yaml`; one column per option is named `option A`, `option B`, ….
 
     Raises:
         InputError: one of `user_columns` does not exist, a role has no column or several, or a column has two roles.
     """
+    vocabulary = _vocabulary()
     for role, column in user_columns.items():
-        if column not in columns:
+        if column not in columns and column.partition(".")[0] not in columns:
             raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
     detected = dict(user_columns)
-    for role, names in known_names().items():
+    for role, names in vocabulary.names.items():
         if role in detected or (role == "label" and not with_label):
             continue
-        if detected_column := _find_column(path, role, columns, names):
-            detected[role] = detected_column
-    if missing := [role for role in required if role not in detected]:
-        ambiguous = [name for name in columns if _normalize(name) in AMBIGUOUS and name not in detected.values()]
-        if len(missing) > 1 or len(ambiguous) != 1 or missing[0] not in REQUIRED:
-            raise InputError(
-                f"{path}: cannot tell which column holds the {missing[0]}; "
-                f"set --{missing[0]} COLUMN; available: {_list_columns(columns)}"
-            )
+        if column := _find_column(path, role, columns, names):
+            detected[role] = column
+    if "choices" not in detected:
+        detected |= _option_columns([name for name in columns if name not in detected.values()])
+    missing = [role for role in required if role in REQUIRED and role not in detected]
+    ambiguous = [name for name in columns if _normalize(name) in vocabulary.ambiguous and name not in detected.values()]
+    if len(missing) == 1 and len(ambiguous) == 1:
         detected[missing[0]] = ambiguous[0]
+    for role, names in vocabulary.fallback.items():
+        if role not in detected and (column := _find_fallback(role, columns, names, detected, sample)):
+            detected[role] = column
+    if missing := [role for role in required if role not in detected]:
+        raise InputError(
+            f"{path}: cannot tell which column holds the {missing[0]}; "
+            f"set --{missing[0]} COLUMN; available: {_list_columns(columns)}"
+        )
     for role, column in detected.items():
-        if conflicts := [known_role for known_role in detected if detected[known_role] == column and known_role != role]:
+        conflicts = [other for other in detected if detected[other] == column and other != role]
+        is_conversation = _normalize(column) in vocabulary.fallback["candidate"] and {role, *conflicts} == {"question", "candidate"}
+        if conflicts and not is_conversation:
             raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {conflicts[0]}; set --{role} COLUMN")
     return detected
+
+
+def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
+    """Return the columns that hold verdicts, by name and values, and have no role."""
+    names = _vocabulary().names["label"]
+    return [
+        name
+        for name in columns
+        if _normalize(name) in names and name not in detected.values() and _are_verdicts([record.get(name) for record in sample])
+    ]
 
 
 def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the only column with a name of this role, or None if there is none."""
     matching = [name for name in columns if _normalize(name) in names]
     preferred = [name for name in matching if _normalize(name) == names[0]]
+    matching = matching or [name for name in columns if _has_role(name, role)]
     if len(matching) > 1 and len(preferred) != 1:
         raise InputError(f"{path}: the {role} may be in the column {' or '.join(map(repr, matching))}; set --{role} COLUMN")
     return next(iter(preferred or matching), None)
 
 
+def _has_role(name: str, role: str) -> bool:
+    """Return whether the words of a name are those of a role, e.g. a gold word and an answer word."""
+    words, known = _split_words(name), _vocabulary().words
+    if not words or _normalize(name) in _vocabulary().ambiguous:
+        return False
+    if role == "question":
+        return set(words) <= known["question"] and words[-1] in {"question", "prompt", "query", "instruction", "problem", "input"}
+    if role == "references":
+        answer = known["answer"] | known["reference"]
+        has_correct_answer = not known["correct"].isdisjoint(words) and not answer.isdisjoint(words)
+        is_gold = not known["gold"].isdisjoint(words) or has_correct_answer
+        return is_gold and set(words) <= known["gold"] | known["correct"] | answer
+    if role == "candidate":
+        has_text = words[-1] == "text" and len(words) > 1
+        words = words[:-1] if has_text else words
+        is_answer = words[-1] in known["answer"] and set(words) <= known["answer"] | known["model"]
+        return is_answer and (has_text or not known["model"].isdisjoint(words))
+    if role == "choices":
+        return set(words) <= known["choice"] and not {"choice", "option"}.isdisjoint(words) and len(words) > 1
+    return False
+
+
+def _find_fallback(
+    role: str, columns: Sequence[str], names: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]
+) -> str | None:
+    for column in columns:
+        cells = [cell for record in sample if (cell := record.get(column)) is not None]
+        if _normalize(column) not in names or not cells or column == detected.get("label"):
+            continue
+        if role == "references":
+            is_index = "index" in _normalize(column) or "idx" in _normalize(column)
+            has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)
+            if not has_options and (is_index or _are_verdicts(cells)):
+                continue
+        return column
+    return None
+
+
+def _are_verdicts(cells: Sequence[object]) -> bool:
+    try:
+        return any(values.parse_label(cell) is not None for cell in cells)
+    except values.UnreadableCell:
+        return False
+
+
+def _option_columns(columns: Sequence[str]) -> dict[str, str]:
+    """Return `option A`, … → column, for columns such as option_a, option_b or A, B, C, or choice1, choice2."""
+    options: dict[str, str] = {}
+    for name in columns:
+        if match := _OPTION_COLUMN.fullmatch(name.strip()):
+            options.setdefault((match[1] or match[2]).upper(), name)
+    labels = sorted(options)
+    are_consecutive = any(labels == [chr(ord(first) + number) for number in range(len(labels))] for first in "A01")
+    # Two letters alone are rather two answers to compare.
+    enough = len(labels) > (2 if any(len(name.strip()) == 1 for name in options.values()) else 1)
+    return {f"{OPTION}{label}": options[label] for label in labels} if are_consecutive and enough else {}
+
+
+def _split_words(name: str) -> list[str]:
+    """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
+    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _FOLDER.sub("", name.strip()))
+    known = frozenset().union(*_vocabulary().words.values())
+    words = re.findall(r"[^\W_]+", spaced.casefold())
+    return [word[:-1] if word.endswith("s") and word[:-1] in known else word for word in words]
+
+
 def _normalize(name: str) -> str:
-    return re.sub(r"[\s.-]+", "_", name.strip()).casefold()
+    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _FOLDER.sub("", name.strip()))
+    return re.sub(r"[\s./-]+", "_", spaced).casefold()
 
 
 def _list_columns(columns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.answers import get_path
+from bert_judge.candidates.importers.answers import parse_question
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.disk_map import DiskMap
@@ -57,20 +57,15 @@ def questions_in_order(path: Path) -> Iterator[Record]:
     return (row for _, row in _parsed_rows(path))
 
 
-def parse_reference_cell(value: Any, is_csv: bool = False) -> list[str]:
-    """Return the references of a cell, which may be an object `{"text": …}`."""
-    return values.parse_texts(get_path(value, "text") if isinstance(value, Mapping) else value, is_csv)
-
-
 def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[LocatedRecord]:
     """Yield location, and `question`, `references` and (if its column is named) `id` of each row."""
     source = open_rows(path)
-    columns = column_names.detect_columns(path, source.columns, {}, required=("references",))
+    columns = column_names.detect_columns(path, source.columns, {}, required=("references",), sample=source.sample())
     parsers: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        "references": (columns["references"], lambda cell: parse_reference_cell(cell, source.format == "csv"))
+        "references": (columns["references"], lambda cell: values.parse_texts(cell, source.format == "csv"))
     }
     if "question" in columns:
-        parsers["question"] = (columns["question"], values.parse_text)
+        parsers["question"] = (columns["question"], parse_question)
     if id_column is not None:
         parsers["id"] = (id_column, values.parse_text)
     for location, record in source.records():

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from bert_judge import tables
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.rows import ENDINGS, LocatedRecord, Record, open_rows
+from bert_judge.tables.readers.containers import FORMATS
+from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +187,7 @@ def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[
     from bert_judge.config import Columns
 
     format = spec["format"]
-    framework = None if format in {*ENDINGS.values(), "auto"} else format
+    framework = None if format in {*FORMATS, "auto"} else format
     if format == "auto" and spec["columns"] == Columns().model_dump(mode="json") and path.is_file():
         # Users who map columns want the file's own columns.
         framework = frameworks.detect(path)

@@ -8,21 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bert_judge.candidates.importers import (
-    helm,
-    inspect_logs,
-    judgelm,
-    lighteval,
-    lm_eval,
-    mm_vet,
-    openai_batch,
-    paper_results,
-)
+from bert_judge.candidates.importers import batches, harnesses, inspect_logs, judgelm, lighteval, lm_eval, mm_vet, paper_results
 from bert_judge.candidates.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
 from bert_judge.candidates.importers.companion_files import CompanionFiles, references_by_id
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
-from bert_judge.tables.readers.rows import ENDINGS, LocatedRecord, open_rows
+from bert_judge.tables.readers.containers import sniff
+from bert_judge.tables.readers.rows import LocatedRecord, open_rows
 
 log = logging.getLogger(__name__)
 
@@ -86,16 +78,34 @@ FRAMEWORKS = {
     ),
     "helm": Framework(
         "a scenario state of HELM",
-        lambda path, _: helm.HelmReader(path),
-        _read_list(helm.LIST_PREFIX),
-        has_keys=lambda keys: set(keys) >= helm.KEYS,
+        lambda path, _: harnesses.HelmReader(path),
+        _read_list(harnesses.HELM_PREFIX),
+        has_keys=lambda keys: set(keys) >= harnesses.HELM_KEYS,
+    ),
+    "opencompass": Framework(
+        "predictions of OpenCompass",
+        lambda path, _: harnesses.OpenCompassReader(path),
+        has_columns=harnesses.OPENCOMPASS_KEYS.issubset,
+        is_annotatable=True,
+    ),
+    "evalscope": Framework(
+        "reviews of EvalScope",
+        lambda path, _: harnesses.EvalScopeReader(path),
+        has_columns=lambda columns: any(keys <= columns for keys in harnesses.EVALSCOPE_KEYS),
+        is_annotatable=True,
+    ),
+    "openai_evals": Framework(
+        "a log of OpenAI evals",
+        lambda path, _: harnesses.OpenAIEvalsReader(path),
+        has_columns=harnesses.OPENAI_EVALS_KEYS.issubset,
+        is_annotatable=True,
     ),
     "openai_batch": Framework(
-        "responses of OpenAI's batch interface",
-        lambda path, companions: openai_batch.OpenAIBatchReader(
-            path, openai_batch.requests_by_id(companions.requests), references_by_id(companions.references)
+        "responses of a batch interface",
+        lambda path, companions: batches.BatchReader(
+            path, batches.requests_by_id(companions.requests), references_by_id(companions.references)
         ),
-        has_columns=openai_batch.KEYS.issubset,
+        has_columns=batches.has_columns,
     ),
     "judgelm": Framework(
         "samples of JudgeLM",
@@ -130,16 +140,15 @@ def detect(path: Path) -> str | None:
     Raises:
         InputError: the file is unreadable.
     """
-    ending = path.suffix.lower()
-    if ending in inspect_logs.ENDINGS:
+    if path.suffix.lower() in inspect_logs.ENDINGS:
         return "inspect"
-    if ending == ".json":
+    format = sniff(path).format
+    if format == "json":
         keys = json_documents.top_level_keys(path)
-        return next((name for name, framework in FRAMEWORKS.items() if framework.has_keys(keys)), None)
-    if ENDINGS.get(ending) in ("jsonl", "parquet"):
-        columns = frozenset(open_rows(path).columns)
-        return next((name for name, framework in FRAMEWORKS.items() if framework.has_columns(columns)), None)
-    return None
+        if name := next((name for name, framework in FRAMEWORKS.items() if framework.has_keys(keys)), None):
+            return name
+    columns = frozenset() if format == "csv" else frozenset(open_rows(path).columns)
+    return next((name for name, framework in FRAMEWORKS.items() if framework.has_columns(columns)), None)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""inspect_ai's logs, `.eval` and `.json`, read by inspect_ai itself: a sample per question and epoch."""
+"""inspect_ai's logs: a sample per question and epoch. inspect_ai itself reads `.eval`; a `.json` of any year is streamed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, SkippedRecord, letter_options
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, parse_question
+from bert_judge.candidates.importers.options import letter_options
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import values
+from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import LocatedRecord, Record
 
 ENDINGS = frozenset({".eval"})
@@ -23,11 +24,16 @@ ReadSamples = Callable[[SampleIds], Sequence[Any]]
 
 
 def read_log(path: Path) -> Iterator[LocatedRecord]:
-    """Yield location and plain object of each sample, in batches; inspect_ai reads a `.json` log completely into memory.
+    """Yield location and plain object of each sample, in batches.
 
     Raises:
-        InputError: inspect_ai is not installed or too old, or cannot read the file.
+        InputError: inspect_ai is needed but not installed or too old, or the file is damaged.
     """
+    if path.suffix not in ENDINGS:
+        run = json_documents.read_member(path, "eval")
+        for location, sample in json_documents.iterate_list(path, "samples.item"):
+            yield location, _read_document_sample(sample, run)
+        return
     library = _import_library()
     if not path.is_file():
         raise InputError(f"{path}: no such file")
@@ -37,6 +43,21 @@ def read_log(path: Path) -> Iterator[LocatedRecord]:
             yield f"sample {number}", _to_record(sample, header.eval)
     except (ValueError, OSError, EOFError, KeyError, RuntimeError) as error:
         raise InputError(f"{path}: inspect_ai cannot read it: {' '.join(str(error).split())[:200]}") from error
+
+
+def _read_document_sample(sample: Any, run: Any) -> dict[str, Any]:
+    choice = get_path(sample, "output", "choices", 0)
+    return {
+        "id": str(get_path(sample, "id")),
+        "epoch": get_path(sample, "epoch") or 1,
+        "question": parse_question(get_path(sample, "input")),
+        "choices": get_path(sample, "choices"),
+        "target": get_path(sample, "target"),
+        "candidate": choice and values.parse_message(choice, values.ASSISTANT),
+        "error": get_path(sample, "error", "message"),
+        "model": get_path(run, "model") or "",
+        "task": get_path(run, "task") or "",
+    }
 
 
 def _import_library() -> Any:
@@ -54,7 +75,7 @@ def _samples(library: Any, path: Path, run: Any) -> Iterator[Any]:
     if run.dataset.sample_ids is None:
         raise ValueError("it has no list of its samples; convert it with inspect log convert")
     planned = product(run.dataset.sample_ids, range(1, (run.config.epochs or 1) + 1))
-    read_samples = _archive_reader(library, path) if path.suffix in ENDINGS else _document_reader(library, path)
+    read_samples = _archive_reader(library, path)
     while batch := list(islice(planned, BATCH_SAMPLES)):
         try:
             yield from read_samples(batch)
@@ -63,10 +84,6 @@ def _samples(library: Any, path: Path, run: Any) -> Iterator[Any]:
             for sample_id in batch:
                 with suppress(IndexError):
                     yield from read_samples([sample_id])
-
-
-def _document_reader(library: Any, path: Path) -> ReadSamples:
-    return lambda batch: library.read_eval_log_samples_by_id(str(path), batch, exclude_fields=UNUSED_FIELDS)
 
 
 def _archive_reader(library: Any, path: Path) -> ReadSamples:

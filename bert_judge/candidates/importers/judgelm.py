@@ -13,8 +13,7 @@ from itertools import combinations, count
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer
-from bert_judge.candidates.importers.companion_files import parse_reference_cell
+from bert_judge.candidates.importers.answers import Answer, no_reference_error
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
 
@@ -32,16 +31,16 @@ class JudgeLMReader:
     """
 
     def __init__(self, path: Path, references: Mapping[str, list[str]], required: bool = True) -> None:
-        self.task, self.references, self.required = path.stem, references, required
+        self.path, self.references, self.required = path, references, required
 
     def __call__(self, record: Record) -> list[Answer]:
         identity = values.parse_text(record.get("question_id"))
-        references = parse_reference_cell(record.get("reference")) or self.references.get(identity, [])
+        references = values.parse_texts(record.get("reference")) or self.references.get(identity, [])
         if not references and self.required:
-            raise values.UnreadableCell("no reference; give the reference file with --references")
+            raise no_reference_error(self.path)
         question = values.parse_text(record["question_body"])
         return [
-            Answer(question, tuple(references), text, model or f"answer{number}", self.task, None, identity)
+            Answer(question, tuple(references), text, model or f"answer{number}", self.path.stem, None, identity)
             for number, text, model in numbered_answers(record)
         ]
 

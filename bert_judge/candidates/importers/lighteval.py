@@ -12,8 +12,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, letter_options, make_answers
-from bert_judge.candidates.importers.lm_eval import parse_python_list
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, make_answers
+from bert_judge.candidates.importers.options import letter_options
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
 
@@ -72,7 +72,8 @@ class LightevalReader:
 
 
 def _as_list(value: Any) -> list[Any]:
-    return [] if value is None else parse_python_list(value)
+    parsed = values.parse_literal(value)
+    return [] if value is None else list(parsed) if isinstance(parsed, list | tuple) else [value]
 
 
 def _as_indices(value: Any) -> list[int]:

@@ -1,76 +1,41 @@
 """lm-evaluation-harness, `--log_samples`: a line per document and filter, in `samples_{task}_{time}.jsonl`.
 
 The raw responses are imported, not the filtered ones: finding the answer is the judge's task. A document that occurs once per
-filter is imported once.
+filter is imported once. References are derived from what the target is, not from the name of the task.
 """
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, letter_options, make_answers
-from bert_judge.tables.readers import values
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, make_answers, parse_question
+from bert_judge.candidates.importers.options import Options, apply_options, parse_options
+from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import Record
 
-KEYS = frozenset({"doc", "target", "arguments", "resps", "filtered_resps"})
-QUESTION_KEYS = ("question", "problem", "query", "input")
-_NAME = re.compile(r"samples_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+$")
-
-
-def _after_hashes(record: Record) -> list[str]:
-    from bert_judge.tasks.gold import after_hashes
-
-    return after_hashes(str(record["target"]))
-
-
-def _boxed(record: Record) -> list[str]:
-    """Return the document's answer, or else the last box of its solution."""
-    from bert_judge.tasks.gold import last_box
-
-    answer = get_path(record["doc"], "answer")
-    if isinstance(answer, str) and answer:
-        return [answer]
-    return last_box(str(get_path(record["doc"], "solution") or record["target"]))
-
-
-def _triviaqa(record: Record) -> list[str]:
-    return [get_path(record["doc"], "answer", "value"), *(get_path(record["doc"], "answer", "aliases") or [])]
-
-
-def _squad(record: Record) -> list[str]:
-    return get_path(record["doc"], "answers", "text") or []
-
-
-def _drop(record: Record) -> list[str]:
-    # Each annotator's answer is a list of spans.
-    return [", ".join(spans) for spans in get_path(record["doc"], "answers") or []]
-
-
-# Prefix of a task's name → its references, if they differ from the target.
-REFERENCES: Mapping[str, Callable[[Record], Sequence[Any]]] = {
-    "gsm8k": _after_hashes,
-    "gsm_plus": _after_hashes,
-    "minerva_math": _boxed,
-    "hendrycks_math": _boxed,
-    "leaderboard_math": _boxed,
-    "triviaqa": _triviaqa,
-    "squad": _squad,
-    "drop": _drop,
-}
+KEYS = frozenset({"doc", "target", "resps", "filtered_resps"})
+QUESTION_KEYS = ("question", "problem", "query", "input", "prompt")
+OPTION_KEYS = ("choices", "options", "endings")
+_NAME = re.compile(r"samples_(.+?)_(\d{4}-\d\d-\d\dT[\d.:-]+)")
+_MODEL = re.compile(r"(?:^|,)(?:pretrained|model)=([^,]+)")
 
 
 class LMEvalReader:
     """Reader of the lines of one file of samples."""
 
     def __init__(self, path: Path) -> None:
-        name = _NAME.match(path.stem)
-        self.task = name[1] if name else path.stem
-        self.model = _model_name(path)
+        stem = path.name.partition(".json")[0]
+        name = _NAME.match(stem)
+        self.task, time = (name[1], name[2]) if name else (stem, "")
+        results = _find_results(path.parent, time)
+        self.model = _model_name(results) if results else ""
+        self.model = self.model or path.resolve().parent.name.replace("__", "/")
+        # What an integer target means in a task of generated answers.
+        self.choices = get_path(results and json_documents.read_member(results, "configs"), self.task, "doc_to_choice")
         self._filter: Any = None
 
     def __call__(self, record: Record) -> list[Answer]:
@@ -80,8 +45,10 @@ class LMEvalReader:
             self._filter = record.get("filter", "none")
         if record.get("filter", "none") != self._filter:
             raise SkippedRecord("another filter of the same document")
+        # Some versions write a flat list.
         responses = get_path(record["resps"], 0)
-        if isinstance(get_path(responses, 0), list | tuple):
+        responses = [responses] if isinstance(responses, str) else responses
+        if isinstance(get_path(responses, 0), list | tuple | int | float):
             raise SkippedRecord("a task scored by likelihood, without generated text")
         if not isinstance(responses, list):
             raise values.UnreadableCell(f"its resps are {str(record['resps'])[:60]}")
@@ -89,46 +56,87 @@ class LMEvalReader:
         identity = str(record.get("doc_id", ""))
         return make_answers(references, responses, question=question, model=self.model, task=self.task, id=identity)
 
-    def _parse_document(self, record: Record) -> tuple[str, Sequence[Any]]:
+    def _parse_document(self, record: Record) -> tuple[str, Any]:
         """Return question and references. The document's question is preferred to the prompt, which may contain examples."""
-        from bert_judge.tasks.cells import UnusableRow
-
-        document = record["doc"]
-        prompt = get_path(record["arguments"], "gen_args_0", "arg_0") or get_path(record["arguments"], 0, 0)
-        question = next((document[key] for key in QUESTION_KEYS if isinstance(get_path(document, key), str)), None)
-        question = question or values.parse_text(prompt)
-        try:
-            for prefix, find_references in REFERENCES.items():
-                if self.task.startswith(prefix):
-                    return question, find_references(record)
-        except UnusableRow as error:
-            raise values.UnreadableCell(str(error)) from error
-        options, target = get_path(document, "choices"), str(record["target"])
-        if isinstance(options, list) and all(isinstance(option, str) for option in options):
-            correct = [int(target)] if target.isdecimal() else [i for i, option in enumerate(options) if option == target]
-            if correct:
-                return letter_options(question, options, correct)
-        return question, parse_python_list(record["target"])
+        fields = {str(key).lower(): value for key, value in (record["doc"] if isinstance(record["doc"], Mapping) else {}).items()}
+        question = parse_question(next((fields[key] for key in QUESTION_KEYS if fields.get(key)), None) or _prompt(record))
+        target = _parse_target(record["target"])
+        if isinstance(self.choices, list) and str(target).isdecimal() and int(str(target)) < len(self.choices):
+            return question, [self.choices[int(str(target))]]
+        options = next((found for key in OPTION_KEYS if (found := parse_options(fields.get(key)))), None)
+        if options:
+            return apply_options(question, target, options, _index_base(target, options, fields))
+        return question, _references(target, fields)
 
 
-def parse_python_list(value: Any) -> list[Any]:
-    """Return a list, the list that a text spells in Python, or a list of the single value."""
-    if isinstance(value, str) and value.startswith("["):
-        try:
-            parsed = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return [value]
-        return parsed if isinstance(parsed, list) else [value]
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _references(target: Any, fields: Mapping[str, Any]) -> Any:
+    """Return the correct answers that a document states, or else those in the target."""
+    if isinstance(target, str) and not target.strip():
+        # TruthfulQA's answers are in the document only.
+        return [fields.get("best_answer"), *(fields.get("correct_answers") or fields.get("answers") or [])]
+    if texts := get_path(fields.get("answers"), "text"):
+        return texts
+    if isinstance(fields.get("answer"), Mapping):
+        return fields["answer"]
+    if isinstance(answers := fields.get("answers"), list) and all(isinstance(spans, list) for spans in answers) and answers:
+        # DROP: each annotator's answer is a list of spans.
+        return answers
+    if not isinstance(target, str):
+        return target
+    # A target may be the whole solution, of which the document states the end (MGSM, MATH).
+    stated = fields.get("answer_number")
+    stated = fields.get("answer") if stated is None and "\\boxed" in target else stated
+    return final_answers(str(stated) if isinstance(stated, str | int | float) and str(stated).strip() else target)
 
 
-def _model_name(path: Path) -> str:
-    """Return the model in the results file of the folder, or else the folder's name, in which the harness writes "/" as "__"."""
-    for results in sorted(path.parent.glob("results_*.json")):
-        try:
-            name = json.loads(results.read_text("utf-8")).get("model_name")
-        except (OSError, ValueError, AttributeError):
-            continue
-        if isinstance(name, str) and name:
+def final_answers(solution: str) -> list[str]:
+    """Return the answer at the end of a solution, after `####` or in the last box; a text without these is the answer itself."""
+    from bert_judge.tasks.cells import UnusableRow
+    from bert_judge.tasks.gold import after_hashes, last_box
+
+    for mark, find in (("####", after_hashes), ("\\boxed", last_box)):
+        if mark in solution:
+            try:
+                return list(find(solution))
+            except UnusableRow:
+                continue
+    return [solution]
+
+
+def _parse_target(target: Any) -> Any:
+    """Return a target as it was before the harness wrote it as a text: a list, a truth value or a text."""
+    return target == "True" if target in ("True", "False") else values.parse_alternatives(target)
+
+
+def _index_base(target: Any, options: Options, fields: Mapping[str, Any]) -> int | None:
+    """Return 0 if a number is the index of an option rather than its text or label."""
+    is_index = any(type(value) is int and str(value) == target for value in fields.values())
+    return 0 if is_index or str(target) not in {*options.texts, *options.labels} else None
+
+
+def _prompt(record: Record) -> Any:
+    arguments = record.get("arguments")
+    prompt = get_path(arguments, "gen_args_0", "arg_0") or get_path(arguments, 0, 0) or record.get("input")
+    return get_path(prompt, 0) if isinstance(prompt, list) and len(prompt) == 1 else prompt
+
+
+def _find_results(folder: Path, time: str) -> Path | None:
+    """Return the results of the run with this time, or of the only model in the folder."""
+    if (same_run := folder / f"results_{time}.json").is_file():
+        return same_run
+    candidates = sorted(folder.glob("results*.json"))
+    return candidates[0] if len({_model_name(path) for path in candidates}) == 1 else None
+
+
+def _model_name(results: Path) -> str:
+    """Return the name of a run's model; empty if the file does not state it."""
+    try:
+        if isinstance(name := json_documents.read_member(results, "model_name"), str) and name:
             return name
-    return path.resolve().parent.name.replace("__", "/")
+        arguments = json_documents.read_member(results, "config.model_args")
+    except InputError:
+        return ""
+    if isinstance(arguments, Mapping):
+        return str(arguments.get("pretrained") or arguments.get("model") or "")
+    match = _MODEL.search(str(arguments))
+    return match[1] if match else ""

@@ -16,8 +16,9 @@ from bert_judge.candidates.importers.answers import Answer
 from bert_judge.candidates.importers.judgelm import numbered_answers
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
+from bert_judge.tables.readers.containers import sniff
 from bert_judge.tables.readers.disk_map import DiskMap
-from bert_judge.tables.readers.json_documents import iterate_object
+from bert_judge.tables.readers.json_documents import iterate_object, top_level_keys
 from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
 SAMPLE_KEYS = frozenset({"imagename", "question", "answer", "answer1_body"})
@@ -70,7 +71,7 @@ def read_records(path: Path, questions: Path | None) -> Iterator[LocatedRecord]:
     Raises:
         InputError: a file is invalid, or an answer has no question.
     """
-    if path.suffix.lower() != ".json":
+    if sniff(path).format != "json" or not has_keys(top_level_keys(path)):
         yield from open_rows(path).records()
         return
     if questions is None:

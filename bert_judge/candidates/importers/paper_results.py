@@ -13,8 +13,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, letter_options, make_answers
+from bert_judge.candidates.importers.answers import Answer, make_answers
 from bert_judge.candidates.importers.companion_files import CompanionFiles, questions_in_order
+from bert_judge.candidates.importers.options import letter_options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.json_documents import iterate_list

@@ -100,8 +100,8 @@ def check_output(source: RowFile, output: Path, force: bool) -> None:
     """
     if output.resolve() == source.path.resolve():
         raise InputError(f"{output}: is the input file; name another with -o")
-    if output.suffix.lower() != source.path.suffix.lower():
-        raise InputError(f"{output}: is written in the format of {source.path.name}; let its name end in {source.path.suffix}")
+    if output.suffix.lower() != (suffix := source.container.output_suffix).lower():
+        raise InputError(f"{output}: is written in the format of {source.path.name}; let its name end in {suffix}")
     if output.is_dir():
         raise InputError(f"{output}: is a folder; name a file in it")
     if output.exists() and not force:

@@ -35,6 +35,7 @@ def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Writer:
     writers: Mapping[str, Callable[[RowFile, Path, list[str]], Writer]] = {
         "csv": _CSVWriter,
         "jsonl": _JSONLWriter,
+        "json": _JSONLWriter,
         "parquet": _ParquetWriter,
     }
     return writers[source.format](source, path, list(new))
@@ -56,9 +57,11 @@ def _duplicate_column(path: Path, name: str) -> InputError:
 
 
 class _TextWriter:
+    encoding = "utf-8"
+
     def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
         self.source, self.new = source, new
-        self.file = path.open("w", encoding="utf-8", newline="")
+        self.file = path.open("w", encoding=self.encoding, newline="")
 
     def __enter__(self) -> Self:
         return self
@@ -79,8 +82,10 @@ class _LineFeedStream:
 
 class _CSVWriter(_TextWriter):
     def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
+        # Excel, which writes other encodings, needs a byte order mark to read UTF-8.
+        self.encoding = "utf-8" if source.container.encoding == "utf-8" else "utf-8-sig"
         super().__init__(source, path, new)
-        self.rows = csv.writer(_LineFeedStream(self.file))
+        self.rows = csv.writer(_LineFeedStream(self.file), delimiter=source.container.delimiter)
         self.rows.writerow([*source.columns, *new])
 
     def write(self, chunk: Chunk, new: NewColumns) -> None:

@@ -1,4 +1,4 @@
-"""The reader of parquet, CSV and JSONL files of any size: chunks of rows, with what is needed to write them unchanged."""
+"""The reader of parquet, CSV and JSON files of any size: chunks of rows, with what is needed to write them unchanged."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import IO, Any, TextIO
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import json_documents
+from bert_judge.tables.readers.containers import Container, no_rows, sniff, translate_errors
 
-ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 CHUNK_ROWS = 1024
-# JSONL rows whose keys count as the columns of the file.
+# JSON rows whose keys count as the columns of the file.
 HEADER_ROWS = 64
 # Bytes of a parquet column that are fetched at once.
 BUFFER_BYTES = 1 << 20
@@ -53,72 +52,64 @@ class RowFile:
     """A file of rows.
 
     Attributes:
-        format: `parquet`, `csv` or `jsonl`.
-        columns: names of its columns; for JSONL, the keys of its first rows.
+        columns: names of its columns; for JSON, the keys of its first rows.
     """
 
-    path: Path
-    format: str
+    container: Container
     columns: list[str]
+
+    @property
+    def path(self) -> Path:
+        return self.container.path
+
+    @property
+    def format(self) -> str:
+        return self.container.format
 
     def chunks(self, rows: int = CHUNK_ROWS, columns: Collection[str] | None = None) -> Iterator[Chunk]:
         """Read the rows in order, at most `rows` at a time.
 
         Args:
-            columns: to read; all if omitted. A JSONL row has them all, null where it lacks one.
+            columns: to read; all if omitted. A JSON row has them all, null where it lacks one.
 
         Raises:
             InputError: the file is damaged; preceding rows are yielded.
         """
         with translate_errors(self.path, self.format):
-            yield from _READERS[self.format](self.path, rows, columns)
+            yield from _READERS[self.format](self.container, rows, columns)
 
     def records(self, columns: Collection[str] | None = None) -> Iterator[LocatedRecord]:
         """Read the rows one by one, with their locations; see `chunks`."""
         for chunk in self.chunks(columns=columns):
             yield from zip(chunk.locations, chunk.records, strict=True)
 
+    def sample(self, rows: int = CHUNK_ROWS) -> list[Record]:
+        """Return the first rows; of a file that is damaged there, nothing."""
+        try:
+            return list(next(self.chunks(rows)).records)
+        except InputError:
+            return []
 
-def open_rows(path: Path, format: str | None = None, needed: Collection[str] = (), endings: Mapping[str, str] = ENDINGS) -> RowFile:
+
+def open_rows(path: Path, format: str | None = None, needed: Collection[str] = ()) -> RowFile:
     """Determine the format of a file and its columns.
 
     Args:
-        format: `parquet`, `csv` or `jsonl`; by the file's ending if omitted.
-        needed: columns to look for beyond the first rows of a JSONL file. If given, only these must have unique names.
-        endings: file ending → format.
+        format: see `Container`; by the file's content if omitted.
+        needed: columns to look for beyond the first rows of a JSON file. If given, only these must have unique names.
 
     Raises:
         InputError: unknown format, unreadable file, no rows, or a duplicate column.
     """
-    format = format or endings.get(path.suffix.lower())
-    if format is None:
-        raise InputError(f"{path}: unknown file ending; rename the file to end in {', '.join(endings)}, or set its format")
-    with translate_errors(path, format):
-        columns, has_rows = _HEADERS[format](path, needed)
+    container = sniff(path, format)
+    with translate_errors(path, container.format):
+        columns, has_rows = _HEADERS[container.format](container, needed)
     if not has_rows:
         raise no_rows(path)
-    for name in needed or columns:
+    for name in needed or filter(None, columns):
         if columns.count(name) > 1:
             raise InputError(f"{path}: the column {name!r} occurs {columns.count(name)} times; rename or drop the others")
-    return RowFile(path, format, columns)
-
-
-def no_rows(path: Path) -> InputError:
-    """Return the error for a file without rows."""
-    return InputError(f"{path}: the file has no rows; give a file with answers")
-
-
-@contextmanager
-def translate_errors(path: Path, format: str) -> Iterator[None]:
-    """Raise errors of the operating system, Arrow and the text decoder as an `InputError` that names the file."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason}); convert the file to UTF-8") from error
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: not a readable {format} file: {' '.join(str(error).split())}") from error
+    return RowFile(container, columns)
 
 
 def parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -140,14 +131,14 @@ def parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
 # --- parquet ---
 
 
-def _parquet_header(path: Path, needed: Collection[str]) -> tuple[list[str], bool]:
-    with pq.ParquetFile(path) as file:
+def _parquet_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
+    with pq.ParquetFile(container.path) as file:
         return file.schema_arrow.names, file.metadata.num_rows > 0
 
 
-def _read_parquet(path: Path, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
+def _read_parquet(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
     # Buffered by default, a whole row group is fetched before its first row, and many writers put all rows into one group.
-    with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
+    with pq.ParquetFile(container.path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
         start, total = 0, file.metadata.num_rows
         for batch in file.iter_batches(batch_size=rows, columns=None if columns is None else list(columns)):
             locations = [f"row {start + number}" for number in range(1, batch.num_rows + 1)]
@@ -158,77 +149,111 @@ def _read_parquet(path: Path, rows: int, columns: Collection[str] | None) -> Ite
 # --- CSV ---
 
 
+class _Lines:
+    """The lines of a text; remembers whether a line was requested after the last."""
+
+    def __init__(self, text: TextIO) -> None:
+        self.text, self.exhausted = text, False
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.text
+        self.exhausted = True
+
+
 @contextmanager
-def _open_csv(path: Path) -> Iterator[tuple[list[str], Iterator[list[str]], BinaryIO]]:
-    """Yield the header, the rows that are not blank (each as wide as the header), and the binary stream."""
+def _open_csv(container: Container) -> Iterator[tuple[list[str], Iterator[list[str]], IO[bytes]]]:
+    """Yield the header, the rows that are not blank (each as wide as the header), and the file."""
     limit = csv.field_size_limit(MAX_CELL_CHARACTERS)
     try:
-        with path.open("rb") as binary, TextIOWrapper(binary, "utf-8-sig", newline="") as text:
-            reader = csv.reader(text, strict=True)
+        with container.open_text("") as (text, file):
+            lines = _Lines(text)
+            # Not strict: blanks may follow a closing quote.
+            reader = csv.reader(lines, delimiter=container.delimiter, skipinitialspace=container.skip_spaces)
             try:
-                header = next(reader, [])
-                yield header, _full_rows(path, reader, len(header)), binary
+                header = next(islice(reader, container.skipped_lines, None), [])
+                yield header, _full_rows(container.path, reader, header, lines), file
             except csv.Error as error:
-                raise InputError(f"{path}: broken CSV near line {reader.line_num}: {error}; fix the quotes") from error
+                raise InputError(f"{container.path}: broken CSV near line {reader.line_num}: {error}; fix the quotes") from error
     finally:
         csv.field_size_limit(limit)
 
 
-def _full_rows(path: Path, reader: Any, width: int) -> Iterator[list[str]]:
+def _full_rows(path: Path, reader: Any, header: Sequence[str], lines: _Lines) -> Iterator[list[str]]:
+    width = len(header)
+    named = max((number for number, name in enumerate(header, 1) if name), default=0)
     for row in reader:
-        if row and len(row) != width:
+        if lines.exhausted:
+            # The reader asked for more in the middle of a row.
+            raise csv.Error("a quote is not closed")
+        if not any(row):
+            continue
+        if len(row) > width and not any(row[width:]):
+            row = row[:width]
+        if not named <= len(row) <= width:
             raise InputError(
-                f"{path}: line {reader.line_num} has {len(row)} cells and the header {width}; quote cells that contain commas"
+                f"{path}: line {reader.line_num} has {len(row)} cells and the header {width}; quote cells with a delimiter"
             )
-        if row:
-            yield row
+        yield row + [""] * (width - len(row))
 
 
-def _csv_header(path: Path, needed: Collection[str]) -> tuple[list[str], bool]:
-    with _open_csv(path) as (header, rows, _):
+def _csv_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
+    with _open_csv(container) as (header, rows, _):
         return header, next(rows, None) is not None
 
 
-def _read_csv(path: Path, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
-    size, start = path.stat().st_size, 0
-    with _open_csv(path) as (header, all_rows, binary):
+def _read_csv(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
+    size, start = container.path.stat().st_size, 0
+    with _open_csv(container) as (header, all_rows, file):
         positions = [(name, header.index(name)) for name in (header if columns is None else columns)]
         while cells := list(islice(all_rows, rows)):
             locations = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
             records = [{name: row[position] or None for name, position in positions} for row in cells]
-            yield Chunk(records, locations, cells, binary.tell() / size)
+            yield Chunk(records, locations, cells, file.tell() / size)
 
 
-# --- JSONL ---
+# --- JSON ---
 
 
-def _filled_lines(text: TextIO) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(text, 1) if line.strip())
+def _json_lines(container: Container) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield location, row and line."""
+    with container.open_text("\n") as (text, _):
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield f"line {number}", parse_json_line(container.path, number, line), line
 
 
-def _jsonl_header(path: Path, needed: Collection[str]) -> tuple[list[str], bool]:
+def _json_document(container: Container) -> Iterator[tuple[str, dict[str, Any], str]]:
+    for location, value in json_documents.iterate_rows(container.path):
+        if not isinstance(value, dict):
+            raise InputError(f"{container.path}: {location} is a JSON {type(value).__name__}; write a list of objects")
+        yield location, value, json.dumps(value, ensure_ascii=False)
+
+
+_JSON_ROWS = {"jsonl": _json_lines, "json": _json_document}
+
+
+def _json_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
     columns: dict[str, None] = {}
     rows = 0
-    with path.open(encoding="utf-8-sig", newline="\n") as text:
-        for rows, (number, line) in enumerate(_filled_lines(text), 1):
-            if rows > HEADER_ROWS and columns.keys() >= set(needed):
-                break
-            columns.update(dict.fromkeys(parse_json_line(path, number, line)))
+    for rows, (_, record, _line) in enumerate(_JSON_ROWS[container.format](container), 1):
+        if rows > HEADER_ROWS and columns.keys() >= set(needed):
+            break
+        columns.update(dict.fromkeys(record))
     return list(columns), rows > 0
 
 
-def _read_jsonl(path: Path, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
-    size = path.stat().st_size
-    with path.open("rb") as binary, TextIOWrapper(binary, "utf-8-sig", newline="\n") as text:
-        lines = _filled_lines(text)
-        while some := list(islice(lines, rows)):
-            records = [parse_json_line(path, number, line) for number, line in some]
-            if columns is not None:
-                records = [{name: record.get(name) for name in columns} for record in records]
-            locations = [f"line {number}" for number, _ in some]
-            yield Chunk(records, locations, [line for _, line in some], binary.tell() / size)
+def _read_json(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
+    size, read = container.path.stat().st_size, 0
+    lines = _JSON_ROWS[container.format](container)
+    while some := list(islice(lines, rows)):
+        locations, records, raw = map(list, zip(*some, strict=True))
+        if columns is not None:
+            records = [{name: record.get(name) for name in columns} for record in records]
+        # Of a compressed or re-encoded file an overestimate.
+        read += sum(map(len, raw))
+        yield Chunk(records, locations, raw, min(1.0, read / size))
 
 
-_HEADERS = {"parquet": _parquet_header, "csv": _csv_header, "jsonl": _jsonl_header}
-_READERS = {"parquet": _read_parquet, "csv": _read_csv, "jsonl": _read_jsonl}
+_HEADERS = {"parquet": _parquet_header, "csv": _csv_header, "jsonl": _json_header, "json": _json_header}
+_READERS = {"parquet": _read_parquet, "csv": _read_csv, "jsonl": _read_json, "json": _read_json}

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+import datetime
 import json
 import math
 import numbers
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.runtime.errors import InputError
 
 T = TypeVar("T")
-CORRECT_WORDS = frozenset({"correct", "true", "yes"})
-INCORRECT_WORDS = frozenset({"incorrect", "false", "no"})
+CORRECT_WORDS = frozenset({"correct", "true", "yes", "right", "pass", "passed"})
+INCORRECT_WORDS = frozenset({"incorrect", "false", "no", "wrong", "fail", "failed"})
 NULL_WORDS = frozenset({"", "nan", "null", "none"})
+
+# Keys of an object that holds a question or an answer, in order of precedence.
+_TEXT_KEYS = ("content", "text", "value")
+_QUESTION_KEYS = ("question", "query", "prompt", "input", "problem", "instruction", "stem", "messages", *_TEXT_KEYS)
+_ANSWER_KEYS = ("answer", "response", "output", "prediction", "pred", "completion", "generated_text", "generation", "result")
+_ANSWER_KEYS += ("message", "messages", "choices", *_TEXT_KEYS)
+# Keys of an object that holds references: TriviaQA, SQuAD, verl, DROP and others. All that are there are read.
+_REFERENCE_KEYS = ("value", "aliases", "text", "content", "ground_truth", "target", "targets", "expected", "gold", "reference")
+_REFERENCE_KEYS += ("references", "answer", "answers", "expected_output", "expected_response", "output", "spans", "number")
+# Of messages: OpenAI and TRL, ShareGPT, OpenCompass.
+_ROLE_KEYS, _MESSAGE_KEYS = ("role", "from"), ("content", "value", "prompt", "text", "parts")
+USER, ASSISTANT = "user", "assistant"
+_ROLES = {USER: {"user", "human"}, ASSISTANT: {"assistant", "gpt", "bot", "model", "ai", "chatgpt"}}
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 
 
 class UnreadableCell(ValueError):
@@ -37,13 +54,19 @@ def parse_cell(path: Path, location: str, column: str, parse: Callable[[Any], T]
 
 
 def parse_text(value: Any) -> str:
-    """Return a text; a number becomes its digits, null the empty text."""
+    """Return a text; a number becomes its digits, a date its ISO form, a truth value `true` or `false`, null the empty text."""
     if is_null(value):
         return ""
     if isinstance(value, str):
         return _without_surrogates(value)
-    if isinstance(value, numbers.Number) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, numbers.Number):
         return _format_number(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat().removesuffix("T00:00:00")
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     raise UnreadableCell(f"is {_preview(value)}; give a text")
 
 
@@ -54,21 +77,84 @@ def parse_required_text(value: Any) -> str:
     return text
 
 
-def parse_texts(value: Any, json_lists: bool = False) -> list[str]:
-    """Return the stripped, non-empty texts of a list or of a single text or number.
+def parse_message(value: Any, role: str) -> str:
+    """Return the text of a question or answer.
 
     Args:
-        json_lists: parse a text in brackets as a JSON list, for CSV files.
+        value: a text; a message or a list of messages, of which the last with this role counts; a list of one text or of the parts
+            of one; an object with a key such as `question` or `answer`; or a text that spells one of these.
+        role: `USER` for a question, `ASSISTANT` for an answer.
     """
-    if json_lists:
-        value = parse_json_list(value)
-    members: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
-    return [text for member in members if (text := parse_text(member).strip())]
+    if isinstance(value, str):
+        if not re.match(r"\s*[\[{].*[\"'](?:role|from|content)[\"']\s*:", value[:200], re.DOTALL):
+            return parse_text(value)
+        parsed = parse_literal(value)
+        return parse_text(value) if isinstance(parsed, str) else parse_message(parsed, role)
+    if isinstance(value, Mapping):
+        if _is_message(value):
+            return parse_message(_first(value, _MESSAGE_KEYS), role)
+        keys = _QUESTION_KEYS if role == USER else _ANSWER_KEYS
+        if (member := _first(value, keys)) is not None:
+            return parse_message(member, role)
+    if isinstance(value, Sequence) and not isinstance(value, bytes) and value:
+        if all(map(_is_message, value)):
+            matching = [message for message in value if str(_first(message, _ROLE_KEYS)).lower() in _ROLES[role]]
+            if not matching:
+                raise UnreadableCell(f"has no message of the {role}; it is {_preview(value)}")
+            return parse_message(matching[-1], role)
+        if len(value) == 1:
+            return parse_message(value[0], role)
+        if all(isinstance(part, Mapping) for part in value):
+            return "".join(parse_text(part.get("text")) for part in value)
+    return parse_text(value)
 
 
-def parse_required_texts(value: Any, json_lists: bool = False) -> list[str]:
+def parse_answers(value: Any) -> list[str]:
+    """Return the answers in a cell: several if it is a list of texts, else one; see `parse_message`."""
+    if isinstance(value, list | tuple) and len(value) > 1 and all(isinstance(member, str) for member in value):
+        return [parse_text(member) for member in value]
+    return [parse_message(value, ASSISTANT)]
+
+
+def parse_texts(value: Any, is_csv: bool = False) -> list[str]:
+    """Return the distinct stripped, non-empty texts of a cell of references.
+
+    Args:
+        value: a single value or a list; a truth value stands for two words; an object, as in SQuAD, TriviaQA or verl, for the
+            texts in it; messages for the last answer. An inner list is one reference with several parts.
+        is_csv: parse a text in brackets as a list or object, as JSON, Python or NumPy write it.
+    """
+    if is_csv:
+        value = parse_alternatives(value)
+    return list(dict.fromkeys(text for member in _members(value) if (text := member.strip())))
+
+
+def _members(value: Any) -> Iterator[str]:
+    if isinstance(value, bool):
+        yield from ("true", "yes") if value else ("false", "no")
+    elif _is_message(value):
+        yield parse_message(value, ASSISTANT)
+    elif isinstance(value, Mapping):
+        parts = [value[key] for key in _REFERENCE_KEYS if value.get(key) is not None]
+        if not parts:
+            raise UnreadableCell(f"is {_preview(value)}; give a text")
+        for part in parts:
+            yield from _members(part)
+    elif isinstance(value, list | tuple | set) and value and all(map(_is_message, value)):
+        yield parse_message(list(value), ASSISTANT)
+    elif isinstance(value, list | tuple | set):
+        for member in value:
+            if isinstance(member, list | tuple):
+                yield ", ".join(map(parse_text, member))
+            else:
+                yield from _members(member)
+    else:
+        yield parse_text(value)
+
+
+def parse_required_texts(value: Any, is_csv: bool = False) -> list[str]:
     """Return at least one text, like `parse_texts`."""
-    if not (texts := parse_texts(value, json_lists)):
+    if not (texts := parse_texts(value, is_csv)):
         raise UnreadableCell("contains no text; give at least one reference, or exclude the row with imports.<name>.where")
     return texts
 
@@ -91,7 +177,8 @@ def parse_label(value: Any) -> float | None:
     if 0 <= number <= 1:
         return float(number)
     raise UnreadableCell(
-        f"is {_preview(value)}; give 1 or 0, true or false, correct or incorrect, yes or no, a number in [0, 1], or nothing"
+        f"is {_preview(value)}; give 1 or 0, true or false, correct or incorrect, right or wrong, yes or no, pass or fail, "
+        "a number in [0, 1], or nothing"
     )
 
 
@@ -120,15 +207,37 @@ def matches_filter(value: Any, expected: Any) -> bool:
     return bool(value == expected)
 
 
-def parse_json_list(value: Any) -> Any:
-    """Return the list that a text in brackets spells as JSON; other values stay as they are."""
-    if not isinstance(value, str) or not value.lstrip().startswith("["):
+def parse_literal(value: Any) -> Any:
+    """Return the list or object that a text spells as JSON, in Python or as NumPy prints it; other values stay as they are.
+
+    >>> parse_literal('["a", "b"]'), parse_literal("['a', 'b']"), parse_literal("['a' 'b']"), parse_literal("[1, 2)")
+    (['a', 'b'], ['a', 'b'], ['a', 'b'], '[1, 2)')
+    >>> parse_literal("{'text': array(['a'], dtype=object)}")
+    {'text': ['a']}
+    """
+    if not isinstance(value, str) or (text := value.strip())[:1] not in ("[", "{") or text[-1] not in ("]", "}"):
         return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        # A text that only looks like a list, e.g. "[1, 2)".
-        return value
+    # NumPy separates members by blanks, which Python would join.
+    separated = re.sub(rf"({_QUOTED})(\s+(?=['\"]))?", lambda match: match[1] + ("," if match[2] else ""), text)
+    arrays = re.sub(r"\barray\((\[[^][]*\])(?:,\s*dtype=[\w'<>]+)?\)", r"\1", separated)
+    numbers_only = re.fullmatch(r"\[\s*(-?[\d.]+(?:\s+-?[\d.]+)+)\s*\]", text)
+    for parse, form in (
+        (json.loads, text),
+        (ast.literal_eval, f"[{','.join(numbers_only[1].split())}]" if numbers_only else arrays),
+    ):
+        try:
+            parsed = parse(form)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        return parsed if isinstance(parsed, list | dict | set) else value
+    # A text that only looks like a list, e.g. "[1, 2)".
+    return value
+
+
+def parse_alternatives(value: Any) -> Any:
+    """Return `parse_literal`, but leave several numbers in brackets as they are: an interval or vector is one answer."""
+    parsed = parse_literal(value)
+    return value if isinstance(parsed, list) and len(parsed) > 1 and all(isinstance(n, int | float) for n in parsed) else parsed
 
 
 def to_float(word: str) -> float:
@@ -140,8 +249,17 @@ def to_float(word: str) -> float:
 
 
 def is_null(value: Any) -> bool:
-    """Return whether a value is None or NaN."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    """Return whether a value is None, NaN or NaT."""
+    return value is None or (isinstance(value, float | datetime.datetime) and value != value)
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(any(key in value for key in keys) for keys in (_ROLE_KEYS, _MESSAGE_KEYS))
+
+
+def _first(value: Mapping[str, Any], keys: Sequence[str], default: Any = None) -> Any:
+    """Return the first member with one of these keys that is not null."""
+    return next((value[key] for key in keys if value.get(key) is not None), default)
 
 
 def _format_number(value: Any) -> str:

@@ -82,7 +82,7 @@ def test_second_files_are_named_on_the_command_line(tmp_path: Path) -> None:
         (["a.jsonl", "-o", "a.jsonl", "--force"], "a.jsonl: is an input file; choose another with -o"),
         (["a.jsonl", "-o", "b.xlsx"], "b.xlsx: let its name end in .jsonl, .csv, .parquet"),
         (["a.jsonl", "-o", "b.jsonl", "--format", "csv"], "--format csv: unknown; there are lm_eval, lighteval"),
-        (["a.jsonl", "-o", "b.jsonl"], "a.jsonl: 1 not readable: no reference; give the reference file with --references"),
+        (["a.jsonl", "-o", "b.jsonl"], "a.jsonl: 1 not readable: no reference; import it with its references: bert-judge import"),
         (["a.jsonl", "-o", "b.jsonl", "--format", "helm"], "a.jsonl: the file has no rows"),
     ],
 )

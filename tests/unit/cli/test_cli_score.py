@@ -138,12 +138,16 @@ def test_several_judges_have_columns_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_makes_no_sense_costs_its_row_only(tmp_path: Path) -> None:
-    rows = [{"references": "a", "candidate": "a"}, {"references": "a", "candidate": ["b"]}, {"references": " ", "candidate": "c"}]
+    rows = [
+        {"references": "a", "candidate": "a"},
+        {"references": "a", "candidate": {"n": 1}},
+        {"references": " ", "candidate": "c"},
+    ]
     write(tmp_path / "a.jsonl", rows)
     result = run("score", "a.jsonl")
     assert [(row["verdict"], row["reason"]) for row in read(tmp_path / "a.scored.jsonl")] == [
         ("correct", "full_text"),
-        ("invalid", "is ['b']; give a text"),
+        ("invalid", "is {'n': 1}; give a text"),
         ("invalid", "no reference"),
     ]
     assert "invalid: 1 × no reference" in result.stdout
@@ -266,14 +270,19 @@ def test_the_threshold_is_the_users(tmp_path: Path) -> None:
         ("a.csv", b"", [], "a.csv: the file has no rows"),
         ("a.csv", b"gold,output\n", [], "a.csv: the file has no rows"),
         ("a.jsonl", b"\n", [], "a.jsonl: the file has no rows"),
-        ("a.txt", b"x", [], "a.txt: unknown file ending"),
+        ("a.txt", b"x", [], "a.txt: unknown file format"),
         ("a.parquet", b"gold,output\n", [], "a.parquet: not a readable parquet file"),
-        ("a.csv", b"gold,output\nGr\xf6\xdfe,1\n", [], "a.csv: not UTF-8 text"),
+        ("a.csv", "gold,output\nНет ответа,1\n".encode("cp1251"), [], "a.csv: not UTF-8 text"),
         ("a.csv", b"gold,gold\n1,2\n", [], "a.csv: the column 'gold' occurs 2 times"),
         ("a.csv", b"gold,output\n1,2,3\n", [], "a.csv: line 2 has 3 cells and the header 2"),
         ("a.csv", b'gold,output\n"1,2\n', [], "a.csv: broken CSV near line 2"),
         ("a.jsonl", b"[1]\n", [], "a.jsonl: line 1 is a JSON list"),
-        ("a.jsonl", b'{"gold": "a", "output": "b", "score": 1}\n', [], "a.jsonl: already has a column 'score'; add --prefix TEXT"),
+        (
+            "a.jsonl",
+            b'{"gold": "a", "output": "b", "x_score": 1}\n',
+            ["--prefix", "x_"],
+            "a.jsonl: already has a column 'x_score'; add --prefix TEXT",
+        ),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "a.csv"], "a.csv: is the input file; name another with -o"),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "b.jsonl"], "b.jsonl: is written in the format of a.csv; let its name end in .csv"),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "none/b.csv"], "none/b.csv: its folder does not exist"),

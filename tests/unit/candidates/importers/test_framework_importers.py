@@ -53,8 +53,9 @@ def test_samples_that_the_harness_wrote_itself() -> None:
     ("task", "changes", "question", "references"),
     [
         ("gsm8k", {}, "Wie viele?", ("1253", "1,253")),
-        ("minerva_math_algebra", {"doc": {"problem": "x?", "solution": r"\boxed{\frac{1}{2}}"}}, "x?", (r"\frac{1}{2}",)),
-        ("hendrycks_math", {"doc": {"problem": "x?", "answer": "7"}}, "x?", ("7",)),
+        ("gsm8k_cot", {"target": "1,253"}, "Wie viele?", ("1,253",)),
+        ("minerva_math_algebra", {"doc": {"problem": "x?"}, "target": r"So \boxed{\frac{1}{2}}."}, "x?", (r"\frac{1}{2}",)),
+        ("hendrycks_math", {"doc": {"problem": "x?", "answer": "7"}, "target": r"\boxed{07}"}, "x?", ("7",)),
         ("triviaqa", {"doc": {"question": "q?", "answer": {"value": "Rome", "aliases": ["Roma", "Rome"]}}}, "q?", ("Rome", "Roma")),
         ("squadv2", {"doc": {"question": "q?", "answers": {"text": ["a", "b"]}}}, "q?", ("a", "b")),
         ("drop", {"doc": {"question": "q?", "answers": [["3"], ["two", "one"]]}}, "q?", ("3", "two, one")),

@@ -40,12 +40,19 @@ def test_a_file_is_known_by_what_is_in_it(tmp_path: Path, framework: str) -> Non
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("a.jsonl", '{"question": "a", "references": "b"}\n'), ("a.json", '{"a": 1}'), ("a.json", "[1]"), ("a.csv", "a,b\n1,2\n")],
+    [
+        ("a.jsonl", '{"question": "a", "references": "b"}\n'),
+        ("a.json", '{"a": 1}'),
+        ("a.json", '[{"a": 1}]'),
+        ("a.csv", "a,b\n1,2\n"),
+    ],
 )
 def test_plain_files_are_nobodys(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     assert frameworks.detect(tmp_path / name) is None
 
+
+NO_REFERENCE = "no reference; import it with its references: bert-judge import {} --references FILE -o answers.jsonl"
 
 # --- a row that makes no sense costs that row, and says why ---
 
@@ -53,7 +60,6 @@ def test_plain_files_are_nobodys(tmp_path: Path, name: str, content: str) -> Non
 @pytest.mark.parametrize(
     ("framework", "row", "says"),
     [
-        ("lm_eval", changed(lm_eval_row(), "target", "no number"), "no #### in its answer"),
         ("lm_eval", changed(lm_eval_row(), "resps", []), "its resps are []"),
         ("lm_eval", changed(lm_eval_row(), "resps", "text"), "its resps are text"),
         ("lm_eval", changed(lm_eval_row(), "resps", [[{"a": 1}]]), "is {'a': 1}; give a text"),
@@ -63,14 +69,22 @@ def test_plain_files_are_nobodys(tmp_path: Path, name: str, content: str) -> Non
         ("helm", changed(helm_state(), "result", {"success": False, "error": "timeout"}), "the request failed: timeout"),
         ("helm", changed(helm_state(), "result", None), "the request failed: no result"),
         ("helm", changed(helm_state(), "instance.references", []), "no reference"),
-        ("openai_batch", batch_response(), "no reference; give a file with custom_id and references with --references"),
+        (
+            "openai_batch",
+            batch_response(),
+            NO_REFERENCE.format("output.jsonl"),
+        ),
         (
             "openai_batch",
             batch_response(response=None, error={"code": "batch_expired", "message": "too late"}),
             "the request failed: too late",
         ),
         ("openai_batch", changed(batch_response(), "response.status_code", 429), "the request failed: no response"),
-        ("judgelm", judgelm_row(reference=None), "no reference; give the reference file with --references"),
+        (
+            "judgelm",
+            judgelm_row(reference=None),
+            NO_REFERENCE.format("samples.jsonl"),
+        ),
         ("representation_judge", representation_row(final_answer=None), "no final_answer, and no closed box in its solution"),
         ("representation_judge", representation_row(prediction=None), "no answer"),
     ],

@@ -1,4 +1,4 @@
-"""OpenAI's batch interface: a file of requests and a file of responses, joined by `custom_id`.
+"""The batch interfaces of OpenAI and Anthropic: a file of requests and a file of responses, joined by `custom_id`.
 
 Neither contains references: these come from a third file with the column `custom_id`, or from the requests' own
 `metadata: {reference: …}`.
@@ -6,16 +6,19 @@ Neither contains references: these come from a third file with the column `custo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, get_path, make_answers
+from bert_judge.candidates.importers.answers import Answer, get_path, make_answers, no_reference_error, parse_question
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.disk_map import DiskMap
 from bert_judge.tables.readers.rows import Record, open_rows
 
-KEYS = frozenset({"custom_id", "response"})
+
+def has_columns(columns: Collection[str]) -> bool:
+    """Return whether a file with these columns contains responses."""
+    return "custom_id" in columns and ("response" in columns or "result" in columns)
 
 
 def requests_by_id(path: Path | None) -> Mapping[str, Record]:
@@ -29,17 +32,17 @@ def requests_by_id(path: Path | None) -> Mapping[str, Record]:
 
 def _parse_requests(path: Path) -> Iterator[tuple[str, str, Record]]:
     for location, record in open_rows(path).records():
-        body = record.get("body")
+        body = record.get("body") or record.get("params")
         identity = values.parse_cell(path, location, "custom_id", values.parse_text, record.get("custom_id"))
         references = get_path(body, "metadata", "reference")
         request = {
-            "question": values.parse_cell(path, location, "body", _parse_question, body),
+            "question": parse_question(get_path(body, "messages") or get_path(body, "input") or get_path(body, "prompt")),
             "references": values.parse_cell(path, location, "body.metadata.reference", values.parse_texts, references),
         }
         yield location, identity, request
 
 
-class OpenAIBatchReader:
+class BatchReader:
     """Reader of the lines of one file of responses.
 
     Args:
@@ -48,39 +51,37 @@ class OpenAIBatchReader:
     """
 
     def __init__(self, path: Path, requests: Mapping[str, Record], references: Mapping[str, list[str]]) -> None:
-        self.task, self.requests, self.references = path.stem, requests, references
+        self.path, self.requests, self.references = path, requests, references
 
     def __call__(self, record: Record) -> list[Answer]:
         identity = values.parse_text(record.get("custom_id"))
-        body = get_path(record, "response", "body")
-        if get_path(record, "response", "status_code") not in (None, 200) or not body:
-            error = get_path(record, "error", "message") or get_path(body, "error", "message") or "no response"
-            raise values.UnreadableCell(f"the request failed: {error}")
+        response, result = record.get("response"), record.get("result")
+        body = get_path(response, "body") or get_path(result, "message")
+        if get_path(response, "status_code") not in (None, 200) or not body:
+            places = ((record, "error"), (body, "error"), (result, "error"), (get_path(result, "error"), "error"))
+            errors = (get_path(value, key, "message") for value, key in places)
+            raise values.UnreadableCell(
+                f"the request failed: {next(filter(None, errors), get_path(result, 'type') or 'no response')}"
+            )
         request = self.requests.get(identity, {})
         references = self.references.get(identity) or request.get("references")
         if not references:
-            raise values.UnreadableCell("no reference; give a file with custom_id and references with --references")
+            raise no_reference_error(self.path)
         question, model = request.get("question", ""), values.parse_text(get_path(body, "model"))
-        return make_answers(references, list(_response_texts(body)), question=question, model=model, task=self.task, id=identity)
-
-
-def _parse_question(body: Any) -> str:
-    """Return the last user message of a request."""
-    messages = get_path(body, "messages") or get_path(body, "input") or get_path(body, "prompt")
-    if isinstance(messages, str):
-        return messages
-    contents = [get_path(message, "content") for message in _as_list(messages) if get_path(message, "role") == "user"]
-    return _join_text(contents[-1]) if contents else ""
+        return make_answers(
+            references, list(_response_texts(body)), question=question, model=model, task=self.path.stem, id=identity
+        )
 
 
 def _response_texts(body: Any) -> Iterator[str]:
-    """Yield the texts of a chat completion, a legacy completion, or a response of the Responses API."""
+    """Yield the texts of a chat completion, a legacy completion, a response of the Responses API, or an Anthropic message."""
     for choice in _as_list(get_path(body, "choices")):
-        message = get_path(choice, "message")
-        yield _join_text(get_path(choice, "text") if message is None else get_path(message, "content"))
+        yield values.parse_message(choice, values.ASSISTANT)
     for output in _as_list(get_path(body, "output")):
         if get_path(output, "type") == "message":
             yield _join_text(get_path(output, "content"))
+    if get_path(body, "content") is not None:
+        yield _join_text(get_path(body, "content"))
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -1,0 +1,243 @@
+"""What a file is, judged by its content: compression, encoding, format, and the delimiter of a table."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import csv
+import gzip
+import json
+import logging
+import lzma
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from io import StringIO, TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from bert_judge.runtime.errors import InputError
+
+log = logging.getLogger(__name__)
+
+# Format of a file whose content does not tell, by its ending.
+ENDINGS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+}
+FORMATS = ("parquet", "csv", "jsonl", "json")
+_DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+_COMPRESSED_ENDINGS = {".gz", ".bz2", ".xz", ".gzip"}
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_HEAD_BYTES, _BLOCK_BYTES, _SNIFFED_ROWS = 1 << 16, 1 << 20, 64
+_DELIMITERS = (",", ";", "\t", "|")
+# Western European text has few letters beyond ASCII; text in other 8-bit and 16-bit encodings has many.
+_MAX_WESTERN_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Container:
+    """How to read a file.
+
+    Attributes:
+        format: `parquet`, `csv`, `jsonl` (an object per line) or `json` (one document).
+        encoding: of its text.
+        magic: first bytes of a compressed file, or empty.
+        delimiter, skip_spaces: of a CSV file; whether blanks before a quote are no part of the cell.
+        skipped_lines: before the header of a CSV file (Excel's `sep=;`).
+    """
+
+    path: Path
+    format: str
+    encoding: str = "utf-8"
+    magic: bytes = b""
+    delimiter: str = ","
+    skip_spaces: bool = False
+    skipped_lines: int = 0
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """Yield the decompressed stream, and the file itself, whose position tells the progress."""
+        with self.path.open("rb") as file:
+            if not self.magic:
+                yield file, file
+                return
+            with _DECOMPRESSORS[self.magic](file) as stream:
+                yield stream, file
+
+    @contextmanager
+    def open_text(self, newline: str) -> Iterator[tuple[TextIOWrapper, IO[bytes]]]:
+        """Yield the decoded text, and the file itself."""
+        with self.open() as (stream, file), TextIOWrapper(stream, self.encoding, newline=newline) as text:
+            yield text, file
+
+    @contextmanager
+    def open_utf8(self) -> Iterator[tuple[Any, IO[bytes]]]:
+        """Yield the content as UTF-8 without a byte order mark, and the file itself."""
+        with self.open() as (stream, file):
+            yield stream if self.encoding == "utf-8" else codecs.EncodedFile(stream, "utf-8", self.encoding), file
+
+    @property
+    def name(self) -> Path:
+        """The file's path without the ending of its compression."""
+        return self.path.with_suffix("") if self.path.suffix.lower() in _COMPRESSED_ENDINGS else self.path
+
+    @property
+    def output_suffix(self) -> str:
+        """Ending of a file with the same rows: documents become lines, and nothing is compressed."""
+        if self.format == "json":
+            return ".jsonl"
+        return self.name.suffix or f".{self.format}"
+
+
+@contextmanager
+def translate_errors(path: Path, format: str) -> Iterator[None]:
+    """Raise errors of the operating system, Arrow and the text decoder as an `InputError` that names the file."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error.reason}); convert the file to UTF-8") from error
+    except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not a readable {format} file: {' '.join(str(error).split())}") from error
+
+
+def no_rows(path: Path) -> InputError:
+    """Return the error for a file without rows."""
+    return InputError(f"{path}: the file has no rows; give a file with answers")
+
+
+def sniff(path: Path, format: str | None = None) -> Container:
+    """Determine how to read a file.
+
+    Args:
+        format: of the file, if the user named it.
+
+    Raises:
+        InputError: the file is unreadable, empty, or of an unknown format.
+    """
+    with translate_errors(path, format or ENDINGS.get(path.suffix.lower(), "rows")):
+        status = path.stat()
+        return _sniff(path, format, (status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _sniff(path: Path, format: str | None, _: tuple[int, int]) -> Container:
+    with path.open("rb") as file:
+        start = file.read(8)
+    magic = next((magic for magic in _DECOMPRESSORS if start.startswith(magic)), b"")
+    plain = Container(path, format or "", magic=magic)
+    ending = ENDINGS.get(plain.name.suffix.lower())
+    with plain.open() as (stream, _file):
+        head = stream.read(_HEAD_BYTES)
+    if head.startswith(b"PAR1") or "parquet" in (format, ending):
+        return Container(path, "parquet")
+    if not head:
+        raise no_rows(path)
+    encoding = _detect_encoding(plain, head)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    text = decoder.decode(head)
+    is_whole = len(head) < _HEAD_BYTES
+    if format is None:
+        format = _detect_format(text, ending, is_whole)
+    if format != "csv":
+        return Container(path, format, encoding, magic)
+    lines = text.splitlines(keepends=True)
+    if separator := re.fullmatch(r"sep=(.)\r?\n?", lines[0] if lines else ""):
+        _, _, skip_spaces = _fit("".join(lines[1:]), separator[1], is_whole)
+        return Container(path, "csv", encoding, magic, separator[1], skip_spaces, skipped_lines=1)
+    first = "\t" if plain.name.suffix.lower() == ".tsv" else ","
+    fits = {delimiter: _fit(text, delimiter, is_whole) for delimiter in sorted(_DELIMITERS, key=lambda mark: mark != first)}
+    delimiter = max(fits, key=lambda mark: fits[mark][:2] if fits[mark][1] > 1 else (0.0, 0))
+    if ending is None and fits[delimiter][1] < 2:
+        raise InputError(f"{path}: unknown file format; give a parquet, CSV or JSON file with a row per answer")
+    return Container(path, "csv", encoding, magic, delimiter, fits[delimiter][2])
+
+
+def _detect_encoding(container: Container, head: bytes) -> str:
+    """Return the encoding of a text: that of its mark, UTF-16 with its many zero bytes, UTF-8, or else Windows-1252."""
+    for mark, encoding in _MARKS.items():
+        if head.startswith(mark):
+            return encoding
+    if b"\0" in head:
+        if head[1::2].count(0) > len(head) / 4:
+            return "utf-16-le"
+        if head[::2].count(0) > len(head) / 4:
+            return "utf-16-be"
+    if head.startswith(b"PK\x03\x04"):
+        raise InputError(f"{container.path}: is an Excel workbook or an archive; save it as CSV (UTF-8), JSON lines or parquet")
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with container.open() as (stream, _):
+            while block := stream.read(_BLOCK_BYTES):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        return _check_western(container.path, error)
+    return "utf-8"
+
+
+def _check_western(path: Path, error: UnicodeDecodeError) -> str:
+    """Return Windows-1252, a superset of Latin-1, for a text that is not UTF-8, with a warning.
+
+    Raises:
+        UnicodeDecodeError: the text is in no Western European encoding.
+    """
+    around = error.object[max(0, error.start - 2000) : error.start + 2000]
+    high = sum(byte >= 0x80 for byte in around)
+    letters = high + sum(chr(byte).isalpha() for byte in around if byte < 0x80)
+    try:
+        example = error.object[max(0, error.start - 20) : error.start + 20].decode("cp1252")
+    except UnicodeDecodeError:
+        raise error from None
+    if high > _MAX_WESTERN_SHARE * letters:
+        raise error
+    log.warning("%s: not UTF-8; read as Windows-1252 (Western European): %r; convert it to UTF-8 if that is wrong", path, example)
+    return "cp1252"
+
+
+def _detect_format(text: str, ending: str | None, is_whole: bool) -> str:
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith("["):
+        return "json" if ending == "json" or start[1:].lstrip().startswith("{") else ending or "csv"
+    if not start.startswith("{"):
+        return ending if ending in ("jsonl", "json") else "csv"
+    first, line_end, others = start.partition("\n")
+    is_last = is_whole and not others.strip()
+    try:
+        value = json.loads(first)
+    except (ValueError, RecursionError):
+        if not line_end:
+            # Longer than what was read, or cut off.
+            return "json" if ending == "json" else "jsonl"
+        return "jsonl" if others.lstrip().startswith("{") else "json"
+    holds_rows = any(isinstance(member, dict | list) for member in value.values())
+    return "json" if is_last and holds_rows and ending != "jsonl" else "jsonl"
+
+
+def _fit(text: str, delimiter: str, is_whole: bool) -> tuple[float, int, bool]:
+    """Return how well a delimiter fits: share of the rows that are as wide as the header, its width, and `skip_spaces`."""
+    skip_spaces = bool(re.search(rf'{re.escape(delimiter)}[ \t]+"(?!")', text)) and delimiter != "\t"
+    rows = list(islice(csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=skip_spaces), _SNIFFED_ROWS))
+    rows = [row for row in (rows if is_whole or len(rows) == _SNIFFED_ROWS else rows[:-1] or rows) if row]
+    if not rows:
+        return 0.0, 0, False
+    width = len(rows[0])
+    return sum(len(row) == width for row in rows) / len(rows), width, skip_spaces
