@@ -20,6 +20,7 @@ from bert_judge.candidates.importers import column_names, frameworks
 from bert_judge.candidates.importers.answers import Answer, make_column_reader
 from bert_judge.candidates.importers.companion_files import CompanionFiles
 from bert_judge.candidates.importers.frameworks import FRAMEWORKS, ImportStats
+from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
 
@@ -128,7 +129,10 @@ def _answers(path: Path, request: Request, stats: ImportStats) -> Iterator[tuple
         source = open_rows(path)
         sample = source.sample()
         columns = column_names.detect_columns(path, source.columns, {}, sample=sample)
-        yield from frameworks.read_answers(make_column_reader(columns, source.format == "csv", sample), source.records(), stats)
+        reader = make_column_reader(columns, source.format == "csv", sample)
+        for line in find_suspicious_input(sample, reader):
+            typer.echo(f"{path}: warning: {line}", err=True)
+        yield from frameworks.read_answers(reader, source.records(), stats)
         return
     assert format is not None
     kind, companions = FRAMEWORKS[format], CompanionFiles(request.references, request.requests, request.scores)

@@ -18,6 +18,7 @@ from rich.table import Table
 from bert_judge.candidates.importers import column_names, frameworks
 from bert_judge.candidates.importers.answers import RecordReader, make_column_reader
 from bert_judge.candidates.importers.companion_files import CompanionFiles
+from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
 from bert_judge.evaluation.statistics import proportion
@@ -29,7 +30,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.runtime.progress import ProgressLogger
 from bert_judge.tables.readers.containers import Container
-from bert_judge.tables.readers.rows import RowFile, open_rows
+from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter
@@ -76,7 +77,10 @@ def score(request: Request, load: Load | None = None) -> None:
     else:
         output = request.output or request.file.with_suffix(f"{request.suffix}.jsonl")
         source = _convert(request, framework, output)
-    reader = _make_reader(source, framework, request)
+    sample = source.sample()
+    reader = _make_reader(source, framework, request, sample)
+    for line in find_suspicious_input(sample, reader):
+        _log(f"warning: {line}")
     judges = load() if load else load_judges(request.judges, request.threshold)
     adapter = _make_adapter(judges) if request.prior_shift else None
     prefix = request.prefix or _choose_prefix(source, judges)
@@ -112,7 +116,7 @@ def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) 
     return PREFIX if existing else ""
 
 
-def _make_reader(source: RowFile, framework: str | None, request: Request) -> RecordReader:
+def _make_reader(source: RowFile, framework: str | None, request: Request, sample: Sequence[Record]) -> RecordReader:
     """Return the reader of the rows; log the detected format or columns."""
     if framework is not None:
         kind = frameworks.FRAMEWORKS[framework]
@@ -120,10 +124,22 @@ def _make_reader(source: RowFile, framework: str | None, request: Request) -> Re
         if kind.is_annotatable:
             return kind.make_reader(source.path, CompanionFiles())
         return make_column_reader(frameworks.PLAIN_COLUMNS)
-    sample = source.sample()
+    _check_reference_file(source, request)
     columns = column_names.detect_columns(source.path, source.columns, request.columns, sample=sample)
     _log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
+    if labels := column_names.verdict_columns(source.columns, columns, sample):
+        _log(f"warning: score does not use the labels in {', '.join(map(repr, labels))}; bert-judge train learns from them")
     return make_column_reader(columns, source.format == "csv", sample)
+
+
+def _check_reference_file(source: RowFile, request: Request) -> None:
+    """Refuse a file in place of the column of references."""
+    references = request.columns.get("references", "")
+    if references and references not in source.columns and Path(references).is_file():
+        raise InputError(
+            f"--references names a column, and {references} is a file; import the answers first: "
+            f"bert-judge import {request.file} --references {references} -o answers.jsonl"
+        )
 
 
 def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:

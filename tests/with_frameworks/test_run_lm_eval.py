@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+import tiny_models
+import yaml
 from framework_files import FIXTURES, jsonl, read
 from programs import ROOT, run
 from typer.testing import CliRunner
@@ -45,3 +48,69 @@ def test_the_harness_prints_the_table_of_an_export(tmp_path: Path) -> None:
     [path] = (tmp_path / "out").glob("org__m/results_*.json")
     table = importlib.import_module("lm_eval.utils").make_table(json.loads(path.read_text("utf-8")))
     assert "gsm8k_test" in table and "1" in table
+
+
+# Task → file of the harness that defines it, its split, two documents as in its dataset, and the references of the first.
+TASKS: dict[str, tuple[str, str, dict[str, Any], tuple[str, ...]]] = {
+    "gsm8k_cot": ("gsm8k/gsm8k-cot.yaml", "test", {"question": "3 * 4?", "answer": "3*4=<<3*4=12>>12\n#### 12"}, ("12",)),
+    "gsm8k": ("gsm8k/gsm8k.yaml", "test", {"question": "3 * 4?", "answer": "3*4=<<3*4=12>>12\n#### 1,200"}, ("1200", "1,200")),
+    "mmlu_pro_law": (
+        "mmlu_pro/mmlu_pro_law.yaml",
+        "test",
+        {
+            "question": "Which?",
+            "options": ["Rome", "Paris"],
+            "answer": "B",
+            "answer_index": 1,
+            "category": "law",
+            "cot_content": "A: B",
+        },
+        ("B", "Paris"),
+    ),
+    "truthfulqa_gen": (
+        "truthfulqa/truthfulqa_gen.yaml",
+        "validation",
+        {"question": "Is it?", "best_answer": "Yes", "correct_answers": ["Yes", "It is"], "incorrect_answers": ["No"]},
+        ("Yes", "Yes.", "It is.", "I have no comment."),
+    ),
+    "boolq-seq2seq": (
+        "super_glue/boolq/seq2seq.yaml",
+        "validation",
+        {"passage": "It is.", "question": "is it", "label": 1},
+        ("yes",),
+    ),
+    "triviaqa": (
+        "triviaqa/default.yaml",
+        "validation",
+        {"question": "Who?", "answer": {"value": "Ted Turner", "aliases": ["Ted Turner", "R.E. Turner"]}},
+        ("Ted Turner", "R.E. Turner"),
+    ),
+}
+
+
+def test_no_row_of_the_harness_own_tasks_is_lost(tmp_path: Path) -> None:
+    """Tasks as the harness defines them, on documents as in their datasets, answered by a language model with random weights."""
+    model = tiny_models.causal_lm(tmp_path / "org__tiny")
+    package = Path(importlib.import_module("lm_eval").__file__ or "").parent / "tasks"
+    for task, (definition, _, document, _) in TASKS.items():
+        data = jsonl(tmp_path / "data" / f"{task}.jsonl", [document] * 2)
+        files = {split: str(data) for split in ("train", "validation", "test")}
+        own = {"include": str(package / definition), "task": f"own_{task}", "num_fewshot": 0, "dataset_path": "json"}
+        own |= {
+            "dataset_name": None,
+            "dataset_kwargs": {"data_files": files},
+            "generation_kwargs": {"until": ["\n"], "max_gen_toks": 4},
+        }
+        (tmp_path / "tasks").mkdir(exist_ok=True)
+        (tmp_path / "tasks" / f"{task}.yaml").write_text(yaml.safe_dump(own), "utf-8")
+    names = ",".join(f"own_{task}" for task in TASKS)
+    command = ("-m", "lm_eval", "run", "--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu", "--tasks", names)
+    command += ("--include_path", tmp_path / "tasks", "--log_samples", "--output_path", tmp_path / "out")
+    run(*command, folder=tmp_path, HF_HOME=str(tmp_path / "home"))
+    paths = {path.name.split("_2")[0].removeprefix("samples_own_"): path for path in (tmp_path / "out").rglob("samples_*.jsonl")}
+    assert paths.keys() == TASKS.keys()
+    for task, path in paths.items():
+        answers, found = read(path, "lm_eval")
+        assert (len(answers), dict(found.unreadable), answers[0].references) == (2, {}, TASKS[task][3]), task
+        result = CliRunner().invoke(app, ["score", str(path), "--judge", "contains"])
+        assert result.exit_code == 0, result.output

@@ -1,0 +1,182 @@
+"""The columns of other programs' files are detected by their words; what is ambiguous is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bert_judge.candidates.importers.answers import make_column_reader
+from bert_judge.candidates.importers.column_names import detect_columns, verdict_columns
+from bert_judge.runtime.errors import InputError
+
+MESSAGES = [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Paris"}]
+# A row of each program's file; each states the question "Q?", the reference "Paris" and the answer "It is Paris" or "Paris".
+ROWS: dict[str, dict[str, Any]] = {
+    "LLaMA-Factory": {"prompt": "Q?", "predict": "Paris", "label": "Paris"},
+    "ms-swift": {"response": "Paris", "labels": "Paris", "logprobs": None, "messages": MESSAGES},
+    "DeepEval": {"input": "Q?", "actual_output": "Paris", "expected_output": "Paris", "context": None, "success": True},
+    "DeepEval as JSON": {"name": "t", "input": "Q?", "actualOutput": "Paris", "expectedOutput": "Paris"},
+    "MLflow": {"inputs": "Q?", "predictions": "Paris", "targets": "Paris"},
+    "MLflow evaluation": {"inputs/question": "Q?", "outputs": "Paris", "expectations/expected_response": "Paris"},
+    "LangSmith": {"inputs.question": "Q?", "outputs.answer": "Paris", "reference_outputs.answer": "Paris", "execution_time": 1.5},
+    "LangSmith nested": {"inputs": {"question": "Q?"}, "outputs": {"answer": "Paris"}, "reference_outputs": {"answer": "Paris"}},
+    "Langfuse": {"id": "1", "input": "Q?", "output": "Paris", "expectedOutput": "Paris", "metadata": None},
+    "Langfuse nested": {"input": {"question": "Q?"}, "output": {"answer": "Paris"}, "expectedOutput": {"answer": "Paris"}},
+    "verl validation": {"input": "Q?", "output": "Paris", "gts": "Paris", "score": 1.0, "step": 3},
+    "verl": {
+        "data_source": "d",
+        "prompt": MESSAGES[:1],
+        "reward_model": {"style": "rule", "ground_truth": "Paris"},
+        "extra_info": {"index": 3},
+        "responses": ["Paris"],
+    },
+    "TRL": {"prompt": MESSAGES[:1], "completion": MESSAGES[1:], "solution": "Paris"},
+    "FlashRAG": {"id": "1", "question": "Q?", "golden_answers": ["Paris"], "pred": "Paris"},
+    "FlashRAG saved": {"question": "Q?", "golden_answers": ["Paris"], "output": {"pred": "Paris", "metric_score": {"em": 1}}},
+    "OpenAI evals": {"input": MESSAGES[:1], "ideal": ["Paris"], "sampled": "Paris"},
+    "PopQA": {"subj": "s", "obj": "o", "question": "Q?", "possible_answers": ["Paris"], "response": "Paris"},
+    "Azure": {"inputs.query": "Q?", "inputs.ground_truth": "Paris", "outputs.response": "Paris", "outputs.similarity.score": 5},
+    "Ragas": {"user_input": "Q?", "retrieved_contexts": ["c"], "response": "Paris", "reference": "Paris"},
+    "ToRA": {
+        "idx": 1,
+        "question": "Q?",
+        "gt_cot": "c",
+        "gt": "Paris",
+        "solution": "s",
+        "answer": "x",
+        "code": ["c"],
+        "pred": ["Paris"],
+    },
+    "TruthfulQA": {"question": "Q?", "correct_answers": ["Paris"], "incorrect_answers": ["Rome"], "generated_text": "Paris"},
+    "a spreadsheet": {"Question": "Q?", "Answer": "Paris", "Generated Answer": "Paris"},
+    "camel case": {"userQuestion": "Q?", "goldAnswers": ["Paris"], "llmResponse": "Paris"},
+    "Chinese": {"问题": "Q?", "参考答案": "Paris", "模型回答": "Paris"},
+    "messages only": {"messages": MESSAGES, "reference": "Paris"},
+    "a conversation": {"conversations": [{"from": "human", "value": "Q?"}, {"from": "gpt", "value": "Paris"}], "target": "Paris"},
+    "actual and predicted": {"question": "Q?", "actual": "Paris", "predicted_answer": "Paris"},
+}
+
+
+@pytest.mark.parametrize("program", ROWS)
+def test_files_of_other_programs(program: str) -> None:
+    row = ROWS[program]
+    columns = detect_columns(Path("x"), list(row), {}, sample=[row])
+    [answer] = make_column_reader(columns, sample=[row])(row)
+    question = "Q?" if columns.get("question") else ""
+    assert (answer.question, answer.references, answer.candidate) == (question, ("Paris",), "Paris")
+    assert question or program == "TRL"
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"question": "q", "response": "r", "label": 1}, "cannot tell which column holds the references"),
+        ({"question": "q", "response": "r", "labels": "correct"}, "cannot tell which column holds the references"),
+        ({"question": "q", "gold": "g", "gpt4_answer": "a", "llama_answer": "b"}, "cannot tell which column holds the candidate"),
+        ({"question": "q", "gold": "g", "generated_answer": "a", "model_reply": "b"}, "the candidate may be in the column"),
+        ({"question": "q", "correct": True, "response": "a"}, "cannot tell which column holds the references"),
+        ({"question": "q", "target_length": 5, "response": "a"}, "cannot tell which column holds the references"),
+        ({"question": "q", "gold": "g", "output_tokens": 5}, "cannot tell which column holds the candidate"),
+        ({"question": "q", "answer_index": 1, "response": "a"}, "cannot tell which column holds the references"),
+    ],
+)
+def test_what_is_ambiguous_is_refused_with_the_option(row: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        detect_columns(Path("x"), list(row), {}, sample=[row])
+    assert says in str(caught.value) and "; set --" in str(caught.value)
+
+
+def test_a_user_may_name_a_key_of_an_object() -> None:
+    row = {"doc": {"q": "Q?", "gold": "Paris"}, "response": "Paris"}
+    columns = detect_columns(Path("x"), list(row), {"question": "doc.q", "references": "doc.gold"})
+    [answer] = make_column_reader(columns)(row)
+    assert (answer.question, answer.references) == ("Q?", ("Paris",))
+
+
+def test_labels_without_a_use_are_named() -> None:
+    row = {"gold": "a", "output": "b", "is_correct": "right", "score": 7, "label": "Paris"}
+    assert verdict_columns(list(row), detect_columns(Path("x"), list(row), {}), [row]) == ["is_correct"]
+
+
+@pytest.mark.parametrize("part", ["question", "model", "task", "label"])
+def test_an_unreadable_optional_part_costs_no_row(part: str) -> None:
+    row = {"references": "a", "candidate": "a", part: {"unknown": [1, 2]}}
+    [answer] = make_column_reader({name: name for name in row})(row)
+    assert (answer.references, getattr(answer, part)) == (("a",), None if part == "label" else "")
+
+
+# --- options in a column of their own ---
+
+LINES = "Q?\n(A) Rome\n(B) Paris\n(C) Oslo"
+TEXTS = ["Rome", "Paris", "Oslo"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "answer"),
+    [
+        (TEXTS, 1),
+        (TEXTS, "B"),
+        (TEXTS, "(B)"),
+        (TEXTS, "B. Paris"),
+        (TEXTS, "b"),
+        (TEXTS, "Paris"),
+        (TEXTS, 1.0),
+        (TEXTS, ["B"]),
+        ({"text": TEXTS, "label": ["A", "B", "C"]}, "B"),
+        ({"text": TEXTS, "label": ["1", "2", "3"]}, "2"),
+        ({"text": TEXTS, "label": ["1", "2", "3"]}, 2),
+        ({"A": "Rome", "B": "Paris", "C": "Oslo", "D": None}, "B"),
+        ([{"label": "A", "text": "Rome"}, {"label": "B", "text": "Paris"}, {"label": "C", "text": "Oslo"}], "B"),
+        (["A) Rome", "B) Paris", "C) Oslo"], "B"),
+        (str(TEXTS), "B"),
+        ("['Rome' 'Paris' 'Oslo']", "B"),
+    ],
+)
+def test_options_become_lines_and_the_answer_letter_and_text(choices: Any, answer: Any) -> None:
+    row = {"question": "Q?", "choices": choices, "answer": answer, "response": "x"}
+    columns = detect_columns(Path("x"), list(row), {}, sample=[row])
+    [found] = make_column_reader(columns)(row)
+    assert (found.question, found.references) == (LINES, ("B", "Paris"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_csv", "first"),
+    [
+        ([0, 1, 2], False, ("A", "Rome")),
+        (["0", "1", "2"], True, ("A", "Rome")),
+        # Nobody counts from 0 to three.
+        (["1", "2", "3"], True, ("A", "Rome")),
+        (["1", "A", "2"], True, ("B", "Paris")),
+    ],
+)
+def test_indices_are_counted_as_the_file_counts_them(answers: list[Any], is_csv: bool, first: tuple[str, str]) -> None:
+    rows = [{"question": "Q?", "choices": str(TEXTS), "answer": answer, "response": "x"} for answer in answers]
+    reader = make_column_reader(detect_columns(Path("x"), list(rows[0]), {}, sample=rows), is_csv, rows)
+    assert reader(rows[0])[0].references == first
+
+
+@pytest.mark.parametrize("columns", [["A", "B", "C"], ["option_a", "option_b", "option_c"], ["opa", "opb", "opc"]])
+def test_options_in_columns_of_their_own(columns: list[str]) -> None:
+    row = {"question": "Q?", **dict(zip(columns, TEXTS, strict=True)), "answer": "B", "prediction": "B"}
+    [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}))(row)
+    assert (answer.question, answer.references) == (LINES, ("B", "Paris"))
+
+
+def test_options_of_hellaswag_are_chosen_by_a_label() -> None:
+    row = {"question": "Q?", "endings": TEXTS, "label": "1", "generated_text": "x"}
+    [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}, sample=[row]), sample=[row])(row)
+    assert answer.references == ("B", "Paris")
+
+
+def test_options_that_the_question_has_are_not_repeated() -> None:
+    row = {"question": "Q?\nA. Rome\nB. Paris", "choices": ["Rome", "Paris"], "answer": "B", "response": "x"}
+    [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}))(row)
+    assert (answer.question, answer.references) == (row["question"], ("B", "Paris"))
+
+
+def test_numbers_that_are_options_are_no_indices() -> None:
+    row = {"question": "1 + 1?", "choices": ["1", "2", "3"], "answer": "2", "response": "x"}
+    [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}), sample=[row])(row)
+    assert answer.references == ("B", "2")

@@ -1,0 +1,119 @@
+"""Cells in all the forms in which programs write questions, references, answers and labels."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.values import ASSISTANT, USER, UnreadableCell
+
+OPENAI = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Paris"}]
+SHAREGPT = [{"from": "human", "value": "Q?"}, {"from": "gpt", "value": "Paris"}]
+OPENCOMPASS = [{"role": "HUMAN", "prompt": "Q?"}, {"role": "BOT", "prompt": "Paris"}]
+PARTS = [
+    {"role": "user", "content": [{"type": "text", "text": "Q?"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "Paris"}]},
+]
+
+
+@pytest.mark.parametrize("messages", [OPENAI, SHAREGPT, OPENCOMPASS, PARTS, str(OPENAI), {"messages": OPENAI}])
+def test_messages_hold_question_and_answer(messages: Any) -> None:
+    assert (values.parse_message(messages, USER), values.parse_message(messages, ASSISTANT)) == ("Q?", "Paris")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Paris",
+        ["Paris"],
+        {"role": "assistant", "content": "Paris"},
+        {"answer": "Paris"},
+        {"output": {"content": "Paris"}},
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Paris"}}]},
+        [{"generated_text": "Paris"}],
+        {"pred": "Paris", "metric_score": {"em": 1}},
+        '{"role": "assistant", "content": "Paris"}',
+    ],
+)
+def test_an_answer_in_any_wrapping(value: Any) -> None:
+    assert values.parse_answers(value) == ["Paris"]
+
+
+def test_a_list_of_texts_is_several_answers() -> None:
+    assert values.parse_answers(["a", "b"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, {"a": 1, "b": 2}, [[1, 2], [3]], [1, 2], [OPENAI[1]]])
+def test_what_holds_no_answer(value: Any) -> None:
+    with pytest.raises(UnreadableCell):
+        values.parse_answers(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "references"),
+    [
+        (True, ["true", "yes"]),
+        (False, ["false", "no"]),
+        (18.0, ["18"]),
+        (Decimal("1.50"), ["1.50"]),
+        (datetime.date(2020, 1, 2), ["2020-01-02"]),
+        (datetime.datetime(2020, 1, 2), ["2020-01-02"]),
+        (None, []),
+        (float("nan"), []),
+        ([" a ", "", None, "a", "b"], ["a", "b"]),
+        ({"text": ["Paris"], "answer_start": [3]}, ["Paris"]),
+        ({"value": "Ted Turner", "aliases": ["R.E. Turner"], "normalized_value": "ted turner"}, ["Ted Turner", "R.E. Turner"]),
+        ({"style": "rule", "ground_truth": "72"}, ["72"]),
+        ({"ground_truth": {"target": ["a", "b"]}, "style": "rule"}, ["a", "b"]),
+        ({"number": "3", "spans": [], "date": {"day": ""}}, ["3"]),
+        ([{"text": "a"}, {"text": "b"}], ["a", "b"]),
+        ([["two", "one"], ["3"]], ["two, one", "3"]),
+        ({"role": "assistant", "content": "Paris"}, ["Paris"]),
+        (OPENAI, ["Paris"]),
+        ("['a', 'b']", ["['a', 'b']"]),
+    ],
+)
+def test_references_in_the_forms_of_datasets(value: Any, references: list[str]) -> None:
+    assert values.parse_texts(value) == references
+
+
+@pytest.mark.parametrize(
+    ("cell", "references"),
+    [
+        ('["Paris", "City of Paris"]', ["Paris", "City of Paris"]),
+        ("['Paris', 'City of Paris']", ["Paris", "City of Paris"]),
+        ("['Paris' 'City of Paris']", ["Paris", "City of Paris"]),
+        ("['It\\'s' \"b's\"\n 'c']", ["It's", "b's", "c"]),
+        ("{'text': ['Paris'], 'answer_start': [3]}", ["Paris"]),
+        ("{'text': array(['Paris', 'b'], dtype=object), 'answer_start': array([3], dtype=int32)}", ["Paris", "b"]),
+        ("array(['Paris'], dtype=object)", ["array(['Paris'], dtype=object)"]),
+        ("['70']", ["70"]),
+        ("[70]", ["70"]),
+        ("{'value': 'a', 'aliases': ['b']}", ["a", "b"]),
+        # One answer: an interval, a vector, a set, and texts that only begin like a list.
+        ("[0, 1]", ["[0, 1]"]),
+        ("[1 2 3]", ["[1 2 3]"]),
+        ("(1, 2)", ["(1, 2)"]),
+        ("[1, 2)", ["[1, 2)"]),
+        ("{x | x > 1}", ["{x | x > 1}"]),
+        ("[A] Paris", ["[A] Paris"]),
+        ("[]", []),
+    ],
+)
+def test_references_in_a_cell_of_csv(cell: str, references: list[str]) -> None:
+    assert values.parse_texts(cell, is_csv=True) == references
+
+
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        (("right", "Yes", "PASS", "passed", "true", "correct", "1"), 1.0),
+        (("wrong", "no", "fail", "Failed", "False", "incorrect", "0"), 0.0),
+    ],
+)
+def test_labels_in_words(words: tuple[str, ...], label: float) -> None:
+    assert [values.parse_label(word) for word in words] == [label] * len(words)
