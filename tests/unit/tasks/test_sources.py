@@ -280,10 +280,10 @@ def test_a_csv_file_with_lists_in_json(tmp_path: Path) -> None:
 FILES = {
     "empty.jsonl": ("", "no rows"),
     "broken.jsonl": ("{", "line 1 is not JSON"),
-    "list.json": ("[1]", "line 1 is a JSON list"),
+    "list.json": ("[1]", "item 1 is a JSON int"),
     "other.csv": ("a,b\n1,2\n", "no column 'question'; available: 'a', 'b'"),
     "broken.parquet": ("no parquet", "not a readable parquet file"),
-    "notes.txt": ("question\n", "unknown file ending"),
+    "notes.txt": ("question\n", "unknown file format"),
 }
 
 
