@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from bert_judge.judges.lexical import extraction
-from bert_judge.judges.lexical.extraction import MARKER, phrase_pattern, strip_markup
+from bert_judge.judges.lexical.extraction import ANSWER, MARKER, phrase_pattern, strip_markup
 from bert_judge.judges.lexical.normalization import normalize
 from bert_judge.tasks.latex import boxed
 
@@ -18,13 +18,15 @@ UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 # Of a longer answer, the middle is not searched.
 MAX_HEAD, MAX_TAIL = 2_000, 10_000
 
-# The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':".
+# The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':"; in a line of
+# its own also "A - ".
 _LABEL = re.compile(
-    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>][^\S\n]+)?)?(?:\*\*)?(?:(?:Option|Choice|选项)[^\S\n]?)?"
-    r"(?P<open>[(\[（【]|['\"])?(?P<letter>[A-Za-z])(?P<close>[)\]）】]\.?|[.:：、．]|['\"]:)(?:\*\*)?(?=\s*[^\s)\]])",
+    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*)?"
+    r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*)?"
+    r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t)(?:\*\*)?(?=\s*[^\s)\]])",
     re.MULTILINE,
 )
-_PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】"}
+_PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】", "<": ">"}
 
 _OPTION = phrase_pattern("option", "option_without_spaces")
 # An option that is the whole text.
@@ -48,19 +50,21 @@ def parse_options(question: str) -> Mapping[str, str]:
     current: dict[tuple[str | None, str, bool, bool], list[re.Match[str]]] = {}
     for label in _LABEL.finditer(question):
         letter, opening, closing = label["letter"], label["open"], label["close"]
-        if opening and not closing.startswith(_PAIRS.get(opening, opening)) and opening not in "'\"":
+        is_line = label["line"] is not None
+        if (opening and opening not in "'\"" and not closing.startswith(_PAIRS[opening])) or (closing[0].isspace() and not is_line):
             continue
-        style = (opening, closing, letter.isupper(), label["line"] is not None)
-        if letter in "Aa":
-            current[style] = [label]
-            runs.append(current[style])
-        elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
-            current[style].append(label)
-    # Within a line, "A." and "A:" are often no labels.
-    runs = [run for run in runs if len(run) >= (2 if run[0]["line"] is not None or run[0]["close"] not in ".:" else 3)]
-    if not runs:
+        # A run of lines, and a run of labels anywhere.
+        for lines_only in {is_line, False}:
+            style = (opening, closing, letter.isupper(), lines_only)
+            if letter in "Aa":
+                current[style] = [label]
+                runs.append(current[style])
+            elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
+                current[style].append(label)
+    run = max(filter(_is_list, runs), key=_rank, default=None)
+    if run is None:
         return {}
-    run = max(runs, key=lambda run: (run[0]["letter"].isupper(), run[0]["line"] is not None, run[-1].start(), len(run)))
+    run = max((other for other in runs if other[0] is run[0]), key=len)
     ends = [*(label.start() for label in run[1:]), len(question)]
     texts = [question[label.end() : end].strip() for label, end in zip(run, ends, strict=True)]
     # Instructions may follow the last option.
@@ -68,6 +72,19 @@ def parse_options(question: str) -> Mapping[str, str]:
     if run[0]["open"] in ("'", '"'):
         texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
     return {label["letter"].upper(): text.strip(" \t\n*,;|，；") for label, text in zip(run, texts, strict=True)}
+
+
+def _is_list(run: Sequence[re.Match[str]]) -> bool:
+    """Return whether labels are a list of options; within a line, "A." and "A:" are often no labels."""
+    return len(run) >= (2 if _is_lines(run) or run[0]["close"] not in ".:" else 3)
+
+
+def _rank(run: Sequence[re.Match[str]]) -> tuple[bool, bool, int]:
+    return run[0]["letter"].isupper(), _is_lines(run), run[-1].start()
+
+
+def _is_lines(run: Sequence[re.Match[str]]) -> bool:
+    return all(label["line"] is not None for label in run)
 
 
 class Expectation(NamedTuple):
@@ -186,14 +203,15 @@ def _token_pattern() -> re.Pattern[str]:
         return phrase_pattern(name, f"{name}_without_spaces")
 
     return re.compile(
-        rf"(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{_OPTION})\s?[:：=])"
+        rf"(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{_OPTION})\s?[:：=]|(?i:{ANSWER})\s?(?=[*_(\[]{{0,2}}[A-Z]{_NO_WORD}))"
         rf"|(?P<labelled>(?i:{_OPTION})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
         rf"|(?P<wrapped>\((?P<w1>[A-Za-z])\)|\[(?P<w2>[A-Z])\]|\*\*\(?(?P<w3>[A-Z])[).:]?\*\*|（(?P<w4>[A-Z])）)"
         rf"|(?P<lined>^[^\S\n]{{0,4}}[*_#>-]{{0,4}}[^\S\n]?(?P<i>[A-Za-z])[*_]{{0,2}}[).:、．：](?=[\s*]|$|[^\x00-\x7f]))"
-        rf"|(?P<affirmed>(?i:{phrases('affirmed')}))"
         rf"|(?P<rejected>(?i:{phrases('rejected')}))"
+        rf"|(?P<affirmed>(?i:{phrases('affirmed')}))"
         rf"|(?P<reject>(?i:{phrases('reject')}))"
         rf"|(?P<choose>(?i:{phrases('choose')}))"
+        rf"|(?P<several>(?<!{_WORD_CHARACTER})(?P<s>[A-Z]{{2,6}}){_NO_WORD})"
         rf"|(?P<bare>(?<!{_WORD_CHARACTER})(?<![\\-])(?P<b>[A-Za-z]){_NO_WORD})",
         re.MULTILINE,
     )
@@ -214,8 +232,8 @@ _WORD_AFTER_I = re.compile(r"\s+(?!(?:is|or|and)\b)\w|['’]", re.IGNORECASE)
 _PREVIOUS_WORD, _NEXT_WORD = re.compile(r"(\w+)[ -]\Z"), re.compile(r"[ -](\w+)")
 _PREDICATE_GAP = re.compile(rf"{_CLOSE}{{0,4}}\s?(?:\([^()\n]{{0,80}}\))?[\s,]?\s?")
 # Full-width letters, and the letters of translated tests.
-_LETTER_FORMS = {0xFF21 + i: 0x41 + i for i in range(26)} | dict(zip(map(ord, "أبجدঅবডঢ"), map(ord, "ABCDABCD"), strict=True))
-_FOREIGN_LETTER = re.compile(r"(?<!\w)[Ａ-Ｚأبجدঅবডঢ](?!\w)")
+_LETTER_FORMS = {0xFF21 + i: 0x41 + i for i in range(26)} | dict(zip(map(ord, "أبجدঅবডঢকখগঘ"), map(ord, "ABCD" * 3), strict=True))
+_FOREIGN_LETTER = re.compile(r"(?<!\w)[Ａ-Ｚأبجدঅবডঢকখগঘ](?!\w)")
 _LAST_SENTENCE_CHARACTERS = 200
 
 
@@ -238,7 +256,9 @@ class _Scan:
         last_sentence = max(_last_sentence_start(text), len(text) - _LAST_SENTENCE_CHARACTERS)
         for token in _token_pattern().finditer(text):
             kind = token.lastgroup or ""
-            if kind in _MENTION_GROUPS:
+            if kind == "several":
+                self._add_several(token)
+            elif kind in _MENTION_GROUPS:
                 self._add_mention(token, kind, last_sentence)
             elif kind in ("affirmed", "rejected"):
                 self._add_predicate(token, kind)
@@ -276,6 +296,20 @@ class _Scan:
         if follows_cue:
             self._cue = ""
         self._group_end = end
+
+    def _add_several(self, token: re.Match[str]) -> None:
+        """Add letters without a space, "AC", where they follow a phrase that states or chooses an option."""
+        letters = list(token["s"])
+        if letters != sorted(set(letters)) or any(letter not in self.options for letter in letters):
+            return
+        if self._cue and _FILLERS.fullmatch(self.text, self._cue_end, token.start()) and _TERMINAL.match(self.text, token.end()):
+            if self._cue == "statement":
+                self.stated = letters
+            elif self._cue == "choose":
+                self.selected = letters
+            elif self._cue == "opening":
+                self.opening = letters
+            self._cue = ""
 
     def _is_letter(self, token: re.Match[str], kind: str, letter_end: int, *, follows_statement: bool) -> bool:
         """Return whether a letter stands for an option and not for a name or a small word."""

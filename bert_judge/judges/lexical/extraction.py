@@ -33,19 +33,19 @@ def phrase_pattern(*names: str) -> str:
 
 
 # What may stand between "answer" and "is": "the answer to your question is", "the answer (in km) is".
-_FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b(?:\s[^\s.:：=?!]{1,20}){0,8}?)?(?:\s?\([^()\n]{1,40}\))?"
+_FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b(?:\s(?!answer)[^\s.:：=?!]{1,20}){0,8}?)?(?:\s?\([^()\n]{1,40}\))?"
 _CLOSE = r"[^\S\n]?[*_\"'`’”]{0,4}[^\S\n]?"
 _COLON = r"(?:[:：﹕∶=＝→⇒ःঃ]|[-=]>)"
-_WORDS_BETWEEN = rf"(?:\s(?!{phrase_pattern('no_answer')})[^\W\d]{{1,15}}){{0,3}}?"
-_ANSWER = phrase_pattern("answer_english", "answer", "answer_without_spaces")
+_WORDS_BETWEEN = rf"(?:\s(?!{phrase_pattern('no_answer')})(?:[^\W\d]{{2,15}}|[aeoyàé](?=\s[a-zà-ÿ]))){{0,3}}?"
+ANSWER = phrase_pattern("answer_english", "answer", "answer_without_spaces")
 MARKER = (
     r"<\|?(?:begin_of_)?(?P<tag>(?:final[_ -]?)?(?:answer|ans)|solution|output|response|result|conclusion)\|?>"
     # "[ANSWER]", "【答案】"
-    rf"|(?P<bracket>[\[【](?=\w)(?:[^\W\d]{{1,9}}[ _]?)?{_ANSWER}[\]】]){_CLOSE}{_COLON}?"
+    rf"|(?P<bracket>[\[【](?=\w)(?:[^\W\d]{{1,9}}[ _]?)?{ANSWER}[\]】]){_CLOSE}{_COLON}?"
     r"|(?P<json>[\"'](?:[a-z]{1,12}[_ -])?(?:answer|ans|答案)(?:[_ -](?:letter|choice|option|key|text|value|index))?[\"'])\s{0,4}:"
     # A line that is a heading: "### Final Answer".
     r"|^(?=[^\S\n\w]{0,4}[#*_ ]{0,8}\w)(?P<heading>[^\S\n]{0,4}(?:#{1,6}[^\S\n]?)?[*_]{0,3}(?:(?:the|my|our)\s)?"
-    rf"{_ANSWER}[*_]{{0,3}}[^\S\n]{{0,4}}\n)"
+    rf"{ANSWER}[*_]{{0,3}}[^\S\n]{{0,4}}\n)"
     rf"|{phrase_pattern('answer_english')}{_FILLER}{_CLOSE}(?:{_COLON}|(?P<prose>{phrase_pattern('copula_english')}[^\S\n]?[:：]?))"
     rf"|{phrase_pattern('answer')}{_WORDS_BETWEEN}{_CLOSE}(?:{_COLON}|(?P<verb>{phrase_pattern('copula')}[^\S\n]?[:：]?))"
     rf"|{phrase_pattern('answer_without_spaces')}{_CLOSE}"
@@ -75,6 +75,7 @@ _ENDS_IN_ABBREVIATION = re.compile(rf"{_ABBREVIATION}\Z")
 _STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
 # What ends an answer within its line.
 _ANSWER_END = re.compile(r"</\w|<\|?(?:end_of_)?answer|\[/|,?\s(?:because|since)\b", re.IGNORECASE)
+_CLOSING = re.compile(r"\A\s*(?:</[^>\n]{1,20}>|\[/[^\]\n]{1,20}\])")
 _EXPLANATION = re.compile(r"\W*(?:explanation|because|since|reason|rationale|解析|解释|解釋)", re.IGNORECASE)
 # After "####", which is also a heading of the fourth level: a number, or the last line.
 _HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
@@ -123,7 +124,7 @@ def extract_reference(reference: str) -> str:
     """
     answer = boxed(reference)
     if answer is None and (statement := _last_statement(reference)):
-        after = reference[statement.end :]
+        after = _CLOSING.sub("", reference[statement.end :])
         before = ("\n" + reference)[max(0, statement.start - 80) : statement.start + 1]
         is_last = not re.search(r"\w", after) or _EXPLANATION.match(after)
         if is_last and _BEFORE_ANSWER.search(before):

@@ -115,7 +115,7 @@ class LexicalJudge:
         return decided(score, threshold, **details)
 
     def _split(self, text: str, can_stem: bool) -> list[str]:
-        words = normalize_words(extraction.strip_markup(text)) if self.settings.normalize else text.split()
+        words = normalize_words(extraction.strip_markup(text) or text) if self.settings.normalize else text.split()
         return stem_words(words) if self.settings.stem and can_stem else words
 
 
