@@ -33,7 +33,7 @@ def phrase_pattern(*names: str) -> str:
 
 
 # What may stand between "answer" and "is": "the answer to your question is", "the answer (in km) is".
-_FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b(?:\s(?!answer)[^\s.:：=?!]{1,20}){0,8}?)?(?:\s?\([^()\n]{1,40}\))?"
+_FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b(?:\s(?!answer)[^\s.:：=?!]{1,20}){0,8}?)?(?:\s?\([^()\n]{1,40}\)|,[^,.:\n]{1,30},)?"
 _CLOSE = r"[^\S\n]?[*_\"'`’”]{0,4}[^\S\n]?"
 _COLON = r"(?:[:：﹕∶=＝→⇒ःঃ]|[-=]>)"
 _WORDS_BETWEEN = rf"(?:\s(?!{phrase_pattern('no_answer')})(?:[^\W\d]{{2,15}}|[aeoyàé](?=\s[a-zà-ÿ]))){{0,3}}?"
@@ -57,6 +57,7 @@ _NO_STATEMENT = re.compile(
     rf"{phrase_pattern('no_statement')}(?:\s+(?:that|the|this|my|your|our|an|final|correct))*\s+\Z", re.IGNORECASE
 )
 _NO_ANSWER = re.compile(rf"[^\S\n]*+{phrase_pattern('no_answer')}", re.IGNORECASE)
+_ADVERBS = re.compile(rf"(?:[^\S\n]*{phrase_pattern('adverb')},?\s)+", re.IGNORECASE)
 _BEFORE_ANSWER = re.compile(rf"(?:\A|[.!?。！？;；\n>])[\W_]*(?:{phrase_pattern('before_answer')}[\s,，]*){{0,5}}\Z", re.IGNORECASE)
 _VERB_FORM = re.compile(rf"\s?(?:{'|'.join(_phrases()['suffix'])})\Z")
 # Lines that only open a formula or a code block.
@@ -200,6 +201,8 @@ def is_talk(text: str, marker: re.Match[str]) -> bool:
 def _parse_statement(text: str, marker: re.Match[str], limit: int) -> _Statement | None:
     """Return the answer behind a marker, which ends before `limit`; None if there is none."""
     start = marker.end()
+    if marker["prose"] and (adverbs := _ADVERBS.match(text, start, limit)):
+        start = adverbs.end()
     if marker["tag"]:
         end = text.find("</", start, limit)
         end = limit if end < 0 else end
