@@ -33,13 +33,17 @@ def phrase_pattern(*names: str) -> str:
 
 
 # What may stand between "answer" and "is": "the answer to your question is", "the answer (in km) is".
-_FILLER = r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b(?:\s(?!answer)[^\s.:：=?!]{1,20}){0,8}?)?(?:\s?\([^()\n]{1,40}\)|,[^,.:\n]{1,30},)?"
+_FILLER = (
+    r"(?:\s+(?:to|for|of|in|choice|option|number|key)\b(?:\s(?!answer)[^\s.:：=?!]{1,20}){0,8}?)?"
+    r"(?:\s?\([^()\n]{1,40}\)|,[^,.:\n]{1,30},)?"
+)
 _CLOSE = r"[^\S\n]?[*_\"'`’”]{0,4}[^\S\n]?"
 _COLON = r"(?:[:：﹕∶=＝→⇒ःঃ]|[-=]>)"
 _WORDS_BETWEEN = rf"(?:\s(?!{phrase_pattern('no_answer')})(?:[^\W\d]{{2,15}}|[aeoyàé](?=\s[a-zà-ÿ]))){{0,3}}?"
 ANSWER = phrase_pattern("answer_english", "answer", "answer_without_spaces")
+_TAG = r"(?:final[_ -]?)?(?:answer|ans)|solution|output|response|result|conclusion"
 MARKER = (
-    r"<\|?(?:begin_of_)?(?P<tag>(?:final[_ -]?)?(?:answer|ans)|solution|output|response|result|conclusion)\|?>"
+    rf"<\|?(?:begin_of_)?(?P<tag>{_TAG})\|?>"
     # "[ANSWER]", "【答案】"
     rf"|(?P<bracket>[\[【](?=\w)(?:[^\W\d]{{1,9}}[ _]?)?{ANSWER}[\]】]){_CLOSE}{_COLON}?"
     r"|(?P<json>[\"'](?:[a-z]{1,12}[_ -])?(?:answer|ans|答案)(?:[_ -](?:letter|choice|option|key|text|value|index))?[\"'])\s{0,4}:"
@@ -75,7 +79,8 @@ _SENTENCE_END = re.compile(rf"[.!?](?=[\s*_]+{_SENTENCE_START}|\s)|[。！？]")
 _ENDS_IN_ABBREVIATION = re.compile(rf"{_ABBREVIATION}\Z")
 _STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
 # What ends an answer within its line.
-_ANSWER_END = re.compile(r"</\w|<\|?(?:end_of_)?answer|\[/|,?\s(?:because|since)\b", re.IGNORECASE)
+_TAG_END = re.compile(rf"<(?:/|\|?end_of_)(?:{_TAG})|\[/", re.IGNORECASE)
+_ANSWER_END = re.compile(rf"{_TAG_END.pattern}|,?\s(?:because|since)\b", re.IGNORECASE)
 _CLOSING = re.compile(r"\A\s*(?:</[^>\n]{1,20}>|\[/[^\]\n]{1,20}\])")
 _EXPLANATION = re.compile(r"\W*(?:explanation|because|since|reason|rationale|解析|解释|解釋)", re.IGNORECASE)
 # After "####", which is also a heading of the fourth level: a number, or the last line.
@@ -204,8 +209,7 @@ def _parse_statement(text: str, marker: re.Match[str], limit: int) -> _Statement
     if marker["prose"] and (adverbs := _ADVERBS.match(text, start, limit)):
         start = adverbs.end()
     if marker["tag"]:
-        end = text.find("</", start, limit)
-        end = limit if end < 0 else end
+        end = closing.start() if (closing := _TAG_END.search(text, start, limit)) else limit
         return _statement(text, marker.start(), start, end)
     if marker[0][-1] == ":" and (value := _json_value(text, start, bool(marker["json"]))):
         return _Statement(answer, marker.start(), value[1]) if (answer := strip_markup(value[0])) else None

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.judges.visible_text import is_blank, is_blank_answer, normalize_inputs, normalize_text, strip_invisible
+from bert_judge.judges.visible_text import (
+    is_blank,
+    is_blank_answer,
+    normalize_inputs,
+    normalize_text,
+    strip_invisible,
+    strip_reasoning,
+)
 
 
 @pytest.mark.parametrize(
@@ -84,3 +91,40 @@ def test_references_and_candidates_are_normalized_alike() -> None:
 
 def test_strip_invisible_removes_joiners_too() -> None:
     assert strip_invisible("Ver\u200dd\u200bi\u00adct\u3164: \ufff9correct\U000e0041") == "Verdict: correct"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>a</think>Paris", "Paris"),
+        ("<think>Final answer: 1</think> x </think> Paris", " Paris"),
+        ("no end of a start</thinking>Rome", "Rome"),
+        ("[THINK]hm[/THINK]Rome", "Rome"),
+        ("◁think▷hm◁/think▷Rome", "Rome"),
+        ("<seed:think>hm</seed:think>Rome", "Rome"),
+        ("<Thought>hm</Thought>Rome", "Rome"),
+        ("<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>Rome<|END_RESPONSE|>", "Rome"),
+        ("<|begin_of_thought|>hm<|end_of_thought|><|begin_of_solution|>Rome<|end_of_solution|>", "Rome"),
+        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Rome<|return|>", "Rome"),
+        ("<|channel|>analysis<|message|>hm<|end|><|channel|>final <|constrain|>json<|message|>Rome", "Rome"),
+        ("analysisWe think.assistantfinalRome", "Rome"),
+        ("Here are my reasoning steps:\nhm\n[BEGIN FINAL RESPONSE]\nRome\n[END FINAL RESPONSE]", "\nRome\n"),
+        ("Here is my thought process: hm\nHere is my response: Rome", " Rome"),
+        ("<answer>B</answer><reasoning>It is sweet.</reasoning>", "<answer>B</answer>"),
+        ("<|im_start|>assistant\nRome<|im_end|>\n<|im_start|>user\nAnd Oslo?", "\nRome"),
+        ("Rome</s></s>", "Rome"),
+        ("The token <|endoftext|>, for example", "The token <|endoftext|>, for example"),
+        ("analysis of the data", "analysis of the data"),
+        ("Paris", "Paris"),
+        ("", ""),
+        ("<think>still at it", None),
+        ("<think>a</think>b <think>c", None),
+        ("<seed:think>hm", None),
+        ("<|START_THINKING|>hm", None),
+        ("<|channel|>analysis<|message|>hm", None),
+        ("analysisWe think", None),
+        ("Here are my reasoning steps:\nhm", None),
+    ],
+)
+def test_strip_reasoning(text: str, expected: str | None) -> None:
+    assert strip_reasoning(text) == expected

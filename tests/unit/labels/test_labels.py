@@ -19,6 +19,7 @@ from bert_judge.candidates.stage import import_candidates
 from bert_judge.config import Import
 from bert_judge.judges.imported.judge import NO_VERDICT, ImportedJudge
 from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.judges.visible_text import UNFINISHED
 from bert_judge.labels import stage
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import ConfigError, InputError
@@ -89,6 +90,14 @@ def test_every_answer_has_its_row(tmp_path: Path, with_work_folder: bool) -> Non
     assert judge.calls == (3 if with_work_folder else 1)
     assert tables.provenance(tmp_path / "l.parquet")["revisions"] == {"encoder": "c0ffee"}
     assert not (tmp_path / "work").exists()
+
+
+def test_reasoning_is_no_part_of_an_answer(tmp_path: Path) -> None:
+    candidates_table(tmp_path / "c.parquet", ["<think>Rome?</think>Oslo", "<think>Rome"], ["ok", "truncated"])
+    judge = Longest()
+    frame = labelled(tmp_path, judge)
+    assert [row.candidate for row in judge.seen] == ["Oslo"]
+    assert frame["reason"].tolist()[1] == UNFINISHED
 
 
 def test_no_answers_and_only_failed_ones(tmp_path: Path) -> None:
