@@ -111,7 +111,7 @@ def test_a_selection_is_labelled_where_its_job_looks(tmp_path: Path, monkeypatch
         return Kind()
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jobs.registry, "find", find)
+    monkeypatch.setattr("bert_judge.judges.registry.find", find)
     judge = Lengths()
     answers = "results/candidates/m@both@j/t.parquet"
     candidates(Path(answers), 6)
