@@ -41,6 +41,5 @@ def test_an_edited_prompt_relabels_what_it_labelled(run: Workspace, tmp_path: Pa
         "Select 50% of the answers by best",
         *(f"Scores of {model} on mini_test" for model in ("solid", "weak")),
         "Standings",
-        "Standings as CSV, Markdown, LaTeX and SVG",
         "Report",
     }
