@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from bert_judge.judges.lexical import extraction
-from bert_judge.judges.lexical.extraction import ANSWER, MARKER, phrase_pattern, strip_markup
+from bert_judge.judges.lexical.extraction import ANSWER, MARKER, NOT_INSIDE_WORD, phrase_pattern, strip_markup
 from bert_judge.judges.lexical.normalization import normalize
 from bert_judge.tasks.latex import boxed
 
@@ -203,7 +203,8 @@ def _token_pattern() -> re.Pattern[str]:
         return phrase_pattern(name, f"{name}_without_spaces")
 
     return re.compile(
-        rf"(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{_OPTION})\s?[:：=]|(?i:{ANSWER})\s?(?=[*_(\[]{{0,2}}[A-Z]{_NO_WORD}))"
+        rf"{NOT_INSIDE_WORD}(?:(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{_OPTION})\s?[:：=]"
+        rf"|(?i:{ANSWER})\s?(?=[*_(\[]{{0,2}}[A-Z]{_NO_WORD}))"
         rf"|(?P<labelled>(?i:{_OPTION})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
         rf"|(?P<wrapped>\((?P<w1>[A-Za-z])\)|\[(?P<w2>[A-Z])\]|\*\*\(?(?P<w3>[A-Z])[).:]?\*\*|（(?P<w4>[A-Z])）)"
         rf"|(?P<lined>^[^\S\n]{{0,4}}[*_#>-]{{0,4}}[^\S\n]?(?P<i>[A-Za-z])[*_]{{0,2}}[).:、．：](?=[\s*]|$|[^\x00-\x7f]))"
@@ -212,7 +213,7 @@ def _token_pattern() -> re.Pattern[str]:
         rf"|(?P<reject>(?i:{phrases('reject')}))"
         rf"|(?P<choose>(?i:{phrases('choose')}))"
         rf"|(?P<several>(?<!{_WORD_CHARACTER})(?P<s>[A-Z]{{2,6}}){_NO_WORD})"
-        rf"|(?P<bare>(?<!{_WORD_CHARACTER})(?<![\\-])(?P<b>[A-Za-z]){_NO_WORD})",
+        rf"|(?P<bare>(?<!{_WORD_CHARACTER})(?<![\\-])(?P<b>[A-Za-z]){_NO_WORD}))",
         re.MULTILINE,
     )
 
