@@ -6,10 +6,11 @@ Requests are written to a file and sent by the user; their responses are added t
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from bert_judge import plan
 from bert_judge.candidates.generators import make_generator, openai_format
@@ -22,8 +23,6 @@ from bert_judge.config import files as config_files
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
-log = logging.getLogger(__name__)
-
 ENDPOINT = "/v1/chat/completions"
 
 
@@ -35,35 +34,30 @@ class _BatchRequests(NamedTuple):
     requests: dict[str, Request]
 
 
-def requests(files: Sequence[Path], model: str, task: str, root: Path = Path("results")) -> Iterator[str]:
-    """Yield one line of JSON for each missing answer.
-
-    Args:
-        files: configuration files.
-        root: folder of the run's results, with the task's table in it.
-
-    Raises:
-        InputError: the configuration is invalid, the model is not behind a server, or the task's table does not exist.
-    """
-    batch = _load_requests(files, model, task, root)
+def requests(
+    model: Annotated[str, typer.Argument(help="Model behind a server.")],
+    task: Annotated[str, typer.Argument(help="Task whose table is in results/tasks.")],
+    configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
+) -> None:
+    """Print requests for missing answers, one per line, in the format of batch APIs."""
+    batch = _load_requests(configfile, model, task)
     for key in resume.missing_keys(batch.store, batch.requests):
         call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
-        yield json.dumps(call | {"body": openai_format.request_body(batch.settings, batch.requests[key])}, ensure_ascii=False)
+        body = openai_format.request_body(batch.settings, batch.requests[key])
+        typer.echo(json.dumps(call | {"body": body}, ensure_ascii=False))
 
 
-def responses(files: Sequence[Path], model: str, task: str, source: Path, root: Path = Path("results")) -> str:
-    """Add responses to the cache and return a one-line summary.
-
-    Args:
-        source: one line of JSON per response, in any order. Failed ones are skipped, and so requested again.
-
-    Raises:
-        InputError: as for `requests`, or a line is not a response.
-    """
-    batch = _load_requests(files, model, task, root)
+def responses(
+    model: Annotated[str, typer.Argument(help="Model behind a server.")],
+    task: Annotated[str, typer.Argument(help="Task of the requests.")],
+    file: Annotated[Path, typer.Argument(help="Responses, one per line, in any order.")],
+    configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
+) -> None:
+    """Import responses; the next run uses them and generates only what is missing or failed."""
+    batch = _load_requests(configfile, model, task)
     answers: dict[str, dict[str, Any]] = {}
     failed = unknown = 0
-    for key, body in _parse_responses(source):
+    for key, body in _parse_responses(file):
         if key not in batch.requests:
             unknown += 1
             continue
@@ -75,10 +69,10 @@ def responses(files: Sequence[Path], model: str, task: str, source: Path, root: 
     resume.save_shard(batch.store, answers)
     total, missing = len(batch.requests), len(resume.missing_keys(batch.store, batch.requests))
     unknown_note = f", {unknown} for unknown requests" if unknown else ""
-    return f"{len(answers)} answers of {model} to {task}, {failed} failed{unknown_note}; {missing} of {total} are missing"
+    typer.echo(f"{len(answers)} answers of {model} to {task}, {failed} failed{unknown_note}; {missing} of {total} are missing")
 
 
-def _load_requests(files: Sequence[Path], model: str, task: str, root: Path) -> _BatchRequests:
+def _load_requests(files: Sequence[Path], model: str, task: str) -> _BatchRequests:
     raw = config_files.merge(files)
     planned = plan.build_plan(raw, files)
     server_models = [name for name, entry in planned.models.items() if isinstance(entry, OpenAIModel)]
@@ -86,22 +80,18 @@ def _load_requests(files: Sequence[Path], model: str, task: str, root: Path) -> 
         raise InputError(f"{model}: not a model behind a server; available: {', '.join(server_models) or 'none'}")
     if task not in planned.tasks:
         raise InputError(f"{task}: not a task of this configuration; available: {', '.join(planned.tasks)}")
-    table = root / "tasks" / f"{task}.parquet"
+    table = Path("results", "tasks", f"{task}.parquet")
     if not table.exists():
         raise InputError(f"{table}: no such file; run snakemake {table} first")
     spec = planned.candidates_spec(model, task)
     settings = with_runtime_settings(spec["settings"], raw["models"][model])
-    store = resume.store_folder(model, root)
+    store = resume.store_folder(model)
     cache = answer_cache(spec, store, lambda: make_generator(model, settings, None))
     return _BatchRequests(settings, store, {cache.key(request): request for request in plan_requests(spec, table)})
 
 
 def _parse_responses(source: Path) -> Iterator[tuple[str, Any]]:
-    """Yield content key and body of each response.
-
-    Raises:
-        InputError: a line is not a response.
-    """
+    """Yield content key and body of each response."""
     try:
         text = source.read_text("utf-8")
     except OSError as error:

@@ -1,21 +1,25 @@
-"""`bert-judge check`: validate a configuration as every run does before its first job."""
+"""`bert-judge check` and `config`: validate a configuration, and print the files generated from its model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
 
 from bert_judge import plan
+from bert_judge.config import docs
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import ConfigError
 
+DataFolder = Annotated[Path | None, typer.Option(help="Folder of imported files, as with --config data=FOLDER.")]
 
-def check(files: Sequence[Path], data: Path | None = None) -> str:
-    """Validate a configuration and return one line that counts what a run would produce.
 
-    Raises:
-        ConfigError: one line per error in the files and their content.
-    """
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Configuration files; later ones override earlier ones.")],
+    data: DataFolder = None,
+) -> None:
+    """Validate a configuration as every run does before its first job; report every error, or count what a run would produce."""
     # A file with a repeated key still has content to check; invalid YAML has none.
     raw = config_files.merge(files)
     if not raw:
@@ -31,4 +35,18 @@ def check(files: Sequence[Path], data: Path | None = None) -> str:
         "dataset": len(planned.config.datasets),
         "score table": len(planned.score_tables),
     }
-    return "OK: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items())
+    typer.echo("OK: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))
+
+
+def config(
+    file: Annotated[
+        Literal["default", "schema", "docs"],
+        typer.Argument(help="The commented config.yaml, the JSON schema, or the reference in docs/."),
+    ],
+    write: Annotated[bool, typer.Option("--write", help="Write the file in this repository instead of printing it.")] = False,
+) -> None:
+    """Print or write a file generated from the configuration model."""
+    if write:
+        typer.echo(f"wrote {docs.write(file)}")
+    else:
+        typer.echo(docs.generate(file), nl=False)

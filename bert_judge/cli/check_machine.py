@@ -10,11 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
+import typer
 import yaml
 from packaging.requirements import Requirement
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -34,13 +34,10 @@ class Finding(NamedTuple):
     text: str
 
 
-def show(profile: Path, screen: Console | None = None) -> bool:
-    """Run all checks and print the findings; return True if none is bad.
-
-    Args:
-        profile: folder of the SLURM profile.
-        screen: console to print to. Default: the terminal.
-    """
+def doctor(
+    profile: Annotated[Path, typer.Option(help="Profile whose partitions are checked.")] = Path("profiles/slurm"),
+) -> None:
+    """Check that this machine has what a run needs: versions, GPUs, disk, hub, vLLM, SLURM and its partitions."""
     table = Table("", "", "", show_header=False)
     all_good = True
     for check in (_python, _packages, _gpus, _disk, _hub, _vllm, lambda: slurm_findings(profile)):
@@ -48,8 +45,9 @@ def show(profile: Path, screen: Console | None = None) -> bool:
             all_good = all_good and finding.state != "bad"
             colour = {"ok": "green", "note": "yellow", "bad": "red"}[finding.state]
             table.add_row(finding.name, Text(finding.state, style=colour), finding.text)
-    (screen or console()).print(table)
-    return all_good
+    console().print(table)
+    if not all_good:
+        raise typer.Exit(1)
 
 
 def _python() -> Iterator[Finding]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from bert_judge import tables
+from bert_judge.cli.commands import Force
 from bert_judge.cli.import_files import read_answers
+from bert_judge.cli.terminal import check_output
 from bert_judge.report.exporters import formats, results
 from bert_judge.report.exporters.results import AccuracyResult
 from bert_judge.report.format import TABLE_FORMATS
@@ -22,57 +24,52 @@ MODEL_FORMATS = ("lm_eval", "every_eval_ever", "model_index", "eval_results")
 FORMATS = (*TABLE_FORMATS, *MODEL_FORMATS, *LINE_FORMATS)
 
 
-@dataclass(frozen=True)
-class ExportOptions:
-    """Options of the command line."""
-
-    file: Path
-    form: str
-    output: Path
-    judge: str | None = None
-    datasets: Sequence[str] = ()
-    teacher: str | None = None
-    force: bool = False
-
-
-def export(options: ExportOptions) -> None:
-    """Write the export and print its files.
-
-    Raises:
-        InputError: the source or the format is invalid, or an output exists; nothing is written then.
-    """
-    if options.form not in FORMATS:
-        raise InputError(f"--to {options.form}: unknown; choose one of {', '.join(FORMATS)}")
-    if options.form in LINE_FORMATS:
-        _check_output(options, options.output)
-        count = _write_lines(options.output, _lines(options))
-        typer.echo(f"{options.output}: {count:,} lines")
+def export(
+    file: Annotated[Path, typer.Argument(help="The standings of a run, or a file that `score` wrote; for openai_batch, answers.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="csv, markdown, latex: a table of accuracies. lm_eval, every_eval_ever, model_index, eval_results: a file per "
+            "model in a folder. inspect, every_eval_ever_instances, openai_batch: a line per answer."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file, or folder for one file per model.")],
+    judge: Annotated[str | None, typer.Option("--judge", "-j", help="Judge to export, if there are several.")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help="TASK=OWNER/NAME: dataset of a task on the hub. Repeatable.")] = None,
+    teacher: Annotated[str | None, typer.Option(help="For openai_batch: name of the judging model on the server.")] = None,
+    force: Force = False,
+) -> None:
+    """Export accuracies and verdicts in the formats of other programs."""
+    if to not in FORMATS:
+        raise InputError(f"--to {to}: unknown; choose one of {', '.join(FORMATS)}")
+    if to in LINE_FORMATS:
+        check_output(output, file, force)
+        count = _write_lines(output, _lines(file, to, judge, teacher))
+        typer.echo(f"{output}: {count:,} lines")
         return
-    files = _documents(options, results.load_results(options.file, options.judge))
-    for path in files:
-        _check_output(options, path)
-    for path, content in files.items():
+    accuracies = results.load_results(file, judge)
+    if to in TABLE_FORMATS:
+        documents = {output: results.accuracy_table(accuracies, to)}
+    else:
+        by_model = _model_documents(to, accuracies, _datasets(dataset or [], accuracies), formats.file_timestamp(file))
+        documents = {output / path: content for path, content in by_model.items()}
+    for path in documents:
+        check_output(path, file, force)
+    for path, content in documents.items():
         with tables.atomic(path) as temporary:
             temporary.write_text(content, encoding="utf-8")
         typer.echo(str(path))
 
 
-def _check_output(options: ExportOptions, path: Path) -> None:
-    if path.resolve() == options.file.resolve():
-        raise InputError(f"{path}: is the input file; choose another output with -o")
-    if path.exists() and not options.force:
-        raise InputError(f"{path}: already exists; add --force to overwrite it, or choose another output with -o")
-
-
-def _lines(options: ExportOptions) -> Iterator[str]:
-    if options.form == "openai_batch":
-        if options.teacher is None:
+def _lines(file: Path, form: str, judge: str | None, teacher: str | None) -> Iterator[str]:
+    if form == "openai_batch":
+        if teacher is None:
             raise InputError("--teacher: required for --to openai_batch; set it to the teacher's name on the server")
-        return formats.batch_request_lines(read_answers(options.file), options.teacher)
-    rows = results.scored_rows(options.file, options.judge)
-    if options.form == "inspect":
-        return formats.inspect_lines(rows, str(options.file))
-    return formats.eee_lines(rows, options.judge or "judge", formats.file_timestamp(options.file))
+        return formats.batch_request_lines(read_answers(file), teacher)
+    rows = results.scored_rows(file, judge)
+    if form == "inspect":
+        return formats.inspect_lines(rows, str(file))
+    return formats.eee_lines(rows, judge or "judge", formats.file_timestamp(file))
 
 
 def _write_lines(output: Path, lines: Iterable[str]) -> int:
@@ -86,20 +83,18 @@ def _write_lines(output: Path, lines: Iterable[str]) -> int:
     return count
 
 
-def _documents(options: ExportOptions, accuracies: Sequence[AccuracyResult]) -> dict[Path, str]:
-    """Return file → content."""
-    if options.form in TABLE_FORMATS:
-        return {options.output: results.accuracy_table(accuracies, options.form)}
-    datasets = _datasets(options.datasets, accuracies)
+def _model_documents(
+    form: str, accuracies: Sequence[AccuracyResult], datasets: Mapping[str, str], timestamp: str
+) -> dict[Path, str]:
+    """Return file in the output folder → content."""
     by_model: dict[str, list[AccuracyResult]] = {}
     for result in accuracies:
         by_model.setdefault(result.model, []).append(result)
-    timestamp = formats.file_timestamp(options.file)
-    files = {}
+    documents = {}
     for model, model_results in by_model.items():
-        name, content = _model_document(options.form, model_results, datasets, timestamp)
-        files[options.output / model.replace("/", "__") / name] = content
-    return files
+        name, content = _model_document(form, model_results, datasets, timestamp)
+        documents[Path(model.replace("/", "__"), name)] = content
+    return documents
 
 
 def _model_document(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +12,9 @@ import yaml
 
 from bert_judge import tables
 from bert_judge.cli import import_files
+from bert_judge.cli.commands import Force, Question, References, Server, ShowConfig, without_none
 from bert_judge.cli.label import model_block
+from bert_judge.cli.terminal import check_output
 from bert_judge.cli.train import find_columns
 from bert_judge.labels.score_file.score_file import work_folder
 from bert_judge.runtime import resume
@@ -40,65 +40,55 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class Request:
-    """Options of the command; see `commands.generate`."""
-
-    file: Path
-    output: Path
-    model: str
-    server: str | None
-    backend: str
-    style: str
-    family: str
-    block: Mapping[str, Any]
-    columns: Mapping[str, str]
-    show: bool
-    force: bool
-
-
-def generate(request: Request) -> None:
-    """Generate answers and write them.
-
-    Raises:
-        InputError: the file, its columns, the model or the output are invalid.
-    """
-    if request.backend not in BACKENDS:
-        raise InputError(f"--backend {request.backend}: unknown backend; available: {', '.join(BACKENDS)}; or set --server")
-    columns = find_columns(request.file, request.columns, REQUIRED)
+def generate(
+    file: Annotated[Path, typer.Argument(help="Questions and references: CSV, JSONL or parquet.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file: .csv, .jsonl or .parquet.")],
+    model: Annotated[str, typer.Option("--model", "-m", help="Hub id, folder, or name on the server.")],
+    server: Server = None,
+    backend: Annotated[str, typer.Option(help="Backend of a local model: hf or vllm.")] = "hf",
+    style: Annotated[
+        str, typer.Option(help="Prompt style. free: question only; soft: conclude with Final answer; strict: nothing else.")
+    ] = "free",
+    family: Annotated[
+        str, typer.Option(help="Family of the questions: short_answer, math, multiple_choice or reading.")
+    ] = "short_answer",
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of generated tokens.")] = 2048,
+    temperature: Annotated[float, typer.Option(min=0, help="Sampling temperature; 0 is greedy.")] = 0.0,
+    attempts: Annotated[int, typer.Option(min=1, help="Answers per question.")] = 1,
+    question: Question = None,
+    references: References = None,
+    show_config: ShowConfig = False,
+    force: Force = False,
+) -> None:
+    """Generate a language model's answers to a file of questions. An interrupted call resumes when repeated."""
+    if backend not in BACKENDS:
+        raise InputError(f"--backend {backend}: unknown backend; available: {', '.join(BACKENDS)}; or set --server")
+    columns = find_columns(file, without_none(question=question, references=references), REQUIRED)
     from bert_judge.cli.quickstart import configurations
     from bert_judge.judges.probe import short_name
 
-    name = short_name(request.model)
-    block = {**model_block(request.model, request.server, request.backend), **request.block}
-    raw = configurations.generation(request.file, columns, request.family, name, block, request.style)
-    if request.show:
+    name = short_name(model)
+    sampling = {"max_new_tokens": max_new_tokens, "temperature": temperature, "attempts": attempts}
+    raw = configurations.generation(file, columns, family, name, model_block(model, server, backend) | sampling, style)
+    if show_config:
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
-    _check_output(request)
+    import_files.writer(output, output)
+    if output.is_dir() or not output.parent.is_dir():
+        raise InputError(f"{output}: is a folder, or its folder does not exist; choose a file in an existing folder")
+    check_output(output, file, force)
     typer.echo("; ".join(f"{role}: {column!r}" for role, column in columns.items()), err=True)
     with job_log(None, offline=False):
-        from bert_judge.cli.quickstart.generate import generate as generate_it
+        from bert_judge.cli.quickstart.generate import generate as generate_answers
 
-        work = work_folder(request.output)
-        answers = pq.read_table(generate_it(raw, name, work)).to_pylist()
+        work = work_folder(output)
+        answers = pq.read_table(generate_answers(raw, name, work)).to_pylist()
         rows = [{**row, "failure": row["reason"]} for row in answers]
-        with tables.atomic(request.output) as temporary, import_files.writer(request.output, temporary, SCHEMA) as write:
+        with tables.atomic(output) as temporary, import_files.writer(output, temporary, SCHEMA) as write:
             write([{column: row[column] for column in SCHEMA.names} for row in rows])
     failed = sum(row["status"] == "error" for row in rows)
     if not failed:
         # After failures, the next call reuses the finished answers.
         resume.clear(work)
     failure_note = f"; {failed} failed, see the column failure; repeat with --force to retry them" if failed else ""
-    typer.echo(f"{request.output}: {len(rows):,} answers of {name}{failure_note}")
-
-
-def _check_output(request: Request) -> None:
-    output = request.output
-    import_files.writer(output, output)
-    if output.is_dir() or not output.parent.is_dir():
-        raise InputError(f"{output}: is a folder, or its folder does not exist; choose a file in an existing folder")
-    if output.resolve() == request.file.resolve():
-        raise InputError(f"{output}: is the input file; choose another with -o")
-    if output.exists() and not request.force:
-        raise InputError(f"{output}: exists already; add --force to overwrite it, or choose another with -o")
+    typer.echo(f"{output}: {len(rows):,} answers of {name}{failure_note}")

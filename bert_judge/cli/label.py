@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from bert_judge.cli.commands import Candidate, Force, Model, Question, References, Server, without_none
 from bert_judge.cli.score import Request, score
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge
@@ -18,43 +19,34 @@ PREFIX = "label_"
 NAME = "teacher"
 
 
-@dataclass(frozen=True)
-class Teacher:
-    """The labelling judge or language model.
-
-    Attributes:
-        judge: judge of a configuration, or None.
-        model: language model, or None.
-        server: URL of the server of `model`; None to run it locally.
-        reasoning: whether the model reasons before its verdict, as in a judge of kind llm.
-    """
-
-    judge: str | None
-    model: str | None
-    server: str | None
-    reasoning: bool
-
-
-def label(file: Path, output: Path | None, teacher: Teacher, columns: Mapping[str, str], force: bool) -> None:
-    """Label a file: like `score`, with the column prefix `label_`.
-
-    Raises:
-        InputError: as in `score`, or not exactly one teacher is given.
-    """
-    if (teacher.judge is None) == (teacher.model is None):
+def label(
+    file: Annotated[Path, typer.Argument(help="Answers and references: CSV, JSON or parquet, or the output of a framework.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.labelled.SUFFIX.")] = None,
+    judge: Annotated[str | None, typer.Option("--judge", "-j", help="Teacher: a judge of a configuration, FILE.yaml:NAME.")] = None,
+    teacher: Annotated[str | None, typer.Option(help="Or a language model: hub id, folder, or name on the server.")] = None,
+    server: Server = None,
+    reasoning: Annotated[bool, typer.Option(help="Let the model reason before its verdict.")] = True,
+    question: Question = None,
+    references: References = None,
+    candidate: Candidate = None,
+    model: Model = None,
+    force: Force = False,
+) -> None:
+    """Label a file of answers with a teacher: append label_verdict, label_score and label_reason, for use by `train`."""
+    if (judge is None) == (teacher is None):
         raise InputError("set either --teacher MODEL, with or without --server, or --judge FILE.yaml:NAME")
-    if teacher.judge is not None and teacher.server is not None:
+    if judge is not None and server is not None:
         raise InputError("--server belongs to --teacher; a judge of a configuration has its server there")
-    score(Request(file, output, columns=columns, prefix=PREFIX, force=force, suffix=".labelled"), lambda: [_load_teacher(teacher)])
 
+    def load() -> list[NamedJudge]:
+        disable_progress_bars()
+        if judge is not None:
+            return judge_loading.load_judges([judge])
+        block = {"kind": "llm", "model": model_block(teacher or "", server, "hf"), "reasoning": reasoning}
+        return [judge_loading.from_config({"judges": {NAME: block}}, NAME).load()]
 
-def _load_teacher(teacher: Teacher) -> NamedJudge:
-    disable_progress_bars()
-    if teacher.judge is not None:
-        [judge] = judge_loading.load_judges([teacher.judge])
-        return judge
-    block = {"kind": "llm", "model": model_block(teacher.model or "", teacher.server, "hf"), "reasoning": teacher.reasoning}
-    return judge_loading.from_config({"judges": {NAME: block}}, NAME).load()
+    columns = without_none(question=question, references=references, candidate=candidate, model=model)
+    score(Request(file, output, columns=columns, prefix=PREFIX, force=force, suffix=".labelled"), load)
 
 
 def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:

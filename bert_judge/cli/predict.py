@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import make_column_reader
+from bert_judge.cli.commands import Judges, Threshold
 from bert_judge.cli.score import load_judges
 from bert_judge.judges.protocol import Label
 from bert_judge.labels.judge_loading import NamedJudge
@@ -25,12 +28,48 @@ CHUNK_LINES = 64
 STDIN = Path("stdin")
 
 
-def predict_one(candidate: str, references: Sequence[str], question: str, names: Sequence[str], threshold: float | None) -> None:
-    """Print a judge's verdict and score on one answer; with several judges a line each.
+class _PredictCommand(TyperCommand):
+    """Accept an answer that begins with a minus, such as -5, without `--` before it."""
 
-    Raises:
-        InputError: no reference is given, or the judge does not exist.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {name: parameter for parameter in self.get_params(ctx) for name in parameter.opts}
+        position = 0
+        while position < len(args) and args[position] != "--":
+            argument = args[position]
+            if argument in options:
+                position += 1 if getattr(options[argument], "is_flag", False) else 2
+                continue
+            if re.match(r"-[^-]", argument) and argument[:2] not in options:
+                args = [*args[:position], *args[position + 1 :], "--", argument]
+                break
+            position += 1
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command("predict", cls=_PredictCommand)
+def predict(
+    candidate: Annotated[str | None, typer.Argument(help="Answer to judge. Default: lines of JSON on stdin.")] = None,
+    reference: Annotated[list[str] | None, typer.Option("--reference", "-r", help="Reference answer. Repeatable.")] = None,
+    question: Annotated[str, typer.Option("--question", "-q", help="Question.")] = "",
+    judge: Judges = None,
+    threshold: Threshold = None,
+) -> None:
+    """Judge a single answer, or JSON lines from a pipe.
+
+    Each line is an object with the keys question, references and candidate, or similar names; it is printed again with verdict,
+    score and reason.
     """
+    if candidate is None:
+        _predict_stream(judge or [], threshold)
+    else:
+        _predict_one(candidate, reference or [], question, judge or [], threshold)
+
+
+def _predict_one(candidate: str, references: Sequence[str], question: str, names: Sequence[str], threshold: float | None) -> None:
+    """Print a verdict and score; with several judges a line each."""
     if not references:
         raise InputError("no reference answer is given; set --reference")
     record = {"question": question, "references": list(references), "candidate": candidate}
@@ -43,12 +82,8 @@ def predict_one(candidate: str, references: Sequence[str], question: str, names:
         typer.echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
 
 
-def predict_stream(names: Sequence[str], threshold: float | None) -> None:
-    """Print every line of stdin with its verdicts.
-
-    Raises:
-        InputError: a line is not an object, its keys are not recognized, or the judge does not exist. Earlier lines are printed.
-    """
+def _predict_stream(names: Sequence[str], threshold: float | None) -> None:
+    """Print every line of stdin with its verdicts; the lines before an invalid one are printed too."""
     if sys.stdin.isatty():
         raise InputError("predict: nothing to judge; give an answer and --reference, or send lines of JSON through a pipe")
     judges = load_judges(names, threshold)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -11,20 +12,17 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 
 
-def push(judge: str, output: Path | None = None, to: str | None = None, private: bool = False, attacks: Path | None = None) -> None:
-    """Write the folder, and upload it.
-
-    Args:
-        judge: a folder, or the name of a trained judge of this run.
-        output: folder to write; default `results/hub/NAME`.
-        to: repository on the hub, `owner/name`; nothing is uploaded without one.
-        private: create the repository as private.
-        attacks: attack rates of the judge, a table of `snakemake attacks` or `bert-judge attack`; default: those of this run, if
-            newer than the judge.
-
-    Raises:
-        InputError: the judge does not exist, the folder does, or the upload failed.
-    """
+def push(
+    judge: Annotated[str, typer.Argument(help="Name of a trained judge in results/judges, or its folder.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output folder. Default: results/hub/JUDGE.")] = None,
+    to: Annotated[str | None, typer.Option(help="Repository on the hub, OWNER/NAME. Without it, nothing is uploaded.")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Create a private repository.")] = False,
+    attacks: Annotated[
+        Path | None,
+        typer.Option(help="Table of attack rates for the model card. Default: the run's own, if newer than the judge."),
+    ] = None,
+) -> None:
+    """Write a judge as a folder for the hub that transformers and sentence-transformers load with the same scores."""
     if to is not None and to.count("/") != 1:
         raise InputError(f"--to {to}: expected OWNER/NAME")
     source = JUDGES / judge if (JUDGES / judge).is_dir() else Path(judge).expanduser()

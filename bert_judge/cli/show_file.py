@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -20,28 +21,24 @@ from bert_judge.tables.readers.rows import open_rows
 MAX_TEXT_LENGTH = 200
 
 
-def show(path: Path, rows: int = 5, screen: Console | None = None) -> None:
-    """Print a description of a file.
-
-    Args:
-        path: parquet table, file of rows, JSON summary, or folder of a judge.
-        rows: number of rows to print.
-        screen: console to print to. Default: the terminal.
-
-    Raises:
-        InputError: no such file, or none of these kinds.
-    """
-    screen = screen or console()
-    if path.is_dir():
-        _show_judge(screen, path)
-    elif path.suffix == ".json":
-        screen.print(str(path))
-        _show_values(screen, _json(path))
-    elif (source := open_rows(path)).format != "parquet":
-        screen.print(f"{path}: {source.format} file with the columns {', '.join(map(repr, source.columns))}")
+def show(
+    file: Annotated[
+        Path, typer.Argument(help="Table, file of answers (CSV, JSON lines), summary (.json) or folder of a trained judge.")
+    ],
+    rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="Number of rows to print.")] = 5,
+) -> None:
+    """Print what a file of a run is, the settings that produced it, its columns and its first rows."""
+    screen = console()
+    if file.is_dir():
+        _show_judge(screen, file)
+    elif file.suffix == ".json":
+        screen.print(str(file))
+        _show_values(screen, _json(file))
+    elif (source := open_rows(file)).format != "parquet":
+        screen.print(f"{file}: {source.format} file with the columns {', '.join(map(repr, source.columns))}")
         _show_rows(screen, source.sample(rows) if rows else [])
     else:
-        _show_table(screen, path, rows)
+        _show_table(screen, file, rows)
 
 
 def _show_table(screen: Console, path: Path, rows: int) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
-from rich.console import Console
+import typer
 from rich.table import Table
 
-from bert_judge import plan
-from bert_judge.cli.terminal import console
+from bert_judge.cli.check_config import DataFolder
+from bert_judge.cli.terminal import console, format_number, make_table
 from bert_judge.config import files as config_files
 from bert_judge.evaluation.forecast import PendingWork, forecast
+from bert_judge.plan import build_plan
 from bert_judge.runtime.errors import InputError
 
 HEADER = "output_file\tdate\trule\t"
@@ -27,8 +28,7 @@ FOLDER_RULES = ("merge_dataset", "train_judge", "train_pair_judge", "tune_pair_j
 FOLDERS = ("prepared", "tasks", "answer_batches", "candidates", "label_batches", "pairs", "labels", "datasets", "judges", "scores")
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """An output file of a run, finished or pending."""
 
     path: str
@@ -36,24 +36,18 @@ class Output:
     pending: bool
 
 
-def show(files: Sequence[Path], targets: Sequence[str] = (), data: Path | None = None, screen: Console | None = None) -> None:
-    """Print the jobs per rule, and the remaining work per model and judge.
-
-    Args:
-        files: configuration files. Default: config.yaml.
-        targets: Snakemake targets. Default: everything.
-        data: folder of imported files.
-        screen: console to print to. Default: the terminal.
-
-    Raises:
-        InputError: the configuration is invalid, or Snakemake fails; includes its message.
-    """
-    screen = screen or console()
+def plan(
+    targets: Annotated[list[str] | None, typer.Argument(help="Snakemake targets; default: everything.")] = None,
+    configfile: Annotated[list[Path] | None, typer.Option("--configfile", "-c", help="The configuration.")] = None,
+    data: DataFolder = None,
+) -> None:
+    """Print what a run would do: jobs per rule, and the remaining rows, tokens and GPU hours per model and judge."""
+    screen, files = console(), configfile or []
     raw = config_files.load(files or [Path("config.yaml")])
     if data is not None:
         raw["data"] = str(data)
-    planned = plan.build_plan(raw, files)
-    outputs = parse_summary(summary(files, targets, data))
+    planned = build_plan(raw, files)
+    outputs = parse_summary(summary(files, targets or [], data))
     screen.print(jobs_table(outputs))
     works = forecast(planned, [output.path for output in outputs if output.pending])
     if works:
@@ -86,9 +80,7 @@ def jobs_table(outputs: Iterable[Output]) -> Table:
         name = str(Path(output.path).parent) if output.rule in FOLDER_RULES else output.path
         rule_jobs = jobs.setdefault(output.rule, {})
         rule_jobs[name] = rule_jobs.get(name, False) or output.pending
-    table = Table("rule", title="Jobs", title_justify="left")
-    table.add_column("to do", justify="right")
-    table.add_column("up to date", justify="right")
+    table = make_table("rule", numbers=("to do", "up to date"), title="Jobs")
     for rule, rule_jobs in jobs.items():
         open_jobs = sum(rule_jobs.values())
         table.add_row(rule, f"{open_jobs:,}", f"{len(rule_jobs) - open_jobs:,}")
@@ -105,15 +97,10 @@ def _stage_index(output: Output) -> int:
 
 def costs_table(works: Iterable[PendingWork]) -> Table:
     """Tabulate the remaining work of models and judges."""
-    table = Table("model or judge", "produces", title="Remaining work, extrapolated from finished tables", title_justify="left")
-    for name in ("tables", "rows", "tokens read", "tokens written", "GPUs", "GPU hours"):
-        table.add_column(name, justify="right")
+    numbers = ("tables", "rows", "tokens read", "tokens written", "GPUs", "GPU hours")
+    table = make_table("model or judge", "produces", numbers=numbers, title="Remaining work, extrapolated from finished tables")
     for work in works:
-        tokens = [_number(work.total(rate)) for rate in (work.rates.prompt_tokens, work.rates.completion_tokens)]
-        rows, gpus = _number(work.rows), str(work.gpus or "server")
-        table.add_row(work.component, work.output, f"{work.tables:,}", rows, *tokens, gpus, _number(work.gpu_hours, 2))
+        tokens = [format_number(work.total(rate)) for rate in (work.rates.prompt_tokens, work.rates.completion_tokens)]
+        rows, gpus = format_number(work.rows), str(work.gpus or "server")
+        table.add_row(work.component, work.output, f"{work.tables:,}", rows, *tokens, gpus, format_number(work.gpu_hours, 2))
     return table
-
-
-def _number(value: float | None, digits: int = 0) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"

@@ -6,19 +6,39 @@ import json
 import math
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+import typer
 from rich.console import Console
 from rich.table import Table
 
 from bert_judge import tables
-from bert_judge.cli.terminal import console
+from bert_judge.cli.terminal import console, format_number
 from bert_judge.runtime.errors import InputError
 
 Row = dict[Hashable, Any]
 # Up to this many tasks, a table is printed for each.
 MAX_TASK_TABLES = 3
+
+
+def standings(
+    file: Annotated[Path, typer.Argument(help="Standings of a run.")] = Path("results/standings.parquet"),
+    task: Annotated[str | None, typer.Option("--task", "-t", help="Show this task only.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot to this .png, .svg or .pdf file instead.")] = None,
+    form: Annotated[str | None, typer.Option("--format", "-f", help="Print as markdown, csv or latex instead.")] = None,
+) -> None:
+    """Print the accuracy of every model under every judge, and each judge's agreement with the gold labels."""
+    if plot is not None:
+        from bert_judge.report.plot import save_standings_plot
+
+        save_standings_plot(file, plot)
+    elif form is not None:
+        from bert_judge.report.exports import export_standings
+
+        typer.echo(export_standings(file, form, task), nl=False)
+    else:
+        show(file, task)
 
 
 def show(path: str | Path, task: str | None = None, screen: Console | None = None) -> None:
@@ -114,10 +134,10 @@ def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None
         "judge": lambda row: row["judge"],
         "agreement": lambda row: f"{_percent(row['agreement'])} {_interval(row)}",
         "macro-F1": lambda row: _percent(row["macro_f1"]),
-        "kappa": lambda row: _number(row["kappa"]),
+        "kappa": lambda row: format_number(row["kappa"], 2),
         "invalid": lambda row: _percent(row["invalid"]),
         "error of accuracy": lambda row: _percent(row["accuracy_error"]),
-        "rank correlation": lambda row: _number(row["rank_correlation"]),
+        "rank correlation": lambda row: format_number(row["rank_correlation"], 2),
         "most misplaced model": _most_shifted,
     }
     rows = [[text(row) for text in columns.values()] for row in pooled.to_dict("records")]
@@ -145,11 +165,7 @@ def _show_comparisons(screen: Console, comparisons: pd.DataFrame) -> None:
 
 
 def _percent(value: float) -> str:
-    return "–" if math.isnan(value) else f"{100 * value:.1f}"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
+    return format_number(100 * value, 1)
 
 
 def _p_value(value: float) -> str:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from bert_judge import plan
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import TaskSource
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks import find, names, source_samples
+from bert_judge.tasks import find, source_samples
+from bert_judge.tasks import names as built_in_names
 from bert_judge.tasks.sources import published_sources
 
-CheckResult = tuple[bool, str]
+app = typer.Typer(help="List and check tasks.", no_args_is_help=True)
 
 
-def list_tasks() -> Iterator[str]:
-    """Yield one line per named task: its family and its source."""
-    lines = {name: (find(name).family, "built in") for name in names()}
+@app.command("list")
+def list_tasks() -> None:
+    """List all named tasks with their family and source."""
+    lines = {name: (find(name).family, "built in") for name in built_in_names()}
     lines |= {name: (source.family, _origin(source)) for name, source in published_sources().items()}
     width = max(map(len, lines))
     for name, (family, origin) in sorted(lines.items()):
-        yield f"{name:<{width}}  {family:<15}  {origin}"
+        typer.echo(f"{name:<{width}}  {family:<15}  {origin}")
 
 
 def _origin(source: TaskSource) -> str:
@@ -34,33 +38,34 @@ def _origin(source: TaskSource) -> str:
     return ", ".join(filter(None, [source.repository or source.path, config, source.split if source.repository else ""]))
 
 
-def check_tasks(selected: Sequence[str], configurations: Sequence[Path], rows: int) -> Iterator[CheckResult]:
-    """Download datasets and map their first rows, as a run would; yield (valid, line) for each task.
+@app.command("check")
+def check_tasks(
+    names: Annotated[list[str] | None, typer.Argument(help="Task names; default: all that have a dataset.")] = None,
+    configfile: Annotated[list[Path] | None, typer.Option(help="Configuration whose sources are checked too.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Number of rows to map per dataset.")] = 100,
+) -> None:
+    """Download datasets, as `prepare` does, and check that their first rows give questions. Needs a network or copies.
 
     The files stay in the hub's cache, so `prepare` does not download them again.
-
-    Args:
-        selected: task names. Default: all published tasks, or all tasks of the configuration that have a dataset.
-        configurations: files of a configuration whose sources are included.
-        rows: number of rows to map.
-
-    Raises:
-        InputError: the configuration is invalid, or a task has no dataset.
     """
-    planned = plan.build_plan(config_files.load(configurations)) if configurations else None
+    planned = plan.build_plan(config_files.load(configfile)) if configfile else None
     sources: Mapping[str, TaskSource] = published_sources()
-    task_names = list(selected)
+    task_names = names or []
     if planned is not None:
         sources = {**sources, **planned.config.tasks.sources}
         task_names = task_names or [name for name in planned.tasks if name in sources]
-    for name in task_names or sources:
+    for name in task_names:
         if name not in sources:
             raise InputError(f"tasks check: {name!r} has no dataset; tasks with one: {', '.join(sources)}")
+    all_valid = True
     for name in task_names or sources:
         try:
-            yield True, f"{name}: OK: {_check_task(name, sources[name], planned, rows)}"
+            typer.echo(f"{name}: OK: {_check_task(name, sources[name], planned, rows)}")
         except InputError as error:
-            yield False, f"{name}: {error}"
+            all_valid = False
+            typer.echo(f"{name}: {error}", err=True)
+    if not all_valid:
+        raise typer.Exit(1)
 
 
 def _check_task(name: str, source: TaskSource, planned: plan.Plan | None, rows: int) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
 import yaml
 
 from bert_judge.candidates.importers import column_names
+from bert_judge.cli.commands import Candidate, Force, Question, References, ShowConfig, without_none
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
 from bert_judge.tables.readers.rows import open_rows
@@ -18,48 +18,52 @@ from bert_judge.tables.readers.rows import open_rows
 REQUIRED = ("question", "references", "candidate", "label")
 
 
-@dataclass(frozen=True)
-class Request:
-    """Options of the command; see `commands.train`."""
+def train(
+    file: Annotated[Path, typer.Argument(help="Labelled answers with references: CSV, JSONL or parquet.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the judge; its name is the judge's name.")],
+    backbone: Annotated[str, typer.Option(help="Encoder: minilm (offline), hub id or folder.")] = "minilm",
+    epochs: Annotated[float | None, typer.Option(min=0.01, help="Number of epochs.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Peak learning rate.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Rows per step.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the new layers and of the row order.")] = None,
+    test: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the questions held out as test set.")] = 0.2,
+    validation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the others used for calibration.")] = 0.1,
+    label_column: Annotated[
+        str | None, typer.Option("--label", help="Name of the label column, if it is not auto-detected.")
+    ] = None,
+    question: Question = None,
+    references: References = None,
+    candidate: Candidate = None,
+    show_config: ShowConfig = False,
+    force: Force = False,
+) -> None:
+    """Train a judge on a file of labelled answers and measure it on held-out questions.
 
-    file: Path
-    folder: Path
-    backbone: str
-    training: Mapping[str, Any]
-    test: float
-    validation: float
-    columns: Mapping[str, str]
-    show: bool
-    force: bool
-
-
-def train(request: Request) -> None:
-    """Train a judge and print its results on the held-out questions.
-
-    Raises:
-        InputError: the file, its columns or the folder are invalid; no judge was changed.
+    An interrupted call resumes when repeated. For other settings, use --show-config and Snakemake.
     """
-    name = request.folder.resolve().name
-    columns = find_columns(request.file, request.columns, REQUIRED, labelled=True)
+    name = output.resolve().name
+    named_columns = without_none(question=question, references=references, candidate=candidate, label=label_column)
+    columns = find_columns(file, named_columns, REQUIRED, labelled=True)
     from bert_judge.cli.quickstart import configurations
 
-    block = {"backbone": request.backbone, **({"training": dict(request.training)} if request.training else {})}
-    raw = configurations.training(request.file, columns, name, request.test, block, request.validation)
-    if request.show:
+    settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
+    block = {"backbone": backbone, **({"training": settings} if settings else {})}
+    raw = configurations.training(file, columns, name, test, block, validation)
+    if show_config:
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     typer.echo("; ".join(f"{role}: {column!r}" for role, column in columns.items()), err=True)
-    _check_folder(request.folder, request.force)
+    _check_folder(output, force)
     if name in (configurations.LABELS, configurations.RULE):
-        raise InputError(f"{request.folder}: {name!r} is the name of a baseline; choose another folder name")
+        raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
     with job_log(None, offline=False):
         from bert_judge.cli.quickstart.train import clear, work_folder
-        from bert_judge.cli.quickstart.train import train as train_it
+        from bert_judge.cli.quickstart.train import train as train_judge
         from bert_judge.cli.show_standings import show
 
-        show(train_it(raw, name, request.folder, work_folder(request.folder)))
-        clear(request.folder)
-    typer.echo(f"{request.folder}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {request.folder}")
+        show(train_judge(raw, name, output, work_folder(output)))
+        clear(output)
+    typer.echo(f"{output}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {output}")
 
 
 def find_columns(file: Path, columns: Mapping[str, str], required: tuple[str, ...], labelled: bool = False) -> dict[str, str]:

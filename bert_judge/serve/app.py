@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from typing import Any, TypeVar
 
 import pydantic_core
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from bert_judge import __version__
-from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import bodies
 from bert_judge.serve.batcher import JudgeFailed
@@ -32,9 +29,8 @@ from bert_judge.serve.bodies import (
     PairBatch,
     PreferenceBody,
     Single,
-    SinglePair,
 )
-from bert_judge.serve.guard import rejection_headers
+from bert_judge.serve.guard import error_response
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.serve.metrics import Metrics
@@ -129,35 +125,22 @@ def _add_status_routes(app: FastAPI, pool: JudgePool, metrics: Metrics) -> None:
 
 
 async def _answer(pool: JudgePool, limits: Limits, body: JudgeRequest) -> JudgeResponse:
-    match body:
-        case Batch():
-            bodies.check_rows(body.rows, limits)
-            batcher = pool.judge(body.judge)
-            labels = await batcher.submit([bodies.row_of(row) for row in body.rows])
-            return JudgedBatch(judge=batcher.name, labels=[_label_body(label) for label in labels])
-        case Single():
-            bodies.check_rows([body], limits)
-            batcher = pool.judge(body.judge)
-            [label] = await batcher.submit([bodies.row_of(body)])
-            return Judged(judge=batcher.name, **asdict(label))
-        case _:
-            return await _compare(pool, limits, body)
-
-
-async def _compare(pool: JudgePool, limits: Limits, body: SinglePair | PairBatch) -> JudgedPair | JudgedPairs:
+    if isinstance(body, Single | Batch):
+        rows = body.rows if isinstance(body, Batch) else [body]
+        bodies.check_items("rows", rows, limits)
+        judge = pool.judge(body.judge)
+        labels = [LabelBody.model_validate(label) for label in await judge.submit([row.to_item() for row in rows])]
+        return (
+            JudgedBatch(judge=judge.name, labels=labels) if isinstance(body, Batch) else Judged(judge=judge.name, **dict(labels[0]))
+        )
     pairs = body.pairs if isinstance(body, PairBatch) else [body]
-    bodies.check_pairs([*pairs], limits)
-    batcher = pool.pair_judge(body.judge)
-    preferences = [
-        bodies.preference_fields(preference) for preference in await batcher.submit([bodies.pair_of(pair) for pair in pairs])
-    ]
+    bodies.check_items("pairs", pairs, limits)
+    pair_judge = pool.pair_judge(body.judge)
+    answers = await pair_judge.submit([pair.to_item() for pair in pairs])
+    preferences = [PreferenceBody.model_validate(preference) for preference in answers]
     if isinstance(body, PairBatch):
-        return JudgedPairs(judge=batcher.name, preferences=[PreferenceBody.model_validate(fields) for fields in preferences])
-    return JudgedPair(judge=batcher.name, **preferences[0])
-
-
-def _label_body(label: Label) -> LabelBody:
-    return LabelBody.model_validate(asdict(label))
+        return JudgedPairs(judge=pair_judge.name, preferences=preferences)
+    return JudgedPair(judge=pair_judge.name, **dict(preferences[0]))
 
 
 async def _cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Answer], seconds: float) -> Answer:
@@ -184,34 +167,30 @@ async def _wait_for_disconnect(request: Request) -> None:
         pass
 
 
-def _error_response(rejection: RequestRejected) -> Response:
-    return JSONResponse({"error": str(rejection)}, rejection.status, rejection_headers(rejection))
-
-
 async def _handle_rejection(_: Request, error: RequestRejected) -> Response:
-    return _error_response(error)
+    return error_response(error)
 
 
 async def _handle_input_error(_: Request, error: InputError) -> Response:
-    return _error_response(RequestRejected(422, " ".join(str(error).split())))
+    return error_response(RequestRejected(422, " ".join(str(error).split())))
 
 
 async def _handle_http_error(request: Request, error: StarletteHTTPException) -> Response:
     messages = {404: f"{request.url.path}: not found", 405: f"{request.url.path}: {request.method} is not allowed"}
-    return _error_response(RequestRejected(error.status_code, messages.get(error.status_code, str(error.detail))))
+    return error_response(RequestRejected(error.status_code, messages.get(error.status_code, str(error.detail))))
 
 
 async def _handle_validation_error(request: Request, error: RequestValidationError) -> Response:
     """Report the first error with its location in the body."""
     content_type = request.headers.get("content-type", "")
     if not content_type.lower().partition(";")[0].strip().endswith("json"):
-        return _error_response(RequestRejected(415, f"content-type {content_type!r}: send application/json"))
+        return error_response(RequestRejected(415, f"content-type {content_type!r}: send application/json"))
     first, *remaining = error.errors()
     # The location starts with "body" and the name of the union member.
     location = ".".join(str(key) for key in first["loc"][2:]) or "the body"
     suffix = f" (and {len(remaining)} more)" if remaining else ""
-    return _error_response(RequestRejected(422, f"{location}: {first['msg']}{suffix}"))
+    return error_response(RequestRejected(422, f"{location}: {first['msg']}{suffix}"))
 
 
 async def _handle_judge_failure(_: Request, error: JudgeFailed) -> Response:
-    return _error_response(RequestRejected(500, f"{error}: the judge failed on this request; see the server log"))
+    return error_response(RequestRejected(500, f"{error}: the judge failed on this request; see the server log"))

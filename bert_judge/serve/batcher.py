@@ -17,10 +17,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.limits import Limits, RequestRejected
+from bert_judge.serve.metrics import Metrics
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -35,14 +36,6 @@ SPEED_WEIGHT = 0.3
 
 class JudgeFailed(Exception):
     """A judge raised an unexpected error, which is logged."""
-
-
-class Listener(Protocol):
-    """Receive events for the metrics."""
-
-    def judged(self, judge: str, rows: int, seconds: float) -> None: ...
-
-    def waiting(self, judge: str, rows: int) -> None: ...
 
 
 @dataclass(eq=False)
@@ -71,7 +64,6 @@ class Batcher(Generic[Item, Answer]):
         name: name of the judge.
         load: called once in the judge's thread; returns the function that judges, with one answer per item, in order.
         cost: returns the characters of an item.
-        listener: receives events for the metrics.
     """
 
     def __init__(
@@ -80,11 +72,11 @@ class Batcher(Generic[Item, Answer]):
         load: Callable[[], Callable[[Sequence[Item]], Sequence[Answer]]],
         cost: Callable[[Item], int],
         limits: Limits,
-        listener: Listener,
+        metrics: Metrics,
     ) -> None:
         self.name = name
         self.limits = limits
-        self._load, self._cost, self._listener = load, cost, listener
+        self._load, self._cost, self._metrics = load, cost, metrics
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"judge-{name}")
         self._jobs: deque[_Job[Item, Answer]] = deque()
         self._open: set[asyncio.Future[list[Answer]]] = set()
@@ -174,7 +166,7 @@ class Batcher(Generic[Item, Answer]):
     def _update_queue(self, rows: int, characters: int) -> None:
         self._rows += rows
         self._characters += characters
-        self._listener.waiting(self.name, self._rows)
+        self._metrics.waiting(self.name, self._rows)
 
     async def _run(self) -> None:
         while True:
@@ -232,7 +224,7 @@ class Batcher(Generic[Item, Answer]):
         if len(answers) != len(items):
             log.error("%s: the judge returned %d answers for %d rows", self.name, len(answers), len(items))
             return JudgeFailed(self.name)
-        self._listener.judged(self.name, len(items), seconds)
+        self._metrics.judged(self.name, len(items), seconds)
         speed = sum(map(self._cost, items)) / max(seconds, 1e-6)
         self._speed += (speed - self._speed) * (SPEED_WEIGHT if self._speed else 1)
         return answers

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from bert_judge.candidates.importers.answers import make_column_reader
-from bert_judge.judges.pairwise.protocol import Pair, Preference
+from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair
 from bert_judge.judges.protocol import Label, Row, invalid
 from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.labels.score_file.score_file import to_row
-from bert_judge.serve.limits import Limits, check_count, check_texts
+from bert_judge.serve.limits import Limits, RequestRejected
 
 References = str | list[str]
 _READ_COLUMNS = make_column_reader({name: name for name in ("question", "references", "candidate")})
@@ -27,9 +27,16 @@ class Body(BaseModel):
 class RowBody(Body):
     """An answer to judge."""
 
+    texts: ClassVar = ("question", "candidate")
     question: str = Field("", description="The question; optional for some judges.")
     references: References = Field(description="A reference answer, or a list of which any is correct.")
     candidate: str = Field(description="The answer to judge.")
+
+    def to_item(self) -> Row | Label:
+        """Return the input of a judge, as for a row of a file; an invalid label if there is nothing to judge."""
+        record = {"question": self.question, "references": self.references, "candidate": self.candidate}
+        row = to_row(_READ_COLUMNS, record)
+        return invalid("no answer") if row is None else row
 
 
 class Single(RowBody):
@@ -48,10 +55,17 @@ class Batch(Body):
 class PairBody(Body):
     """Two answers to compare."""
 
+    texts: ClassVar = ("question", "answer_a", "answer_b")
     question: str
     references: References = Field(default=[], description="Reference answers, if any.")
     answer_a: str
     answer_b: str
+
+    def to_item(self) -> Pair:
+        """Return the input of a pairwise judge, with finished reasoning removed from the answers."""
+        answer_a, answer_b = (strip_reasoning(text) or "" for text in (self.answer_a, self.answer_b))
+        references = tuple(reference for reference in _list_references(self) if reference.strip())
+        return Pair(self.question, answer_a, answer_b, references)
 
 
 class SinglePair(PairBody):
@@ -83,8 +97,9 @@ JudgeRequest = Annotated[_Rows | _Pairs, Discriminator(_form)]
 
 
 class LabelBody(BaseModel):
-    """A verdict."""
+    """A verdict, built from a `Label`."""
 
+    model_config = ConfigDict(from_attributes=True)
     verdict: Literal["correct", "incorrect", "invalid"]
     score: float | None = Field(description="Probability of being correct, 0 to 1; null if invalid.")
     reason: str | None = Field(description="Why the verdict is invalid, or how it was reached.")
@@ -107,16 +122,21 @@ class JudgedBatch(BaseModel):
     labels: list[LabelBody]
 
 
-class PreferenceBody(BaseModel):
-    """A preference between two answers."""
+def _letter(order: str | OrderVerdict) -> str:
+    return order if isinstance(order, str) else order.verdict
 
+
+class PreferenceBody(BaseModel):
+    """A preference between two answers, built from a `Preference`."""
+
+    model_config = ConfigDict(from_attributes=True)
     verdict: Literal["A", "B", "tie", "inconsistent", "invalid"] = Field(
         description="inconsistent: the verdict depends on the order."
     )
     score: float | None = Field(description="Probability that A is better, a tie counting half; null if invalid.")
     consistent: bool | None = Field(description="Both orders give the same verdict; null if one is invalid.")
-    forward: str = Field(description="The verdict with A shown first.")
-    backward: str = Field(description="The verdict with B shown first, with the same labels.")
+    forward: Annotated[str, BeforeValidator(_letter)] = Field(description="The verdict with A shown first.")
+    backward: Annotated[str, BeforeValidator(_letter)] = Field(description="The verdict with B shown first, with the same labels.")
     reason: str | None
     raw: str | None
     truncated: bool
@@ -143,46 +163,27 @@ class ErrorBody(BaseModel):
     error: str = Field(description="One line: what is wrong and how to fix it.")
 
 
-def row_of(body: RowBody) -> Row | Label:
-    """Convert a body to the input of a judge, as for a row of a file; return an invalid label if there is nothing to judge."""
-    record = {"question": body.question, "references": body.references, "candidate": body.candidate}
-    row = to_row(_READ_COLUMNS, record)
-    return invalid("no answer") if row is None else row
+def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) -> None:
+    """Raise `RequestRejected` for too many rows or pairs, too long texts or too many references.
+
+    Args:
+        name: what the items are called in messages, `rows` or `pairs`.
+    """
+    if len(items) > limits.rows:
+        raise RequestRejected(413, f"{name}: {len(items):,}, limit {limits.rows:,} per request; send several requests")
+    for index, item in enumerate(items):
+        references = _list_references(item)
+        for part, text in [*((part, getattr(item, part)) for part in item.texts), *(("references", text) for text in references)]:
+            if len(text) > limits.text_characters:
+                raise RequestRejected(
+                    413,
+                    f"{name}.{index}.{part}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text",
+                )
+        if len(references) > limits.references:
+            raise RequestRejected(
+                413, f"{name}.{index}: its row has {len(references):,} references, limit {limits.references:,}; remove some"
+            )
 
 
-def pair_of(pair: PairBody) -> Pair:
-    """Convert a body to the input of a pairwise judge, with finished reasoning removed from the answers."""
-    references = [pair.references] if isinstance(pair.references, str) else pair.references
-    answer_a, answer_b = (strip_reasoning(text) or "" for text in (pair.answer_a, pair.answer_b))
-    return Pair(pair.question, answer_a, answer_b, tuple(reference for reference in references if reference.strip()))
-
-
-def preference_fields(preference: Preference) -> dict[str, Any]:
-    """Return the fields of a `PreferenceBody`."""
-    orders = {"forward": preference.forward.verdict, "backward": preference.backward.verdict}
-    return {name: getattr(preference, name) for name in PreferenceBody.model_fields if name not in orders} | orders
-
-
-def check_rows(rows: list[RowBody], limits: Limits) -> None:
-    """Raise `RequestRejected` for too many rows, too long texts or too many references."""
-    check_count(len(rows), limits, "rows")
-    for index, row in enumerate(rows):
-        check_texts(_texts(f"rows.{index}", row, ("question", "candidate")), _count(row.references), limits)
-
-
-def check_pairs(pairs: list[PairBody], limits: Limits) -> None:
-    """Raise `RequestRejected` for too many pairs, too long texts or too many references."""
-    check_count(len(pairs), limits, "pairs")
-    for index, pair in enumerate(pairs):
-        check_texts(_texts(f"pairs.{index}", pair, ("question", "answer_a", "answer_b")), _count(pair.references), limits)
-
-
-def _texts(location: str, row: RowBody | PairBody, names: tuple[str, ...]) -> list[tuple[str, str]]:
-    references = [row.references] if isinstance(row.references, str) else row.references
-    return [(f"{location}.{name}", getattr(row, name)) for name in names] + [
-        (f"{location}.references", text) for text in references
-    ]
-
-
-def _count(references: References) -> int:
-    return 1 if isinstance(references, str) else len(references)
+def _list_references(item: RowBody | PairBody) -> list[str]:
+    return [item.references] if isinstance(item.references, str) else item.references

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import hmac
+import ipaddress
+import math
+import os
 import time
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bert_judge.serve.access import LOCAL_NAMES, RateLimiter, has_token, is_loopback
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.serve.metrics import Metrics
 
+TOKEN_VARIABLE = "BERT_JUDGE_TOKEN"
+# Shorter tokens can be guessed.
+MIN_TOKEN_LENGTH = 16
+MAX_CLIENTS = 10_000
+LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1")
 API_PREFIXES = ("/v1/", "/metrics", "/openapi.json", "/health")
 # Public: it reveals nothing, and load balancers have no token.
 PUBLIC_PATH = "/health"
@@ -43,6 +57,102 @@ PAGE_PREFIXES = (
     "/gradio_api/reset",
     "/gradio_api/startup-events",
 )
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a server on this address is only reachable from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(file: Path | None) -> str | None:
+    """Return the token from a file or the environment; None if there is none.
+
+    Raises:
+        InputError: the file is missing, or the token is too short or not ASCII.
+    """
+    if file is not None:
+        try:
+            token, origin = file.read_text("utf-8").strip(), str(file)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"--token-file {file}: cannot be read: {error}") from error
+    else:
+        token, origin = os.environ.get(TOKEN_VARIABLE, "").strip(), TOKEN_VARIABLE
+        if not token:
+            return None
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
+        raise InputError(
+            f"{origin}: a token needs {MIN_TOKEN_LENGTH} or more printable ASCII characters; create one with openssl rand -hex 32"
+        )
+    return token
+
+
+def check_address(host: str, token: str | None) -> None:
+    """Require a token unless the address is loopback.
+
+    Raises:
+        InputError: the address is public and there is no token.
+    """
+    if token is None and not is_loopback(host):
+        raise InputError(
+            f"--host {host}: reachable from other machines, which requires a token; set {TOKEN_VARIABLE} or --token-file"
+        )
+
+
+def has_token(authorization: str, token: str) -> bool:
+    """Return whether a header has the token: `Bearer TOKEN`, or `Basic` with the token as password, as browsers send it."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            value = b64decode(value.strip(), validate=True).decode("utf-8", "replace").partition(":")[2]
+        except NotBase64:
+            value = ""
+    elif scheme.lower() != "bearer":
+        value = ""
+    # In constant time, against timing attacks.
+    return hmac.compare_digest(value.strip().encode("utf-8", "replace"), token.encode())
+
+
+class RateLimiter:
+    """Per-client token bucket.
+
+    Args:
+        rate: requests per second; 0 for no limit.
+        burst_seconds: time to fill an empty bucket.
+        clock: returns seconds.
+    """
+
+    def __init__(self, rate: float, burst_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate = rate
+        self.capacity = max(1.0, rate * burst_seconds)
+        self._clock = clock
+        # Client → (tokens, time of the last request), least recent first.
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, client: str) -> None:
+        """Count a request.
+
+        Raises:
+            RequestRejected: the client exceeds the rate limit.
+        """
+        if not self.rate:
+            return
+        now = self._clock()
+        tokens, last = self._buckets.pop(client, (self.capacity, now))
+        tokens = min(self.capacity, tokens + (now - last) * self.rate)
+        if tokens < 1:
+            self._buckets[client] = (tokens, now)
+            wait = math.ceil((1 - tokens) / self.rate)
+            raise RequestRejected(
+                429, f"rate limit of {self.rate:g} requests per second exceeded; send rows in batches, or wait", wait
+            )
+        self._buckets[client] = (tokens - 1, now)
+        if len(self._buckets) > MAX_CLIENTS:
+            self._buckets.popitem(last=False)
 
 
 class Guard:
@@ -100,7 +210,8 @@ class Guard:
             await self._read_body(Headers(scope=scope), receive, body)
             await self._forward(scope, _replay_body(bytes(body), receive), send)
         except RequestRejected as rejection:
-            await send_rejection(send, rejection, None if is_api(scope["path"]) else "Basic")
+            challenge = "Bearer" if is_api(scope["path"]) else 'Basic realm="bert-judge", charset="UTF-8"'
+            await error_response(rejection, challenge)(scope, receive, send)
         finally:
             self._hold(-len(body))
 
@@ -170,21 +281,12 @@ def is_api(path: str) -> bool:
     return path.startswith(API_PREFIXES)
 
 
-def rejection_headers(rejection: RequestRejected, challenge: str | None = None) -> dict[str, str]:
-    """Return the response headers of a rejection."""
+def error_response(rejection: RequestRejected, challenge: str = "Bearer") -> JSONResponse:
+    """Return the response to a rejected request; `challenge` is how a client without a token is asked for it."""
     headers = {} if rejection.retry_after is None else {"Retry-After": str(rejection.retry_after)}
     if rejection.status == 401:
-        headers["WWW-Authenticate"] = 'Basic realm="bert-judge", charset="UTF-8"' if challenge == "Basic" else "Bearer"
-    return headers
-
-
-async def send_rejection(send: Send, rejection: RequestRejected, challenge: str | None = None) -> None:
-    """Send a rejection as JSON."""
-    body = json.dumps({"error": str(rejection)}, ensure_ascii=False).encode("utf-8", "replace")
-    headers = {"content-type": "application/json", "content-length": str(len(body)), **rejection_headers(rejection, challenge)}
-    encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": rejection.status, "headers": encoded})
-    await send({"type": "http.response.body", "body": body})
+        headers["WWW-Authenticate"] = challenge
+    return JSONResponse({"error": str(rejection)}, rejection.status, headers)
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:

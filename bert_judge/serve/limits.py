@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -51,24 +50,3 @@ class RequestRejected(Exception):
         self.status = status
         self.retry_after = retry_after
         super().__init__(message)
-
-
-def check_count(count: int, limits: Limits, name: str) -> None:
-    """Raise `RequestRejected` if a request has too many rows."""
-    if count > limits.rows:
-        raise RequestRejected(413, f"{name}: {count:,}, limit {limits.rows:,} per request; send several requests")
-
-
-def check_texts(texts: Sequence[tuple[str, str]], references: int, limits: Limits) -> None:
-    """Raise `RequestRejected` for a text that is too long or a row with too many references.
-
-    Args:
-        texts: (location in the request, text).
-    """
-    for location, text in texts:
-        if len(text) > limits.text_characters:
-            raise RequestRejected(413, f"{location}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text")
-    if references > limits.references:
-        raise RequestRejected(
-            413, f"{texts[0][0]}: its row has {references:,} references, limit {limits.references:,}; remove some"
-        )

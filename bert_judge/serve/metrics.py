@@ -10,7 +10,7 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
 class Metrics:
-    """Prometheus metrics; implements `batcher.Listener`."""
+    """Prometheus metrics of a server."""
 
     content_type = CONTENT_TYPE_LATEST
 

@@ -8,18 +8,15 @@ import resource
 import socket
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve import judge_selection
-from bert_judge.serve.access import check_address, read_token
 from bert_judge.serve.app import make_app
-from bert_judge.serve.guard import Guard
-from bert_judge.serve.judge_pool import JudgePool
+from bert_judge.serve.guard import Guard, check_address, read_token
+from bert_judge.serve.judge_pool import JudgePool, audit_labels_file, select_judges
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 
@@ -33,44 +30,40 @@ QUIET_SECONDS, SETTLE_SECONDS = 0.5, 5.0
 RESERVED_FILES = 256
 
 
-@dataclass(frozen=True)
-class ServeOptions:
-    """Options of the command; see `cli.commands.serve`."""
-
-    host: str = "127.0.0.1"
-    port: int = 8000
-    judges: Sequence[str] = ()
-    files: Sequence[Path] = ()
-    results: Path = Path("results")
-    token_file: Path | None = None
-    labels: Path | None = None
-    page: bool = True
-    limits: Limits = field(default_factory=Limits)
-
-
-def serve(options: ServeOptions) -> None:
-    """Serve until SIGTERM or SIGINT; accepted requests are answered first.
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    judges: Sequence[str] = (),
+    config_files: Sequence[Path] = (),
+    results: Path = Path("results"),
+    token_file: Path | None = None,
+    labels: Path | None = None,
+    page: bool = True,
+    limits: Limits,
+) -> None:
+    """Serve until SIGTERM or SIGINT; accepted requests are answered first. The arguments are the options of `bert-judge serve`.
 
     Raises:
         InputError: the address is unavailable or requires a token, or a judge cannot be loaded.
     """
-    token = read_token(options.token_file)
-    check_address(options.host, token)
-    sock = bind_socket(options.host, options.port)
+    token = read_token(token_file)
+    check_address(host, token)
+    sock = bind_socket(host, port)
     metrics = Metrics()
-    pool = judge_selection.choose(options.judges, options.files, options.results, options.limits, metrics)
+    pool = select_judges(judges, config_files, results, limits, metrics)
     pool.load()
-    app = make_app(pool, options.limits, metrics)
-    if options.page:
+    app = make_app(pool, limits, metrics)
+    if page:
         # Gradio is slow to import.
-        from bert_judge.serve.page.app import mount
+        from bert_judge.serve.page import mount
         from bert_judge.serve.page.requests import JudgeClient
 
-        mount(app, JudgeClient(pool, options.limits), options.results, options.labels or judge_selection.marks(options.files))
-    guard = Guard(app, options.limits, options.host, token, metrics)
+        mount(app, JudgeClient(pool, limits), results, labels or audit_labels_file(config_files))
+    guard = Guard(app, limits, host, token, metrics)
     address, port = sock.getsockname()[:2]
     log.info("http://%s:%d: %s", f"[{address}]" if ":" in address else address, port, ", ".join(b.name for b in pool.all))
-    Server(guard, pool, options.limits).run([sock])
+    Server(guard, pool, limits).run([sock])
     pool.close()
 
 

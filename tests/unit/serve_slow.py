@@ -33,4 +33,4 @@ if __name__ == "__main__":
         {"exact": pointwise("exact", lambda: judge, limits, listener)}
     )
     with job_log(None):
-        server.serve(server.ServeOptions(port=0, page=False, limits=Limits(rate=0)))
+        server.serve(port=0, page=False, limits=Limits(rate=0))

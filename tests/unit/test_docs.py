@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from typer.main import get_command
 
 from bert_judge import config
-from bert_judge.cli import app
+from bert_judge.cli import COMMANDS, app
 from bert_judge.config.root import config_model
 from bert_judge.judges.probe.config import ProbeJudgeConfig
 
@@ -57,11 +57,12 @@ def code_of(text: str) -> list[str]:
 
 
 @cache
+@cache
 def commands() -> dict[str, set[str]]:
     """Return the options of every command of the program by its name, those of a group by `group command`."""
     program: Any = get_command(app)
-    flat = dict(program.commands)
-    for group, command in program.commands.items():
+    flat = {name: program.get_command(None, name).load() for name in COMMANDS}
+    for group, command in [*flat.items()]:
         flat |= {f"{group} {name}": member for name, member in getattr(command, "commands", {}).items()}
     return {
         name: {option for parameter in command.params for option in [*parameter.opts, *parameter.secondary_opts]}

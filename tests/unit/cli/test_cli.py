@@ -15,7 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from bert_judge import __version__, tables
-from bert_judge.cli import app, show_standings
+from bert_judge.cli import COMMANDS, app, show_standings
 
 SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
 
@@ -59,11 +59,11 @@ def agreement_row(judge: str, agreement: float, moved: str | None) -> dict[str, 
 # --- the program ---
 
 
-@pytest.mark.parametrize("command", [[], ["show"], ["standings"], ["check"], ["plan"], ["doctor"], ["config"]])
+@pytest.mark.parametrize("command", [[], ["tasks", "list"], ["tasks", "check"], *([name] for name in COMMANDS)])
 def test_every_command_explains_itself(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
-    assert "Usage" in result.stdout
+    assert f"Usage: {' '.join(['root', *command])}" in result.stdout and "--help" in result.stdout
 
 
 def test_version() -> None:
