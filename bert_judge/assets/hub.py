@@ -1,4 +1,7 @@
-"""Model snapshots from the Hugging Face hub, and one-line descriptions of the hub client's errors."""
+"""Snapshots of models and of splits of datasets from the Hugging Face hub, and one-line descriptions of the hub client's errors.
+
+A dataset that consists of a script is read from the branch with the hub's parquet copy, so no code of the repository runs.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import errno
 import glob
 import logging
 import shutil
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import huggingface_hub
 from huggingface_hub import constants, errors
+from huggingface_hub.file_download import repo_folder_name
 
-from bert_judge.assets import model_files
+from bert_judge.assets import dataset_files, model_files
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -20,9 +26,15 @@ NO_NETWORK = "run the prepare stage where there is a network and share HF_HOME, 
 # Kind of repository → the environment variable of its folder of local copies, and the prefix of its page on the hub.
 SHELVES = {"model": "LOCAL_MODELS_DIR", "dataset": "LOCAL_DATASETS_DIR"}
 PAGES = {"model": "", "dataset": "datasets/"}
+PARQUET_BRANCH = "refs/convert/parquet"
+
+# Folder, commit, and names of the files.
+Snapshot = tuple[Path, str, list[str]]
+# Branch, commit, and name → size in bytes of the files to download.
+RemoteFiles = tuple[str | None, str, dict[str, int]]
 
 
-def snapshot(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str]:
+def snapshot(repository: str, revision: str | None, remote_code: bool) -> Snapshot:
     """Download a model, or find it in the local cache if the hub is unreachable.
 
     Args:
@@ -30,61 +42,129 @@ def snapshot(repository: str, revision: str | None, remote_code: bool) -> tuple[
         revision: commit, tag or branch; None for the newest.
         remote_code: download the repository's Python files too.
 
-    Returns:
-        The folder and its commit.
-
     Raises:
         InputError: see `describe_error`.
     """
+
+    def find_files() -> RemoteFiles:
+        commit, sizes = _list_repository("model", repository, revision)
+        names = model_files.select_files(sizes, remote_code)
+        model_files.check_names(names, f"model {repository!r}: its repository")
+        return revision, commit, {name: sizes[name] for name in names}
+
+    def find_cached(folder: Path) -> list[str]:
+        return model_files.list_model_files(folder, remote_code, str(folder))
+
+    return _snapshot("model", repository, revision, find_files, find_cached)
+
+
+def dataset_snapshot(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> Snapshot:
+    """Download the files of a split, or find them in the local cache if the hub is unreachable.
+
+    Args:
+        repository, revision: see `snapshot`.
+        configs, split: see `dataset_files.select_split_files`.
+
+    Raises:
+        InputError: see `describe_error` and `dataset_files.select_split_files`.
+    """
+    find_cached = partial(dataset_files.list_split_files, configs=configs, split=split, dataset=f"dataset {repository!r}")
+    find_files = partial(list_remote_split, repository, revision, configs, split)
+    return _snapshot("dataset", repository, revision, find_files, find_cached)
+
+
+def list_remote_split(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> RemoteFiles:
+    """Return the files of a split on the hub.
+
+    Raises:
+        InputError: no such files.
+        OSError, HTTPError, HFValidationError: errors of the hub.
+    """
+    first_error: InputError | None = None
+    for branch in [revision] if revision else [None, PARQUET_BRANCH]:
+        try:
+            commit, sizes = _list_repository("dataset", repository, branch)
+        except errors.RevisionNotFoundError:
+            if first_error is None:
+                raise
+            break
+        card: dataset_files.CardConfigs = []
+        if "README.md" in sizes:
+            readme = huggingface_hub.hf_hub_download(repository, "README.md", repo_type="dataset", revision=commit)
+            card = dataset_files.parse_card_configs(Path(readme).read_text("utf-8", errors="replace"))
+        try:
+            names = dataset_files.select_split_files(sizes, configs, split, card, f"dataset {repository!r}")
+        except InputError as error:
+            # The error of the main branch is more informative than that of the parquet copy.
+            first_error = first_error or error
+            continue
+        return branch, commit, {name: sizes[name] for name in names}
+    assert first_error is not None
+    raise first_error
+
+
+def _list_repository(kind: str, repository: str, revision: str | None) -> tuple[str, dict[str, int]]:
+    """Return the commit of a revision, and name → size in bytes of its files."""
+    info = huggingface_hub.HfApi().repo_info(repository, repo_type=kind, revision=revision, files_metadata=True)
+    return str(info.sha), {file.rfilename: file.size or 0 for file in info.siblings or []}
+
+
+def _snapshot(
+    kind: str,
+    repository: str,
+    revision: str | None,
+    find_files: Callable[[], RemoteFiles],
+    find_cached: Callable[[Path], list[str]],
+) -> Snapshot:
+    """Download the files that `find_files` names, or use the newest cached snapshot that `find_cached` accepts."""
     try:
-        return _download(repository, revision, remote_code)
+        branch, commit, sizes = find_files()
+        folder = _download(kind, repository, branch, commit, sizes)
+        return folder, folder.name, list(sizes)
     # The base classes of the client's own errors.
     except (OSError, errors.HTTPError, errors.HFValidationError) as error:
-        if is_unreachable(error) and (folder := _cached_folder(repository, revision, remote_code)):
+        for folder in _cached_snapshots(kind, repository, revision) if is_unreachable(error) else []:
+            try:
+                names = find_cached(folder)
+            except InputError:
+                continue
             log.warning("%s: the hub is unreachable; using the cached snapshot %s", repository, folder.name)
-            return folder, folder.name
-        raise InputError(describe_error(error, repository, revision)) from error
+            return folder, folder.name, names
+        raise InputError(describe_error(error, repository, revision, kind)) from error
 
 
-def _download(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str]:
-    info = huggingface_hub.HfApi().model_info(repository, revision=revision, files_metadata=True)
-    sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
-    names = model_files.select_files(sizes, remote_code)
-    model_files.check_names(names, f"model {repository!r}: its repository")
-    missing = [name for name in names if _cached_file(repository, name, info.sha) is None]
+def _download(kind: str, repository: str, branch: str | None, commit: str, sizes: dict[str, int]) -> Path:
+    """Download the files that are not cached; return the folder of the snapshot."""
+    missing = [name for name in sizes if not _is_cached(kind, repository, name, commit)]
     total = sum(sizes[name] for name in missing)
-    check_space(repository, total)
-    log.info("%s at %s: %d of %d files to download, %.1f MB", repository, info.sha, len(missing), len(names), total / 1e6)
+    _check_space(kind, repository, total)
+    log.info("%s at %s: %d of %d files to download, %.1f MB", repository, commit, len(missing), len(sizes), total / 1e6)
     downloaded = 0
     for number, name in enumerate(missing, start=1):
-        huggingface_hub.hf_hub_download(repository, name, revision=info.sha)
+        huggingface_hub.hf_hub_download(repository, name, repo_type=kind, revision=commit)
         downloaded += sizes[name]
         log.info("%s: %d/%d files, %.1f of %.1f MB", repository, number, len(missing), downloaded / 1e6, total / 1e6)
     # All files are cached; this records the commit of the branch, so that it is found without a network.
-    patterns = [glob.escape(name) for name in names]
-    folder = Path(huggingface_hub.snapshot_download(repository, revision=revision, allow_patterns=patterns))
-    return folder, folder.name
+    patterns = [glob.escape(name) for name in sizes]
+    return Path(huggingface_hub.snapshot_download(repository, repo_type=kind, revision=branch, allow_patterns=patterns))
 
 
-def _cached_file(repository: str, name: str, revision: str | None) -> Path | None:
-    path = huggingface_hub.try_to_load_from_cache(repository, name, revision=revision)
-    # The third possible answer is a marker for "known not to exist".
-    return Path(path) if isinstance(path, str) else None
+def _is_cached(kind: str, repository: str, name: str, commit: str) -> bool:
+    # The client returns a marker for a file that is known not to exist.
+    return isinstance(huggingface_hub.try_to_load_from_cache(repository, name, revision=commit, repo_type=kind), str)
 
 
-def _cached_folder(repository: str, revision: str | None, remote_code: bool) -> Path | None:
-    """Return the cached snapshot if it is complete."""
-    config = _cached_file(repository, "config.json", revision)
-    if config is None:
-        return None
-    try:
-        model_files.list_model_files(config.parent, remote_code, str(config.parent))
-    except InputError:
-        return None
-    return config.parent
+def _cached_snapshots(kind: str, repository: str, revision: str | None) -> list[Path]:
+    """Return the cached snapshots of a repository, of the given revision if any, newest first."""
+    root = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=repository, repo_type=kind))
+    folders = sorted((root / "snapshots").glob("*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
+    branch = root / "refs" / (revision or "main")
+    commit = branch.read_text("utf-8") if branch.is_file() else revision
+    # Without a revision, the newest of the main branch comes first.
+    return sorted((f for f in folders if revision is None or f.name == commit), key=lambda folder: folder.name != commit)
 
 
-def check_space(repository: str, needed: int, kind: str = "model") -> None:
+def _check_space(kind: str, repository: str, needed: int) -> None:
     """Refuse a download of `needed` bytes if the disk of the cache has less.
 
     Raises:

@@ -59,7 +59,7 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
     if dataset := spec.get("data_set"):
         folder, commit, names = resolve_dataset(repository, spec["revision"], dataset["config"], dataset["split"])
     else:
-        folder, commit, names = _resolve_model(spec)
+        folder, commit, names = resolve_model(repository, spec["revision"], spec["remote_code"])
     if commit is None and spec["revision"]:
         log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
     manifest = _build_manifest(repository, folder, names, commit)
@@ -83,16 +83,15 @@ def _build_manifest(repository: str, folder: Path, names: list[str], commit: str
     return asdict(Manifest(repository, commit or f"local:{content[:16]}", folder, files)) | {"path": str(folder)}
 
 
-def _resolve_model(spec: Mapping[str, Any]) -> tuple[Path, str | None, list[str]]:
-    """Return folder, commit (None for a local folder) and files of a model."""
-    repository, remote_code = spec["repository"], spec["remote_code"]
+def resolve_model(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str | None, list[str]]:
+    """Return folder, commit (None for a local folder) and files of a model; raises like `prepare`."""
     folder = local_folder(repository)
     commit = None
     if folder is None:
         # Imported lazily: local models do not need the hub client.
         from bert_judge.assets import hub
 
-        folder, commit = hub.snapshot(repository, spec["revision"], remote_code)
+        folder, commit, _ = hub.snapshot(repository, revision, remote_code)
     return folder, commit, model_files.list_model_files(folder, remote_code, f"model {repository!r}: {folder}")
 
 
@@ -102,7 +101,7 @@ def resolve_dataset(
     """Return folder, commit (None for a copy under LOCAL_DATASETS_DIR) and file names of a split of a dataset.
 
     Args:
-        repository, revision: on the hub; see `hub_datasets.snapshot`.
+        repository, revision: on the hub; see `hub.dataset_snapshot`.
         configs, split: see `dataset_files.select_split_files`.
 
     Raises:
@@ -110,9 +109,9 @@ def resolve_dataset(
     """
     if folder := _local_copy("LOCAL_DATASETS_DIR", repository):
         return folder, None, dataset_files.list_split_files(folder, configs, split, f"dataset {repository!r}: {folder}")
-    from bert_judge.assets import hub_datasets
+    from bert_judge.assets import hub
 
-    return hub_datasets.snapshot(repository, revision, configs, split)
+    return hub.dataset_snapshot(repository, revision, configs, split)
 
 
 def resolve_files(name: str, config: str | None = None, split: str | None = None) -> list[Path]:

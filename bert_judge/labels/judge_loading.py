@@ -175,7 +175,7 @@ def find_judge(
     # Imported lazily: local judges do not need the hub's client.
     from bert_judge.assets import hub
 
-    folder, _ = hub.snapshot(name, None, remote_code=False)
+    folder, *_ = hub.snapshot(name, None, remote_code=False)
     return _of_folder(folder, None, name.split("/")[1], **about)
 
 

@@ -9,7 +9,7 @@ from serve_clients import Exact
 
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.runtime.logs import job_log
-from bert_judge.serve import judge_selection, server
+from bert_judge.serve import server
 from bert_judge.serve.judge_pool import JudgePool, pointwise
 from bert_judge.serve.limits import Limits
 
@@ -29,8 +29,8 @@ class Waiting(Exact):
 
 if __name__ == "__main__":
     judge = Waiting(Path(sys.argv[1]))
-    judge_selection.choose = lambda _, __, ___, limits, listener: JudgePool(
-        {"exact": pointwise("exact", lambda: judge, limits, listener)}
+    server.select_judges = lambda _, __, ___, limits, metrics: JudgePool(
+        {"exact": pointwise("exact", lambda: judge, limits, metrics)}
     )
     with job_log(None):
         server.serve(port=0, page=False, limits=Limits(rate=0))

@@ -87,15 +87,11 @@ class ComputedStates:
 
     def _load_extractor(self, features: str) -> Any:
         # Imported late: a probe on cached states needs no torch.
-        from bert_judge.assets.prepare import local_folder
+        from bert_judge.assets.prepare import resolve_model
         from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
 
         spec = self._specs[features]
-        folder = local_folder(spec["backbone"])
-        if folder is None:
-            from bert_judge.assets import hub
-
-            folder, _ = hub.snapshot(spec["backbone"], spec["revision"], remote_code=False)
+        folder, *_ = resolve_model(spec["backbone"], spec["revision"], remote_code=False)
         return HiddenStateExtractor(folder, spec)
 
 

@@ -14,9 +14,8 @@ import gradio as gr
 from bert_judge.judges.pairwise.protocol import Preference
 from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve import bodies
 from bert_judge.serve.batcher import JudgeFailed
-from bert_judge.serve.bodies import PairBody, RowBody
+from bert_judge.serve.bodies import PairBody, RowBody, check_items
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
 
@@ -36,17 +35,15 @@ class JudgeClient:
 
     async def labels(self, judges: Sequence[str], rows: list[RowBody]) -> dict[str, list[Label]]:
         """Return judge → its labels of the rows; the judges run concurrently."""
-        bodies.check_rows(rows, self.limits)
-        items = [bodies.row_of(row) for row in rows]
+        check_items("rows", rows, self.limits)
+        items = [row.to_item() for row in rows]
         return dict(zip(judges, await self._all([self.pool.judge(name).ask(items) for name in judges]), strict=True))
 
     async def preferences(self, pair: PairBody) -> dict[str, Preference]:
         """Return judge → its preference, for all pairwise judges."""
-        bodies.check_pairs([pair], self.limits)
-        judges = list(self.pool.pairwise)
-        items = [bodies.pair_of(pair)]
-        preferences = await self._all([self.pool.pair_judge(name).ask(items) for name in judges])
-        return {name: preference for name, [preference] in zip(judges, preferences, strict=True)}
+        check_items("pairs", [pair], self.limits)
+        preferences = await self._all([judge.ask([pair.to_item()]) for judge in self.pool.pairwise.values()])
+        return {name: preference for name, [preference] in zip(self.pool.pairwise, preferences, strict=True)}
 
     async def _all(self, calls: list[Coroutine[Any, Any, Result]]) -> list[Result]:
         try:

@@ -176,6 +176,13 @@ class Hub:
         if self.refusal:
             status, code = self.refusal
             return status, {"X-Error-Code": code}, b'{"error": "no"}'
+        if path.startswith("/api/datasets/owner/set/tree/"):
+            files = next(files for name, files in self.branches.items() if path.endswith(self.commit(name)))
+            entries = [
+                {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+                for name, content in files.items()
+            ]
+            return 200, {}, json.dumps(entries).encode()
         if path.startswith("/api/datasets/owner/set"):
             asked = path.removeprefix("/api/datasets/owner/set").removeprefix("/revision/") or "main"
             branch = next((name for name in self.branches if asked in (name, self.commit(name))), None)

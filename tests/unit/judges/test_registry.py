@@ -21,7 +21,7 @@ from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.registry import JudgeKind, LoadContext
 from bert_judge.labels.jobs import label_job
 from bert_judge.runtime.errors import ConfigError
-from bert_judge.serve import judge_selection
+from bert_judge.serve import judge_pool
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 
@@ -133,7 +133,7 @@ def test_score_predict_and_attack_load_it(run: Path) -> None:
 
 
 def test_serve_offers_it(run: Path) -> None:
-    pool = judge_selection.choose([], [run / "config.yaml"], run / "results", Limits(), Metrics())
+    pool = judge_pool.select_judges([], [run / "config.yaml"], run / "results", Limits(), Metrics())
     assert list(pool.pointwise) == ["short"]
     pool.load()
     pool.close()

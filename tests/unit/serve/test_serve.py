@@ -11,7 +11,7 @@ from serve_clients import JSON, Exact, Short, client, row
 
 from bert_judge.integrations import judging
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.access import RateLimiter, check_address, has_token, is_loopback, read_token
+from bert_judge.serve.guard import RateLimiter, check_address, has_token, is_loopback, read_token
 from bert_judge.serve.limits import Limits, RequestRejected
 
 PAIR = {"question": "Why?", "answer_a": "No", "answer_b": "Because"}

@@ -20,7 +20,7 @@ from bert_judge.serve.guard import Guard
 from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.page.app import mount
+from bert_judge.serve.page import mount
 from bert_judge.serve.page.requests import JudgeClient
 
 CHROMIUM = os.environ.get("BERT_JUDGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from bert_judge.cli import app
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve import judge_selection
+from bert_judge.serve import judge_pool
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 from bert_judge.serve.server import bind_socket
@@ -182,7 +182,7 @@ scorers: [contains]
 def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)
-    pool = judge_selection.choose([], [file], tmp_path, Limits(), Metrics())
+    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), Metrics())
     assert list(pool.pointwise) == ["contains"]
     assert list(pool.pairwise) == []
     assert "judge-pairs.json: no such file" in caplog.text
@@ -194,7 +194,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
         ("nobody", "available: contains, truth, later, pairs"),
     ):
         with pytest.raises(InputError, match=line):
-            judge_selection.choose([name], [file], tmp_path, Limits(), Metrics())
+            judge_pool.select_judges([name], [file], tmp_path, Limits(), Metrics())
     pool.close()
 
 
@@ -203,12 +203,12 @@ def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path
     (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
     (tmp_path / "judges" / "pairs").mkdir()
     (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "symmetric"}}')
-    pool = judge_selection.choose([], [], tmp_path, Limits(), Metrics())
+    pool = judge_pool.select_judges([], [], tmp_path, Limits(), Metrics())
     assert list(pool.pointwise)[:2] == ["mine", "contains"]
     assert list(pool.pairwise) == ["pairs"]
-    assert len(set(pool.pointwise)) == len(judge_selection.judge_loading.RULES) + 1
+    assert len(set(pool.pointwise)) == len(judge_pool.judge_loading.RULES) + 1
     with pytest.raises(InputError):
         pool.load()
     pool.close()
     with pytest.raises(InputError, match="two judges are called 'mine'"):
-        judge_selection.choose(["mine", "elsewhere/mine"], [], tmp_path, Limits(), Metrics())
+        judge_pool.select_judges(["mine", "elsewhere/mine"], [], tmp_path, Limits(), Metrics())

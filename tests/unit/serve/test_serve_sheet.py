@@ -12,8 +12,8 @@ from score_files import write_scores
 from bert_judge.evaluation.audit import labels
 from bert_judge.report.audit_sheet import SheetRow, write_csv
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.page.run_tables import ALL, INVALID, SPLIT, list_score_tables, read_page
-from bert_judge.serve.page.sheet import AuditLabels
+from bert_judge.serve.page.answers_tab import ALL, INVALID, SPLIT, list_score_tables, read_page
+from bert_judge.serve.page.audit_tab import AuditLabels
 
 ROWS = [
     SheetRow("a" * 16, "=1+1?", ["2", "two"], "<b>two</b>\nlines"),

@@ -1,24 +1,110 @@
-"""Build the tab that shows the answers of a run with every judge's verdict."""
+"""The tab that shows the answers of a run with every judge's verdict, read one page at a time, with few rows in memory."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import pandas as pd
 
+from bert_judge import tables
+from bert_judge.evaluation.score_tables import BATCH_ROWS
 from bert_judge.report.format import display_text
-from bert_judge.serve.page import run_tables
+from bert_judge.runtime.errors import InputError
 from bert_judge.serve.page.requests import PRIVATE, TEXTS_ONLY, format_score, show_errors
-from bert_judge.serve.page.run_tables import PAGE_ROWS, AnswerPage, JudgedAnswer
-from bert_judge.tables import VERDICTS
+from bert_judge.tables import VERDICTS, provenance
+
+ALL, SPLIT, INVALID = SHOW = ("all answers", "judges disagree", "undecided by a judge")
+PAGE_ROWS = 20
+
 
 View = tuple[str, str, str, str, int, int]
 # Maximum characters of a text in the list; the full text is shown below it.
 CELL_CHARACTERS = 200
 # Symbols of the verdicts in `tables.VERDICTS`.
 SIGNS = ("✓", "✗", "?")
+
+
+@dataclass(frozen=True)
+class JudgedAnswer:
+    """An answer with the verdict and score of each judge."""
+
+    question: str
+    references: list[str]
+    candidate: str
+    status: str
+    verdicts: dict[str, tuple[str, float | None]]
+
+
+@dataclass(frozen=True)
+class AnswerPage:
+    """One page of answers; `total` counts all that match."""
+
+    judges: list[str]
+    rows: list[JudgedAnswer]
+    total: int
+
+
+def list_score_tables(results: Path) -> dict[str, list[str]]:
+    """Return model → tasks with a score table."""
+    tasks: dict[str, list[str]] = {}
+    for path in sorted(results.glob("scores/*/*.parquet")):
+        tasks.setdefault(path.parent.name, []).append(path.stem)
+    return tasks
+
+
+def read_page(results: Path, model: str, task: str, show: str, search: str, first: int) -> AnswerPage:
+    """Return one page of a score table.
+
+    Args:
+        show: one of `SHOW`.
+        search: case-insensitive text in question, reference or answer; empty for all.
+        first: index of the first matching row to return.
+
+    Raises:
+        InputError: the table is missing or damaged.
+    """
+    if task not in list_score_tables(results).get(model, []):
+        raise InputError(f"{results}/scores/{model}/{task}.parquet: no such table; create it with snakemake --cores 2 scores")
+    path = results / "scores" / model / f"{task}.parquet"
+    judges = _judges(path)
+    rows: list[JudgedAnswer] = []
+    total = 0
+    for batch in tables.read_batches(path, tables.scores_schema(judges), BATCH_ROWS):
+        for record in batch[_matches(batch, judges, show, search.casefold())].to_dict("records"):
+            if first <= total < first + PAGE_ROWS:
+                rows.append(_row(record, judges))
+            total += 1
+    return AnswerPage(judges, rows, total)
+
+
+def _judges(path: Path) -> list[str]:
+    spec = json.loads(provenance(path).get("spec", "{}"))
+    return list(spec.get("judges", []))
+
+
+def _matches(batch: pd.DataFrame, judges: Sequence[str], show: str, search: str) -> pd.Series:
+    verdicts = batch[[f"{judge}_verdict" for judge in judges]]
+    matches = pd.Series(True, index=batch.index)
+    if show == SPLIT:
+        matches = (verdicts == "correct").any(axis=1) & (verdicts == "incorrect").any(axis=1)
+    elif show == INVALID:
+        matches = (verdicts == "invalid").any(axis=1)
+    if search:
+        texts = [batch["question"], batch["candidate"], batch["references"].map("\n".join)]
+        contains = [column.str.casefold().str.contains(search, regex=False) for column in texts]
+        matches &= contains[0] | contains[1] | contains[2]
+    return matches
+
+
+def _row(record: dict[Any, Any], judges: Sequence[str]) -> JudgedAnswer:
+    verdicts = {judge: (record[f"{judge}_verdict"], None if pd.isna(record[judge]) else float(record[judge])) for judge in judges}
+    return JudgedAnswer(record["question"], list(record["references"]), record["candidate"], record["status"], verdicts)
 
 
 class _Handlers:
@@ -30,7 +116,7 @@ class _Handlers:
 
     def __init__(self, results: Path) -> None:
         self.results = results
-        self.models = run_tables.list_score_tables(results)
+        self.models = list_score_tables(results)
 
     def tasks(self, model: str) -> gr.Dropdown:
         names = self.models.get(model, [])
@@ -41,13 +127,13 @@ class _Handlers:
 
     def turn_page(self, view: View | None, step: int) -> tuple[Any, ...]:
         if view is None:
-            return self._load(None, None, run_tables.ALL, "", 0)
+            return self._load(None, None, ALL, "", 0)
         model, task, show, search, start, total = view
         return self._load(model, task, show, search, start + step if 0 <= start + step < total else start)
 
     def show_answer(self, view: View | None, event: gr.SelectData) -> tuple[Any, ...]:
         with show_errors():
-            rows = [] if view is None else run_tables.read_page(self.results, *view[:5]).rows
+            rows = [] if view is None else read_page(self.results, *view[:5]).rows
         if not 0 <= (index := event.index[0]) < len(rows):
             return "", "", "", []
         row = rows[index]
@@ -58,7 +144,7 @@ class _Handlers:
         if model is None or task is None:
             return [], f"no score tables in {self.results}", None
         with show_errors():
-            page = run_tables.read_page(self.results, model, task, show, search or "", start)
+            page = read_page(self.results, model, task, show, search or "", start)
         return _cells(page), _summary(page, start), (model, task, show, search or "", start, page.total)
 
 
@@ -69,7 +155,7 @@ def answers_tab(results: Path, page: gr.Blocks) -> None:
     with gr.Row():
         model = gr.Dropdown(list(handlers.models), value=first, label="Model", elem_id="model")
         task = gr.Dropdown(handlers.models.get(first or "", []), label="Task", elem_id="task")
-        show = gr.Dropdown(list(run_tables.SHOW), value=run_tables.ALL, label="Show", elem_id="show")
+        show = gr.Dropdown(list(SHOW), value=ALL, label="Show", elem_id="show")
         search = gr.Textbox("", label="Search", placeholder="words in question, answer or reference", elem_id="search", max_lines=1)
     table = gr.Dataframe(
         headers=["question", "answer", "verdicts"],
