@@ -17,7 +17,7 @@ from bert_judge.config import HFModel
 from bert_judge.judges.pairwise import Pair, PairJudge
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.judges.pairwise.llm import load_pair_judge
-from bert_judge.serve import judge_selection
+from bert_judge.serve import judge_pool
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
 from bert_judge.serve.limits import Limits
@@ -44,7 +44,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(results: Path) -> Iterator[str]:
     metrics = Metrics()
-    pool = judge_selection.choose(["mirrored", "writer"], [], results, LIMITS, metrics)
+    pool = judge_pool.select_judges(["mirrored", "writer"], [], results, LIMITS, metrics)
     assert (list(pool.pointwise), list(pool.pairwise)) == ([], ["mirrored", "writer"])
     pool.load()
     guard = Guard(make_app(pool, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics)
@@ -92,6 +92,6 @@ judges:
 scorers: [contains]
 """
     (tmp_path / "config.yaml").write_text(config)
-    assert list(judge_selection.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []
+    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []
     (results / "judges/writer/manifest.json").write_text("{}")
-    assert list(judge_selection.choose([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["writer"]
+    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["writer"]
