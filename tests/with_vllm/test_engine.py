@@ -96,21 +96,6 @@ def test_a_constrained_answer_is_a_choice_with_probabilities(engines: Callable[[
         assert sum(answer.choice_probabilities.values()) == pytest.approx(1)
 
 
-def test_sampling_follows_seed_and_attempt(qwen: Path) -> None:
-    model = vllm.load("tiny", settings(qwen, temperature=1.0, thinking=True), manifest(qwen))
-    assert isinstance(model, vllm.VLLMProcess)
-    try:
-        asked = [request("Hi", attempt) for attempt in range(4)]
-        answers = model.generate(asked)
-        assert answers == [model.generate([one])[0] for one in asked]
-        # The template opens a block of reasoning, which a tiny model never closes.
-        assert {(answer.text, answer.status) for answer in answers} == {("", "truncated")}
-        assert len({answer.reasoning for answer in answers}) == 4
-    finally:
-        model.process.kill()
-        model.process.wait()
-
-
 def test_errors_have_one_line(qwen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"models\.tiny: .* vLLM cannot load it: .*; check the model's settings") as caught:
         vllm.load("tiny", settings(tmp_path), manifest(tmp_path))
@@ -161,22 +146,33 @@ def test_engine_in_this_process(engines: Callable[[str], Generator], qwen: Path)
 OWNER = """
 import json, sys, time
 from pathlib import Path
+from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.generators.vllm import VLLMProcess
 from bert_judge.assets.prepare import Manifest
+from bert_judge.tasks import Sample
 settings, python = json.loads(sys.argv[1]), sys.argv[2]
 model = VLLMProcess("tiny", settings, Manifest("m", "local:1", Path(settings["model"]), ()), python)
-print(model.process.pid, flush=True)
+requests = [Request("id", attempt, "Hi", Sample("Hi", ())) for attempt in range(4)]
+together, alone = model.generate(requests), [model.generate([request])[0] for request in requests]
+answers = [[answer.text, answer.status, answer.reasoning] for answer in together]
+print(json.dumps({"worker": model.process.pid, "answers": answers, "same alone": together == alone}), flush=True)
 time.sleep(600)
 """
 
 
-def test_worker_ends_with_its_parent(qwen: Path) -> None:
-    command = [sys.executable, "-c", OWNER, json.dumps(settings(qwen)), os.environ[vllm.PYTHON]]
+def test_sampling_follows_seed_and_attempt_and_the_worker_ends_with_its_parent(qwen: Path) -> None:
+    sampled = settings(qwen, temperature=1.0, thinking=True)
+    command = [sys.executable, "-c", OWNER, json.dumps(sampled), os.environ[vllm.PYTHON]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
-        worker = Path("/proc", owner.stdout.readline().strip())
+        printed = json.loads(owner.stdout.readline())
+        worker = Path("/proc", str(printed["worker"]))
         assert worker.exists()
         owner.kill()
+    assert printed["same alone"]
+    # The template opens a block of reasoning, which a tiny model never closes.
+    assert {(text, status) for text, status, _ in printed["answers"]} == {("", "truncated")}
+    assert len({reasoning for _, _, reasoning in printed["answers"]}) == 4
     deadline = time.monotonic() + 30
     while worker.exists():
         assert time.monotonic() < deadline

@@ -75,18 +75,25 @@ def test_a_server_gives_the_same_answers(whole: Workspace) -> None:
         assert (texts[0] == texts[1]).mean() > 0.9
 
 
-def test_a_target_generates_its_table_and_no_other(tmp_path: Path, whole: Workspace) -> None:
+def test_a_target_generates_its_table_and_no_other_and_a_killed_batch_goes_on(tmp_path: Path, whole: Workspace) -> None:
     run = Workspace.create(tmp_path / "run", whole.config)
     run.done("results/scores/tiny/mini_test.parquet")
     assert [path.name for path in run.found("results/candidates/*/*")] == ["mini_test.parquet"]
     assert [path.name for path in run.found("results/tasks/*")] == ["mini_test.parquet"]
     assert ["30/30 answers" in log for log in answered(run)] == [True]
-    # Another table has a job of its own, and the first one is not made again.
+    # Other tables have a job of their own, and the first one is not made again.
     before = run.times()
-    run.done("results/scores/tiny/other_test.parquet", "results/scores/tiny/mini_test.parquet")
-    assert ["30/30 answers" in log for log in answered(run)] == [True, True]
+    targets = [f"results/candidates/tiny/{task}.parquet" for task in TASKS]
+    run.kill_when(lambda: len(run.found("results/.work/store/tiny/[0-9a-f]*.parquet")) > 1, *targets)
+    assert [path.name for path in run.found("results/candidates/tiny/*")] == ["mini_test.parquet"]
+    assert "--unlock" in run.run(*targets).text
+    run.done("--unlock")
+    run.done(*targets)
+    resumed = f"{SHARD} of {ALL + 30} answers are already done"
+    assert sorted(resumed in log for log in answered(run)) == [False, True]
     assert not {path for path in run.changed_since(before) if "mini_test" in path}
-    pd.testing.assert_frame_equal(rows(run, "tiny", "other_test"), rows(whole, "tiny", "other_test"))
+    for task in TASKS:
+        pd.testing.assert_frame_equal(rows(run, "tiny", task), rows(whole, "tiny", task))
 
 
 def test_more_questions_pay_for_the_new_ones(tmp_path: Path, whole: Workspace) -> None:
@@ -100,19 +107,6 @@ def test_more_questions_pay_for_the_new_ones(tmp_path: Path, whole: Workspace) -
     assert len(rows(run, "tiny", "long_test")) == 20
     assert not any("vLLM" in log for log in answered(run) if "20 of 20 answers are already done" in log)
     assert not {path for path in run.changed_since(before) if "mini_test" in path}
-
-
-def test_a_killed_fill_goes_on(tmp_path: Path, whole: Workspace) -> None:
-    run = Workspace.create(tmp_path / "run", whole.config)
-    targets = [f"results/candidates/tiny/{task}.parquet" for task in TASKS]
-    run.kill_when(lambda: bool(run.found("results/.work/store/tiny/[0-9a-f]*.parquet")), *targets)
-    assert not run.found("results/candidates/tiny/*.parquet")
-    assert "--unlock" in run.run(*targets).text
-    run.done("--unlock")
-    run.done(*targets)
-    assert [f"{SHARD} of {ALL + 60} answers are already done" in log for log in answered(run)] == [True]
-    for task in TASKS:
-        pd.testing.assert_frame_equal(rows(run, "tiny", task), rows(whole, "tiny", task))
 
 
 def test_the_whole_way(tmp_path: Path, qwen: Path, llama: Path, server: str) -> None:
