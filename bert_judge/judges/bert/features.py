@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
@@ -80,14 +80,15 @@ def extract_features(question: str, references: Sequence[str], candidate: str) -
     """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
     answer = _Text(strip_reasoning(candidate) or "")
     question_words = frozenset(normalize_words(question)[:MAX_WORDS])
-    options = choices.parse_options(question)
+    options, expected = choices.parse_options(question), choices.expected_choice(question, tuple(references))
+    correct = expected.correct if options and expected else frozenset()
     rows = []
     # A reference may be a whole solution: "… #### 72".
     for text in map(_Text, [*references, *stated_answers(references)]):
         row = {name: compute(text, answer, question_words) for name, compute in _OVERLAP_FEATURES.items()}
         context = reference_context_features(frozenset(text.content), answer.words, answer.text)
         row |= dict(zip(CONTEXT_FEATURES, context, strict=True))
-        rows.append(row | _extraction_features(options, text, references, answer))
+        rows.append(row | _extraction_features(options, correct, text, answer))
     best = max(rows, key=_agreement)
     return [*best.values(), math.log(len(references))]
 
@@ -252,14 +253,10 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
 }
 
 
-def _extraction_features(
-    options: Mapping[str, str], reference: _Text, references: Sequence[str], answer: _Text
-) -> dict[str, float]:
+def _extraction_features(options: Mapping[str, str], correct: Collection[str], reference: _Text, answer: _Text) -> dict[str, float]:
     """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
     final, number = answer.final, _value(extraction.extract_last_number(answer.text))
     letter = choices.extract_choice(answer.text, options)
-    all_references = [normalize_words(text) for text in references] if options else []
-    correct = {option for option, text in options.items() if option in references or normalize_words(text) in all_references}
     mentioned = sum(f" {' '.join(normalize_words(text))} " in f" {answer.joined} " for text in options.values())
     written = unwrap(reference.text)
     return {
