@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import logging
 import multiprocessing as mp
-import re
 import resource
 import signal
 import subprocess
@@ -21,18 +20,14 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
+from bert_judge.judges.lexical.latex_forms import math_verify_forms, read_congruence
+
 CHUNK = 64
 # Excessive allocations end in a MemoryError of the worker.
 MEMORY_BYTES = 4 << 30
 
-_DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox|\\begin")
-_NUMBER = re.compile(r"[-+−]?\s?[$€£¥]?\s?[-−]?(?:\d[\d,]*)?\.?\d+(?:/\d+)?\s?\\?%?")
-_ARITHMETIC = re.compile(r"[\d\s.+*/^()-]+")
-# Prose, not variables: a word that is not the name of a function, or a unit after a number ("72 km").
-_WORD = re.compile(
-    r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh)\b)[A-Za-z]{3,}"
-    r"|(?<=\d\s)[A-Za-z]{2,}"
-)
+# Math-Verify rounds to six decimals; below this, numbers are compared by their ratio.
+SMALL_NUMBER = 1e-3
 
 
 class MathResult(NamedTuple):
@@ -117,21 +112,6 @@ def _end_worker(process: subprocess.Popen[bytes], connection: Connection) -> Non
     process.wait()
 
 
-def math_verify_forms(text: str) -> list[str]:
-    """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
-    text = text.strip()
-    if _DELIMITED.search(text):
-        return [text]
-    text = text.strip("$").strip() if _NUMBER.fullmatch(text) else text
-    formula = f"${text}$"
-    # In LaTeX, 9**9 is a product and 2^10 is 2¹0.
-    if _NUMBER.fullmatch(text) or _ARITHMETIC.fullmatch(text):
-        return [text, formula]
-    if not _WORD.search(text):
-        return [formula, text]
-    return [formula, text] if "\\" in text and len(text) <= 200 else [text]
-
-
 class _ResourceErrorHandler(logging.Handler):
     """Finds resource errors in the debug log of Math-Verify, which returns "not equal" for them."""
 
@@ -159,16 +139,34 @@ class _Comparer:
 
     def compare(self, references: Sequence[str], answer: str) -> MathResult:
         self._resource_errors.error_type = None
-        golds = [gold for reference in references if (gold := self._parse(reference))]
+        golds = [(reference, gold) for reference in references if (gold := self._parse(reference))]
         expressions = self._parse(answer) if golds else []
-        # Not symmetric: an equation or interval is simplified on the gold side only.
-        if any(self._library.verify(gold, expressions, timeout_seconds=None) for gold in golds if expressions):
+        if expressions and any(self._are_equal(reference, gold, answer, expressions) for reference, gold in golds):
             return MathResult(True, None)
         if reason := self._failure():
             return MathResult(None, reason)
         if not golds:
             return MathResult(False, "no reference is a mathematical expression; compared as text")
         return MathResult(False, None) if expressions else MathResult(None, "no mathematical expression in the answer")
+
+    def _are_equal(self, reference: str, gold: list[object], answer: str, expressions: list[object]) -> bool:
+        residues = read_congruence(reference), read_congruence(answer)
+        if None not in residues:
+            return residues[0] == residues[1]
+        # Not symmetric: an equation is simplified on the gold side only, an interval on the side of the answer.
+        equal = self._library.verify(gold, expressions, timeout_seconds=None, allow_set_relation_comp=True)
+        return bool(equal) and not self._differ_as_small_numbers(gold[0], expressions[0])
+
+    def _differ_as_small_numbers(self, gold: object, expression: object) -> bool:
+        values = [self._value(number) for number in (gold, expression)]
+        first, second = (value or 0.0 for value in values)
+        largest = max(abs(first), abs(second))
+        return None not in values and 0 < largest < SMALL_NUMBER and abs(first - second) > 0.01 * largest
+
+    def _value(self, expression: object) -> float | None:
+        if not getattr(expression, "is_number", False) or not getattr(expression, "is_real", False):
+            return None
+        return float(expression.evalf())  # type: ignore[attr-defined]
 
     def _parse(self, text: str) -> list[object]:
         """Return sympy expressions and their source; empty for a text without mathematics."""

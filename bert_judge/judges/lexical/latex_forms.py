@@ -1,0 +1,125 @@
+"""Write answers in the forms that Math-Verify parses: LaTeX between dollars, or plain arithmetic."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from bert_judge.judges.lexical.normalization import join_scales, normalize_words
+
+_DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox|\\begin")
+_FORMULA = re.compile(r"\$\$(.{1,300}?)\$\$|(?<![\\\d])\$([^$\n]{1,300})\$|\\\((.{1,300}?)\\\)|\\\[(.{1,300}?)\\\]", re.DOTALL)
+_NUMBER = re.compile(r"[-+−]?\s?[$€£¥]?\s?[-−]?(?:\d[\d,]*)?\.?\d+(?:/\d+)?\s?\\?%?")
+_ARITHMETIC = re.compile(r"[\d\s.+*/^()-]+")
+# Prose, not variables: a word that is not the name of a function, or a unit after a number ("72 km").
+_WORD = re.compile(
+    r"(?<![\\A-Za-z{])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh|mod)\b)[A-Za-z]{3,}"
+    r"|(?<=\d\s)[A-Za-z]{2,}"
+)
+_SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s+(thousand|million|billion|trillion)\b", re.IGNORECASE)
+_SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
+_VULGAR_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
+_SYMBOLS = str.maketrans(
+    {
+        **dict.fromkeys("−–", "-"),
+        **dict.fromkeys("·⋅", r"\cdot "),
+        **{"×": r"\times ", "÷": "/", "π": r"\pi ", "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup "},
+        **{"∩": r"\cap ", "∈": r"\in ", "±": r"\pm ", "°": r"^\circ ", "∅": r"\emptyset ", "θ": r"\theta ", "≡": r"\equiv "},
+    }
+)
+_NOTATIONS = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(?<![\w.,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])|(?<![\w.,])\d{1,3}(?: 000)+(?!\d)", lambda m: re.sub(r"\D", "", m[0])),
+        (r"√\s*\(([^()]{1,80})\)|(?<![\\A-Za-z])sqrt\s*\(([^()]{1,80})\)", lambda m: rf"\sqrt{{{m[1] or m[2]}}}"),
+        (r"√\s*(\w+)|(?<![\\A-Za-z])sqrt\s*(\d+)", lambda m: rf"\sqrt{{{m[1] or m[2]}}}"),
+        (r"(?<![\\A-Za-z])pi(?![A-Za-z])", r"\\pi "),
+        (r"(?<![\\A-Za-z])(?:infinity|inf|oo)(?![A-Za-z])", r"\\infty "),
+        (r"(?i:(?<![\w\\])(?:negative|minus)\s+)(?=[\d.\\])", "-"),
+        (r"(?<![\d/])(\d+)\s+out\s+of\s+(\d+)(?![\d/])", r"\\frac{\1}{\2}"),
+        (r"(?<![\w.])(\d+(?:\.\d+)?)[eE]([+-]?\d{1,3})(?![\w.])", r"\1 \\times 10^{\2}"),
+        (r"(?<![\w/.,^{}])(\d+)\s+(\d+)/(\d+)(?![\d/])", r"\1\\frac{\2}{\3}"),
+        (r"(?<=[\w)\]}])\s?\*\*\s?(?=[\w(-])", "^"),
+        (r"\^\(([^()]{1,40})\)|\^(-\d+|\d{2,})", lambda m: f"^{{{m[1] or m[2]}}}"),
+        (r"<=|=<", r"\\le "),
+        (r">=", r"\\ge "),
+        (r"!=", r"\\ne "),
+    )
+]
+_AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
+_MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
+
+
+def math_verify_forms(text: str) -> list[str]:
+    """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
+    text = _read_number_words(text.strip())
+    if _DELIMITED.search(text):
+        return [_rewrite_formulas(text)]
+    number = text.strip("$").strip()
+    text = number if _NUMBER.fullmatch(number) else text
+    if _NUMBER.fullmatch(text):
+        return [text.replace("−", "-"), f"${text}$"]
+    latex = rewrite_notation(text)
+    joined = _AND.sub(", ", latex)
+    # In LaTeX, 9**9 is a product and 2^10 is 2¹0.
+    if _ARITHMETIC.fullmatch(text) and latex == text:
+        return [text, f"${latex}$"]
+    if not _WORD.search(joined):
+        return [f"${joined}$", text]
+    return [f"${latex}$", text] if "\\" in text and len(text) <= 200 else [text]
+
+
+def rewrite_notation(text: str) -> str:
+    """Write what people type as LaTeX: ², √3, pi/2, 3e8, 2 1/2, negative 5, 5 out of 7, infinity."""
+    if not text.isascii():
+        text = _SUPERSCRIPTS.sub(lambda match: f"^{{{unicodedata.normalize('NFKD', match[0])}}}", text)
+        text = _VULGAR_FRACTION.sub(_write_fraction, text).translate(_SYMBOLS)
+    for pattern, replacement in _NOTATIONS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a text is an expression or a list of them, without prose around it."""
+    return (
+        bool(text.strip())
+        and len(text) <= 300
+        and "\n" not in text.strip()
+        and not _WORD.search(_AND.sub(", ", rewrite_notation(text)))
+    )
+
+
+def last_formula(text: str) -> str | None:
+    """Return the last line from the first of its formulas on, if no number follows the last one; None if there is none."""
+    formulas = [match for match in _FORMULA.finditer(text) if not _WORD.search(rewrite_notation(match[match.lastindex or 0]))]
+    if not formulas or re.search(r"\d", text[formulas[-1].end() :]):
+        return None
+    line = text.rfind("\n", 0, formulas[-1].start()) + 1
+    sentence = max(line, text.rfind(". ", 0, formulas[-1].start()) + 1)
+    return text[sentence : formulas[-1].end()]
+
+
+def read_congruence(text: str) -> str | None:
+    """Return residues and modulus of a congruence, without notation; None for any other text."""
+    text = rewrite_notation(text)
+    if not _MODULAR.search(text):
+        return None
+    return re.sub(r"[^0-9A-Za-z,+-]|\\[pb]?mod|\\text|\\(?=[a-z])", "", re.split(r"\\equiv|=", text)[-1]).replace("mod", "")
+
+
+def _rewrite_formulas(text: str) -> str:
+    return _FORMULA.sub(lambda match: rewrite_notation(match[0]), text)
+
+
+def _write_fraction(match: re.Match[str]) -> str:
+    numerator, _, denominator = unicodedata.normalize("NFKD", match[0]).partition("⁄")
+    return rf"\frac{{{numerator}}}{{{denominator}}}"
+
+
+def _read_number_words(text: str) -> str:
+    """Write twenty-five, negative five and 1.5 million in digits."""
+    if len(text) <= 100 and text[-1:].isalpha() and not text.isalpha() or (text.isalpha() and len(text) > 2):
+        words = join_scales(normalize_words(text))
+        if len(words) == 1 and re.fullmatch(r"-?\d+(?:\.\d+)?", words[0]):
+            return words[0]
+    return _SCALED.sub(lambda match: join_scales([match[1].replace(",", ""), match[2].lower()])[0], text)
