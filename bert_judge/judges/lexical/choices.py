@@ -30,7 +30,13 @@ _PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】", "<": ">"}
 
 _OPTION = phrase_pattern("option", "option_without_spaces")
 # An option that is the whole text.
-_SINGLE_LETTER = re.compile(rf"[\W_]{{0,6}}(?:{_OPTION}\s?)?[\W_]{{0,4}}([A-Za-z])[\W_]{{0,6}}", re.IGNORECASE)
+# A letter with a sign is another answer: a grade, a chemical or a programming language.
+_SIGNED_LETTER = re.compile(r"\s*[A-Za-z](?:[+#*'′]{1,2}|-)[\s.]*")
+# What may surround a letter that names an option.
+_AROUND = r"(?:[^\w+#!'′^=<>~|√∞¬±−-]|_)"
+_SINGLE_LETTER = re.compile(
+    rf"(?:[-–•]\s)?{_AROUND}{{0,6}}(?:{_OPTION}\s?)?{_AROUND}{{0,4}}([A-Za-z]){_AROUND}{{0,6}}", re.IGNORECASE
+)
 _SEVERAL_LETTERS = re.compile(r"[A-Z](?:\s?(?:[,/&;、]|and\b|和)?\s?[A-Z])+")
 _LETTER_AND_TEXT = re.compile(
     rf"(?:{_OPTION}\s?)?([\s*_(\[（【]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–])[\s*_]{{0,4}}(\S.*)",
@@ -120,6 +126,8 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
 def name_option(reference: str, options: Mapping[str, str]) -> str | None:
     """Return the letter, or letters, by which a reference names options."""
     is_listed = options is not UNLISTED
+    if _SIGNED_LETTER.fullmatch(reference):
+        return None
     text = strip_markup(reference)
     if (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[1] or letter[1].isupper()):
         return letter[1].upper() if letter[1].upper() in options else None
@@ -130,7 +138,9 @@ def name_option(reference: str, options: Mapping[str, str]) -> str | None:
         return "".join(letters) if all(letter in options for letter in letters) else None
     if match := _LETTER_AND_TEXT.fullmatch(text):
         # Without a list of options, "A. Lincoln" is a name.
-        is_label = (match[2].isupper() and (is_listed or match[3] in ")]）】")) or match[1].strip() in ("(", "[")
+        is_label = (match[2].isupper() and (is_listed or match[3] in ")]）】")) or (
+            match[1].strip() in ("(", "[") and match[3] in ")]）】"
+        )
         if is_label and match[2].upper() in options:
             return match[2].upper()
     return None
@@ -138,6 +148,8 @@ def name_option(reference: str, options: Mapping[str, str]) -> str | None:
 
 def match_option(text: str, options: Mapping[str, str]) -> str | None:
     """Return the letter of the option that the whole text is: "B", "(b).", "**B) Paris**", "Paris"; None for any other text."""
+    if _SIGNED_LETTER.fullmatch(text):
+        return None
     text = strip_markup(text)
     if (letter := _SINGLE_LETTER.fullmatch(text)) and letter[1].upper() in options:
         return letter[1].upper()
@@ -161,7 +173,7 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
     Args:
         is_statement: the text is an extracted answer, so that its first letter is a statement.
     """
-    if not options:
+    if not options or _SIGNED_LETTER.fullmatch(text):
         return None
     if len(text) <= MAX_HEAD and (option := match_option(text, options)):
         return option

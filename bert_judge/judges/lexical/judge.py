@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.config import LexicalJudgeConfig
+from bert_judge.judges.lexical.latex_forms import is_formula, last_formula, last_list
+from bert_judge.judges.lexical.matching import is_same_text, names_another_currency, unwrap
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
-from bert_judge.judges.lexical.normalization import normalize_words
-from bert_judge.judges.lexical.word_metrics import WORD_METRICS, stem_words
+from bert_judge.judges.lexical.normalization import join_scales, normalize_words, split_words
+from bert_judge.judges.lexical.word_metrics import WORD_METRICS, WordMetric, stem_words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
+from bert_judge.judges.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
@@ -26,9 +28,14 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "last_number": extraction.extract_last_number,
     "full_text": extraction.extract_full_text,
 }
-_INTEGER = re.compile(r"-?\d+")
+_INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)", re.ASCII)
+_PHRASE = re.compile(r"[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
 # Characters of an extracted answer in a label.
 _MAX_RAW = 300
+# Characters of a text that Math-Verify reads besides its extracted answer.
+_MAX_TAIL = 2_000
+
+_Pair = tuple[tuple[str, ...], str]
 
 
 class LexicalJudge:
@@ -55,28 +62,59 @@ class LexicalJudge:
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """Return one label per row, in order. `raw` is the extracted answer, `reason` the extraction or the error."""
-        labels: list[Label | None] = []
-        undecided: dict[int, tuple[tuple[str, ...], str, str]] = {}
-        for position, row in enumerate(rows):
-            answer, extractor = self._extract(row)
-            label = invalid(extractor) if answer is None else self._judge_words(row, answer, extractor)
-            if label is None and answer is not None:
-                undecided[position] = (tuple(map(extraction.extract_reference, row.references)), answer, extractor)
-            labels.append(label)
-        pairs = list(dict.fromkeys((references, answer) for references, answer, _ in undecided.values()))
-        results = dict(zip(pairs, self._verifier.verify(pairs), strict=True))
-        for position, (references, answer, extractor) in undecided.items():
-            labels[position] = _math_label(results[references, answer], answer, extractor)
-        return [label for label in labels if label is not None]
+        labels = [self._judge_row(row) for row in rows]
+        results = self._verify([label.pair for label in labels if isinstance(label, _Undecided)])
+        # Math-Verify joins boxes and formulas in its own way, so it reads the end of the text too.
+        rest = [label for label in labels if isinstance(label, _Undecided) and label.tail and not results[label.pair].equal]
+        whole = self._verify([label.tail for label in rest if label.tail])
+        results |= {label.pair: whole[label.tail] for label in rest if label.tail and whole[label.tail].equal}
+        return [_math_label(results[label.pair], label) if isinstance(label, _Undecided) else label for label in labels]
 
-    def _extract(self, row: Row) -> tuple[str | None, str]:
-        """Return the answer and the name of the extractor that found it; or None and the reason."""
+    def _verify(self, pairs: Sequence[_Pair]) -> dict[_Pair, MathResult]:
+        """Verify each of the different pairs once."""
+        different = list(dict.fromkeys(pairs))
+        return dict(zip(different, self._verifier.verify(different), strict=True))
+
+    def _judge_row(self, row: Row) -> Label | _Undecided:
         text = strip_reasoning(row.candidate)
         if text is None:
-            return None, UNFINISHED
-        if not text.strip():
-            return None, "empty answer"
+            return invalid(UNFINISHED)
+        if is_blank_answer(text, row.references):
+            return decided(0.0, reason="empty answer")
         expected = choices.expected_choice(row.question, tuple(row.references))
+        is_letter = expected is not None and expected.by_letter
+        # The whole answer first: a reference repeated word for word is correct, whatever it looks like.
+        if self._is_lenient and not is_letter and any(is_same_text(reference, text) for reference in row.references):
+            return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
+        answer, extractor = self._extract(text, expected)
+        if answer is None:
+            return invalid(extractor)
+        details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
+        stated = None
+        if expected and self.settings.normalize:
+            # Exact match needs the option and nothing else; the other metrics look for it in the text.
+            choice = answer if extractor == "choice" else choices.match_option(answer, expected.options)
+            stated = choice or choices.extract_choice(answer, expected.options, extractor in ("final_answer", "boxed"))
+            if choice := choice if self.settings.metric == "exact_match" else stated:
+                return decided(float(choice in expected.correct), **details)
+        references = [extraction.extract_reference(reference) for reference in row.references]
+        if expected and is_letter and self.settings.normalize:
+            # Without its option a letter is not a word to compare with.
+            references = [reference for reference in references if not choices.name_option(reference, expected.options)]
+        if self.settings.metric == "math_verify":
+            return self._compare_mathematics(references, row.references, text, answer, extractor)
+        score, threshold = self._compare_words(references, answer)
+        if score < threshold and is_letter and self.settings.normalize and not stated:
+            return invalid("no option recognised", answer[:_MAX_RAW])
+        return decided(score, threshold, **details)
+
+    @property
+    def _is_lenient(self) -> bool:
+        """An extraction that finds something in any answer; the others require a format."""
+        return not {"full_text", "last_number"}.isdisjoint(self.settings.extract)
+
+    def _extract(self, text: str, expected: choices.Expectation | None) -> tuple[str | None, str]:
+        """Return the answer and the name of the extractor that found it; or None and the reason."""
         for name in self.settings.extract:
             if name == "choice":
                 answer = choices.extract_choice(text, expected.options) if expected else None
@@ -86,49 +124,70 @@ class LexicalJudge:
                 return answer, name
         return None, f"no answer found by {', '.join(self.settings.extract)}"
 
-    def _judge_words(self, row: Row, answer: str, extractor: str) -> Label | None:
-        """Return the label of a row that does not need Math-Verify; None for one that does."""
-        settings = self.settings
+    def _compare_words(self, references: Sequence[str], answer: str) -> tuple[float, float]:
+        """Return the score of the reference that matches best, and the threshold."""
+        metric = WORD_METRICS[self.settings.metric]
+        answer_words = self._split(answer, metric)
+        score = 0.0
+        for reference in references:
+            words = self._split(reference, metric)
+            if words and not (metric.is_binary and names_another_currency(reference, answer)):
+                score = max(score, metric.compute(words, answer_words))
+                if metric.is_binary and not score:
+                    score = metric.compute(join_scales(words), join_scales(answer_words))
+        return score, 1.0 if metric.is_binary else self.settings.threshold
+
+    def _split(self, text: str, metric: WordMetric) -> list[str]:
+        if not self.settings.normalize:
+            words = split_words(text)
+        else:
+            words = normalize_words((extraction.strip_markup(text) or text) if "\\" in text else unwrap(text))
+        if metric.is_binary:
+            return words
+        # As in ROUGE, symbols alone are not words.
+        words = [word for word in words if len(word) > 1 or word.isalnum()] or words
+        return stem_words(words) if self.settings.stem else words
+
+    def _compare_mathematics(
+        self, references: Sequence[str], raw_references: tuple[str, ...], text: str, answer: str, extractor: str
+    ) -> Label | _Undecided:
+        """Return the label where identity or integers decide; otherwise Math-Verify does."""
+        if extractor in ("last_number", "full_text"):
+            # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
+            answer = text.strip() if is_formula(unwrap(text)) else last_list(text, references) or last_formula(text) or answer
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
-        expected = choices.expected_choice(row.question, tuple(row.references)) if settings.normalize else None
-        if expected:
-            # Exact match needs the option and nothing else; the other metrics look for it in the text.
-            choice = answer if extractor == "choice" else choices.match_option(answer, expected.options)
-            stated = choice or choices.extract_choice(answer, expected.options, extractor in ("final_answer", "boxed"))
-            if choice := choice if settings.metric == "exact_match" else stated:
-                return decided(float(choice in expected.correct), **details)
-        references = [extraction.extract_reference(reference) for reference in row.references]
-        if expected and expected.by_letter:
-            # Without its option a letter is not a word to compare with.
-            references = [reference for reference in references if not choices.name_option(reference, expected.options)]
-        if settings.metric == "math_verify":
-            if any(_equal_words(reference, answer) for reference in references):
-                return decided(1.0, **details)
-            return decided(0.0, **details) if all(map(_is_integer, (answer, *references))) else None
-        metric = WORD_METRICS[settings.metric]
-        reference_words = [self._split(reference, metric.can_stem) for reference in references]
-        answer_words = self._split(answer, metric.can_stem)
-        score = max((metric.compute(reference, answer_words) for reference in reference_words if reference), default=0.0)
-        threshold = 1.0 if metric.is_binary else settings.threshold
-        if score < threshold and expected and expected.by_letter and not stated:
-            return invalid("no option recognised", answer[:_MAX_RAW])
-        return decided(score, threshold, **details)
-
-    def _split(self, text: str, can_stem: bool) -> list[str]:
-        words = normalize_words(extraction.strip_markup(text) or text) if self.settings.normalize else text.split()
-        return stem_words(words) if self.settings.stem and can_stem else words
+        if any(is_same_text(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
+            return decided(1.0, **details)
+        if references and all(names_another_currency(reference, answer) for reference in references):
+            return decided(0.0, **details)
+        numbers = [_integer(value) for value in (answer, *references)]
+        if None not in numbers:
+            return decided(float(numbers[0] in numbers[1:]), **details)
+        has_formulas = self._is_lenient and ("\\boxed" in text or "$" in text)
+        return _Undecided((tuple(references), answer), (raw_references, text[-_MAX_TAIL:]) if has_formulas else None, extractor)
 
 
-def _equal_words(first: str, second: str) -> bool:
-    words = normalize_words(extraction.strip_markup(first))
-    return bool(words) and words == normalize_words(extraction.strip_markup(second))
+class _Undecided(NamedTuple):
+    """A row for Math-Verify: references and extracted answer, and references and end of the text if it has formulas."""
+
+    pair: _Pair
+    tail: _Pair | None
+    extractor: str
 
 
-def _is_integer(text: str) -> bool:
-    return len(text) < 100 and len(words := normalize_words(text)) == 1 and bool(_INTEGER.fullmatch(words[0]))
+def _are_equal_phrases(reference: str, answer: str) -> bool:
+    """Return whether two texts of letters alone have the same words: yes and Yes, but not x and X."""
+    first, second = extraction.strip_markup(reference), extraction.strip_markup(answer)
+    return bool(_PHRASE.fullmatch(first) and _PHRASE.fullmatch(second)) and normalize_words(first) == normalize_words(second)
 
 
-def _math_label(result: MathResult, answer: str, extractor: str) -> Label:
+def _integer(text: str) -> int | None:
+    text = unwrap(text).replace("−", "-")
+    return int(text.replace(",", "")) if len(text) < 100 and _INTEGER.fullmatch(text) else None
+
+
+def _math_label(result: MathResult, row: _Undecided) -> Label:
+    raw = row.pair[1][:_MAX_RAW]
     if result.equal is None:
-        return invalid(result.reason or "undecided", answer[:_MAX_RAW])
-    return decided(float(result.equal), reason=result.reason or extractor, raw=answer[:_MAX_RAW])
+        return invalid(result.reason or "undecided", raw)
+    return decided(float(result.equal), reason=result.reason or row.extractor, raw=raw)

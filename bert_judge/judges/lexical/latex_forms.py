@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from bert_judge.judges.lexical.normalization import join_scales, normalize_words
 
@@ -16,6 +17,8 @@ _WORD = re.compile(
     r"(?<![\\A-Za-z{])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh|mod)\b)[A-Za-z]{3,}"
     r"|(?<=\d\s)[A-Za-z]{2,}"
 )
+# Groups of Indian numbers, and groups of zeros.
+_GROUPED = re.compile(r"(?<![\w.,])(?:\d{1,2}(?:,\d\d)+,\d{3}|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,})(?![\d,])")
 _SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s+(thousand|million|billion|trillion)\b", re.IGNORECASE)
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _VULGAR_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
@@ -30,7 +33,7 @@ _SYMBOLS = str.maketrans(
 _NOTATIONS = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (r"(?<![\w.,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])|(?<![\w.,])\d{1,3}(?: 000)+(?!\d)", lambda m: re.sub(r"\D", "", m[0])),
+        (r"(?<=\d)\s?(?:percent|per cent|pct)\b", r"\\%"),
         (r"√\s*\(([^()]{1,80})\)|(?<![\\A-Za-z])sqrt\s*\(([^()]{1,80})\)", lambda m: rf"\sqrt{{{m[1] or m[2]}}}"),
         (r"√\s*(\w+)|(?<![\\A-Za-z])sqrt\s*(\d+)", lambda m: rf"\sqrt{{{m[1] or m[2]}}}"),
         (r"(?<![\\A-Za-z])pi(?![A-Za-z])", r"\\pi "),
@@ -47,6 +50,9 @@ _NOTATIONS = [
     )
 ]
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
+_PRIME = re.compile(r"(?<![A-Za-z])[A-Za-z](?:['’′]+(?![A-Za-z])|\^\{?\\prime)")
+_SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
+_LIST = re.compile(r"[-−]?\d[\d.]*(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*)*")
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
 
 
@@ -58,11 +64,13 @@ def math_verify_forms(text: str) -> list[str]:
     number = text.strip("$").strip()
     text = number if _NUMBER.fullmatch(number) else text
     if _NUMBER.fullmatch(text):
-        return [text.replace("−", "-"), f"${text}$"]
+        # Plain 60\\% would be 60.
+        plain, latex = text.replace("−", "-"), f"${text}$"
+        return [latex, plain] if "\\" in text else [plain, latex]
     latex = rewrite_notation(text)
     joined = _AND.sub(", ", latex)
     # In LaTeX, 9**9 is a product and 2^10 is 2¹0.
-    if _ARITHMETIC.fullmatch(text) and latex == text:
+    if _ARITHMETIC.fullmatch(text) and "frac" not in latex:
         return [text, f"${latex}$"]
     if not _WORD.search(joined):
         return [f"${joined}$", text]
@@ -85,7 +93,7 @@ def is_formula(text: str) -> bool:
         bool(text.strip())
         and len(text) <= 300
         and "\n" not in text.strip()
-        and not _WORD.search(_AND.sub(", ", rewrite_notation(text)))
+        and not _WORD.search(_AND.sub(", ", rewrite_notation(_read_number_words(text))))
     )
 
 
@@ -99,12 +107,23 @@ def last_formula(text: str) -> str | None:
     return text[sentence : formulas[-1].end()]
 
 
+def last_list(text: str, references: Sequence[str]) -> str | None:
+    """Return the last numbers of a text that are joined by commas or "and", if a reference has several, and no number follows."""
+    lists = list(_LIST.finditer(text)) if any(_SEVERAL.search(reference) for reference in references) else []
+    return lists[-1][0] if lists and not re.search(r"\d", text[lists[-1].end() :]) else None
+
+
+def has_prime(text: str) -> bool:
+    """Return whether a text names a derivative: Math-Verify reads f' as f."""
+    return bool(_PRIME.search(text))
+
+
 def read_congruence(text: str) -> str | None:
     """Return residues and modulus of a congruence, without notation; None for any other text."""
     text = rewrite_notation(text)
     if not _MODULAR.search(text):
         return None
-    return re.sub(r"[^0-9A-Za-z,+-]|\\[pb]?mod|\\text|\\(?=[a-z])", "", re.split(r"\\equiv|=", text)[-1]).replace("mod", "")
+    return re.sub(r"\\[pb]?mod|\\text|mod|[^0-9A-Za-z,+-]", "", re.split(r"\\equiv|=", text)[-1])
 
 
 def _rewrite_formulas(text: str) -> str:
@@ -118,8 +137,9 @@ def _write_fraction(match: re.Match[str]) -> str:
 
 def _read_number_words(text: str) -> str:
     """Write twenty-five, negative five and 1.5 million in digits."""
-    if len(text) <= 100 and text[-1:].isalpha() and not text.isalpha() or (text.isalpha() and len(text) > 2):
+    if (len(text) <= 100 and text[-1:].isalpha() and not text.isalpha()) or (text.isalpha() and len(text) > 2):
         words = join_scales(normalize_words(text))
         if len(words) == 1 and re.fullmatch(r"-?\d+(?:\.\d+)?", words[0]):
             return words[0]
+    text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
     return _SCALED.sub(lambda match: join_scales([match[1].replace(",", ""), match[2].lower()])[0], text)

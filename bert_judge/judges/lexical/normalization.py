@@ -63,7 +63,7 @@ _LATIN_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+")
 _ARABIC_OPTIONAL = re.compile(r"[\u0640\u064b-\u0652\u0670]+")
 # NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word is a unit (km²) or a footnote mark.
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}].)(?<![^\W\d_]{2}.)(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
-_VULGAR_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
+_MIXED_NUMBER = re.compile(r"[¼-¾⅐-⅞](?<=\d.)")
 _SPACE_IN_NUMBER = re.compile(r"[\u00a0\u2009\u202f](?<=\d.)(?=\d{3}(?!\d))")
 _HAS_THOUSANDS = re.compile(r"[,'’ ]\d\d(?<=\d...)|\\[,!]\d|\{,\}\d")
 _THOUSANDS = re.compile(
@@ -129,10 +129,10 @@ class _Separators(dict[int, str]):
         category = unicodedata.category(character)
         if category == "Nd":
             self[code] = str(unicodedata.digit(character))
-        elif category == "Sm" or character in "♀♂♠♡♢♣♤♥♦♧♭♮":
+        elif (category == "Sm" and character != "∞") or character in "♀♂♠♡♢♣♤♥♦♧♭♮":
             self[code] = f" {character} "
         else:
-            self[code] = character if category[0] in "LMN" else " "
+            self[code] = character if category[0] in "LMN" or character == "∞" else " "
         return self[code]
 
 
@@ -149,7 +149,7 @@ def normalize_words(text: str) -> list[str]:
     text = _A_AS_LETTER.sub(_LETTER_A, text)
     if not text.isascii():
         text = _SPACE_IN_NUMBER.sub("", strip_invisible(text))
-        text = _SUPERSCRIPT.sub(r"^\g<0>", _VULGAR_FRACTION.sub(r" \g<0>", text))
+        text = _SUPERSCRIPT.sub(r"^\g<0>", _MIXED_NUMBER.sub(r" \g<0>", text))
     text = unicodedata.normalize("NFKD", text.casefold())
     if not text.isascii():
         text = _ARABIC_OPTIONAL.sub("", unicodedata.normalize("NFC", _LATIN_ACCENT.sub("", text))).translate(_UNIFY)
@@ -165,6 +165,11 @@ def normalize_words(text: str) -> list[str]:
 def normalize(text: str) -> str:
     """Return the normalised words of a text, joined by single spaces."""
     return " ".join(normalize_words(text))
+
+
+def split_words(text: str) -> list[str]:
+    """Split a text at white space, and into characters in scripts without spaces."""
+    return (text if text.isascii() else _SPACELESS.sub(r" \1 ", text)).split()
 
 
 def join_scales(words: list[str]) -> list[str]:

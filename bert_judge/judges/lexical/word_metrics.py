@@ -50,21 +50,19 @@ class WordMetric(NamedTuple):
     """A metric of non-empty reference and answer words.
 
     Attributes:
-        is_binary: the value is 0 or 1, so the threshold does not apply.
-        can_stem: the judge's setting `stem` applies.
+        is_binary: the value is 0 or 1, so the threshold does not apply, and words are compared as they are, not their stems.
     """
 
     compute: Callable[[Words, Words], float]
     is_binary: bool
-    can_stem: bool
 
 
 WORD_METRICS: Mapping[str, WordMetric] = {
-    "exact_match": WordMetric(exact_match, True, False),
-    "contains": WordMetric(contains, True, False),
-    "token_f1": WordMetric(token_f1, False, True),
-    "rouge_l_recall": WordMetric(rouge_l_recall, False, True),
-    "rouge_l_f": WordMetric(rouge_l_f, False, True),
+    "exact_match": WordMetric(exact_match, True),
+    "contains": WordMetric(contains, True),
+    "token_f1": WordMetric(token_f1, False),
+    "rouge_l_recall": WordMetric(rouge_l_recall, False),
+    "rouge_l_f": WordMetric(rouge_l_f, False),
 }
 
 

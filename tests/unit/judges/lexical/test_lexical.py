@@ -67,8 +67,8 @@ def label(settings: dict[str, Any], references: list[str], candidate: str, quest
         (LENIENT, ["Paris"], "Paris.", "correct"),
         (LENIENT, ["x"], "so \\boxed{x}", "correct"),
         (LENIENT, ["Paris"], "It is Paris", "incorrect"),
-        (LENIENT, ["Paris"], "", "invalid"),
-        (LENIENT, ["Paris"], " \n\t", "invalid"),
+        (LENIENT, ["Paris"], "", "incorrect"),
+        (LENIENT, ["Paris"], " \n\t", "incorrect"),
         (LENIENT, ["..."], "...", "correct"),
         (RAW, ["Paris"], "Final answer: Paris", "correct"),
         (RAW, ["Paris"], "Final answer: paris", "incorrect"),
@@ -91,7 +91,7 @@ def label(settings: dict[str, Any], references: list[str], candidate: str, quest
         (RECALL, ["running dogs"], "a dog runs", "correct"),
         (RECALL, ["北京市"], "北京", "correct"),
         (RECALL, ["Москва река"], "Волга", "incorrect"),
-        (RECALL, ["x"], "", "invalid"),
+        (RECALL, ["x"], "", "incorrect"),
         (F_MEASURE, ["George Washington"], "George Washington", "correct"),
         (F_MEASURE, ["George Washington"], "it was none other than George Washington himself", "incorrect"),
         (TOKEN_F1, ["George Washington"], "Washington, George", "correct"),
@@ -152,7 +152,6 @@ def test_multiple_choice(settings: dict[str, Any], question: str, references: li
 
 def test_invalid_labels_have_a_reason() -> None:
     assert label(STRICT, ["x"], "<think>I").reason == "unfinished reasoning"
-    assert label(STRICT, ["x"], " ").reason == "empty answer"
     assert label(STRICT, ["x"], "y").reason == "no answer found by final_answer"
 
 
@@ -178,7 +177,7 @@ def test_rows_keep_their_order_and_do_not_depend_on_each_other() -> None:
     with LexicalJudge({**MATH, "timeout": 1}) as judge:
         together = judge.judge(rows)
         alone = [judge.judge([row])[0] for row in rows[:3]]
-    assert [found.verdict for found in together] == ["correct", "invalid", "incorrect", "invalid", "correct", "invalid"] * 2
+    assert [found.verdict for found in together] == ["correct", "incorrect", "incorrect", "invalid", "correct", "invalid"] * 2
     assert together[3].reason == "Math-Verify did not finish in 1 s"
     assert together[:3] == alone
 

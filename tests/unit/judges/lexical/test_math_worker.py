@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier, math_verify_forms
+from bert_judge.judges.lexical.latex_forms import math_verify_forms
+from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 
 SECONDS = 2.0
 
