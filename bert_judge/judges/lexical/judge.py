@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.config import LexicalJudgeConfig
-from bert_judge.judges.lexical.latex_forms import is_formula, last_formula, last_list
+from bert_judge.judges.lexical.latex_forms import has_formulas, is_formula, last_formula, last_list
 from bert_judge.judges.lexical.matching import is_same_text, names_another_currency, unwrap
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import join_scales, normalize_words, split_words
@@ -65,10 +65,9 @@ class LexicalJudge:
         labels = [self._judge_row(row) for row in rows]
         results = self._verify([label.pair for label in labels if isinstance(label, _Undecided)])
         # Math-Verify joins boxes and formulas in its own way, so it reads the end of the text too.
-        rest = [label for label in labels if isinstance(label, _Undecided) and label.tail and not results[label.pair].equal]
-        whole = self._verify([label.tail for label in rest if label.tail])
-        results |= {label.pair: whole[label.tail] for label in rest if label.tail and whole[label.tail].equal}
-        return [_math_label(results[label.pair], label) if isinstance(label, _Undecided) else label for label in labels]
+        rest = [label.tail for label in labels if isinstance(label, _Undecided) and label.tail and not results[label.pair].equal]
+        tails = self._verify(rest)
+        return [_math_label(results, tails, label) if isinstance(label, _Undecided) else label for label in labels]
 
     def _verify(self, pairs: Sequence[_Pair]) -> dict[_Pair, MathResult]:
         """Verify each of the different pairs once."""
@@ -163,8 +162,8 @@ class LexicalJudge:
         numbers = [_integer(value) for value in (answer, *references)]
         if None not in numbers:
             return decided(float(numbers[0] in numbers[1:]), **details)
-        has_formulas = self._is_lenient and ("\\boxed" in text or "$" in text)
-        return _Undecided((tuple(references), answer), (raw_references, text[-_MAX_TAIL:]) if has_formulas else None, extractor)
+        tail = (raw_references, text[-_MAX_TAIL:]) if self._is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
+        return _Undecided((tuple(references), answer), tail, extractor)
 
 
 class _Undecided(NamedTuple):
@@ -186,8 +185,10 @@ def _integer(text: str) -> int | None:
     return int(text.replace(",", "")) if len(text) < 100 and _INTEGER.fullmatch(text) else None
 
 
-def _math_label(result: MathResult, row: _Undecided) -> Label:
-    raw = row.pair[1][:_MAX_RAW]
+def _math_label(results: Mapping[_Pair, MathResult], tails: Mapping[_Pair, MathResult], row: _Undecided) -> Label:
+    result, raw = results[row.pair], row.pair[1][:_MAX_RAW]
+    if row.tail in tails and tails[row.tail].equal:
+        result = tails[row.tail]
     if result.equal is None:
         return invalid(result.reason or "undecided", raw)
     return decided(float(result.equal), reason=result.reason or row.extractor, raw=raw)

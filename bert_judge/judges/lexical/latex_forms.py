@@ -51,6 +51,7 @@ _NOTATIONS = [
 ]
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
 _PRIME = re.compile(r"(?<![A-Za-z])[A-Za-z](?:['’′]+(?![A-Za-z])|\^\{?\\prime)")
+_PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b)[A-Za-z]{3,}(?![A-Za-z}])")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d[\d.]*(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*)*")
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
@@ -95,6 +96,12 @@ def is_formula(text: str) -> bool:
         and "\n" not in text.strip()
         and not _WORD.search(_AND.sub(", ", rewrite_notation(_read_number_words(text))))
     )
+
+
+def has_formulas(text: str) -> bool:
+    """Return whether a text has a box, or formulas between dollars that are not amounts of money."""
+    formulas = [match[match.lastindex or 0] for match in _FORMULA.finditer(text)]
+    return "\\boxed" in text or bool(formulas and not any(_PROSE.search(formula) for formula in formulas))
 
 
 def last_formula(text: str) -> str | None:
