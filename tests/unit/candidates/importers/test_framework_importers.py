@@ -14,6 +14,7 @@ from framework_files import (
     batch_request,
     batch_response,
     document,
+    evalscope_row,
     flat_lighteval_row,
     helm_state,
     jsonl,
@@ -21,6 +22,9 @@ from framework_files import (
     lighteval_row,
     lm_eval_row,
     made,
+    old_evalscope_row,
+    openai_evals_row,
+    opencompass_row,
     read,
     representation_row,
 )
@@ -138,6 +142,120 @@ def test_openai_batch_joins_three_files_by_id(tmp_path: Path) -> None:
     )
     own = jsonl(tmp_path / "own.jsonl", [batch_request(metadata={"reference": "Paris"})])
     assert read(path, "openai_batch", CompanionFiles(requests=own))[0][0].references == ("Paris",)
+
+
+@pytest.mark.parametrize(
+    ("framework", "rows"),
+    [
+        ("opencompass", [opencompass_row()]),
+        ("opencompass", [opencompass_row(origin_prompt="Capital of France?")]),
+        ("evalscope", [evalscope_row(input="Capital of France?")]),
+        ("evalscope", [old_evalscope_row()]),
+        (
+            "openai_evals",
+            [openai_evals_row(data={"expected": "Paris", "sampled": ["It is Paris."], "prompt": "Capital of France?"})],
+        ),
+    ],
+)
+def test_harnesses_with_a_line_or_member_per_sample(tmp_path: Path, framework: str, rows: list[Any]) -> None:
+    path = made(tmp_path, framework, rows)
+    assert frameworks.detect(path) == framework
+    [answer], _ = read(path, framework)
+    assert (answer.question, answer.references, answer.candidate) == ("Capital of France?", ("Paris",), "It is Paris.")
+    assert framework == "openai_evals" or answer.model == "llama"
+
+
+def test_evalscope_options_are_lines_of_the_question(tmp_path: Path) -> None:
+    raw = {"question": "Capital?", "choices": ["Rome", "Paris"], "answer": "B"}
+    row = old_evalscope_row(raw_input=raw, choices=[{"message": {"content": "B"}, "review": {"gold": "B"}}])
+    [answer], _ = read(made(tmp_path, "evalscope", [row]), "evalscope")
+    assert (answer.question, answer.references) == ("Capital?\n(A) Rome\n(B) Paris", ("B", "Paris"))
+
+
+def test_a_batch_of_anthropic(tmp_path: Path) -> None:
+    message = {"model": "claude", "role": "assistant", "content": [{"type": "text", "text": "Paris"}]}
+    rows = [
+        {"custom_id": "q3", "result": {"type": "succeeded", "message": message}},
+        {"custom_id": "q4", "result": {"type": "expired"}},
+        {"custom_id": "q5", "result": {"type": "errored", "error": {"type": "error", "error": {"message": "too long"}}}},
+    ]
+    path = made(tmp_path, "openai_batch", rows)
+    assert frameworks.detect(path) == "openai_batch"
+    requests = jsonl(
+        tmp_path / "input.jsonl", [{"custom_id": "q3", "params": {"messages": [{"role": "user", "content": "Capital?"}]}}]
+    )
+    gold = jsonl(tmp_path / "gold.jsonl", [{"custom_id": "q3", "answer": {"value": "Paris", "aliases": []}}])
+    [answer], found = read(path, "openai_batch", CompanionFiles(gold, requests))
+    assert (answer.question, answer.references, answer.candidate, answer.model) == ("Capital?", ("Paris",), "Paris", "claude")
+    assert dict(found.unreadable) == {"the request failed: expired": 1, "the request failed: too long": 1}
+
+
+def test_logs_of_inspect_of_2024_are_read_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": [{"role": "system", "content": "s"}, {"role": "user", "content": "Capital?"}],
+        "choices": ["Rome", "Paris"],
+        "target": "B",
+        "output": {"model": "m", "choices": [{"message": {"role": "assistant", "content": "ANSWER: B"}, "stop_reason": "stop"}]},
+    }
+    log = {"version": 1, "status": "success", "eval": {"task": "capitals", "model": "openai/gpt-4", "dataset": {}}, "plan": {}}
+    path = document(tmp_path / "2024-05-01_capitals.json", log | {"samples": [sample, sample | {"output": {"choices": []}}]})
+    assert frameworks.detect(path) == "inspect"
+    answers, _ = read(path, "inspect")
+    assert [(a.question, a.references, a.candidate, a.model, a.task) for a in answers] == [
+        ("Capital?\n(A) Rome\n(B) Paris", ("B", "Paris"), text, "openai/gpt-4", "capitals") for text in ("ANSWER: B", "")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "question", "references", "candidate"),
+    [
+        ({"resps": ["Paris"], "target": "Paris"}, "Wie viele?", ("Paris",), "Paris"),
+        ({"target": "True", "doc": {"question": "q?"}}, "q?", ("true", "yes"), None),
+        (
+            {"target": "2", "doc": {"question": "q?", "choices": {"text": ["x", "y"], "label": ["1", "2"]}}},
+            "q?\n(A) x\n(B) y",
+            ("B", "y"),
+            None,
+        ),
+        ({"target": "(B)", "doc": {"Question": "q?", "choices": ["x", "y"]}}, "q?\n(A) x\n(B) y", ("B", "y"), None),
+        ({"target": " ", "doc": {"question": "q?", "best_answer": "a", "correct_answers": ["a", "b"]}}, "q?", ("a", "b"), None),
+        ({"target": "The answer is 11.", "doc": {"question": "q?", "answer_number": 11}}, "q?", ("11",), None),
+        (
+            {"arguments": {"gen_args_0": {"arg_0": ['[{"role": "user", "content": "q?"}]']}}, "doc": {}, "target": "a"},
+            "q?",
+            ("a",),
+            None,
+        ),
+        ({"arguments": None, "doc": {}, "target": "a"}, "", ("a",), None),
+    ],
+)
+def test_other_forms_of_samples(
+    tmp_path: Path, changes: dict[str, Any], question: str, references: tuple[str, ...], candidate: str | None
+) -> None:
+    path = jsonl(tmp_path / "m" / f"samples_t_{TIME}.jsonl", [lm_eval_row(**changes)])
+    [answer], _ = read(path, "lm_eval")
+    assert (answer.question, answer.references, answer.candidate) == (question, references, candidate or "The answer is 1253.")
+
+
+def test_a_run_has_the_model_of_its_own_results(tmp_path: Path) -> None:
+    other = TIME.replace("2026", "2025")
+    for time, results in (
+        (TIME, {"model_name": "org/small"}),
+        (other, {"config": {"model_args": "pretrained=org/big,dtype=auto"}}),
+    ):
+        document(tmp_path / f"results_{time}.json", results)
+        jsonl(tmp_path / f"samples_t_{time}.jsonl", [lm_eval_row()])
+    models = [read(tmp_path / f"samples_t_{time}.jsonl", "lm_eval")[0][0].model for time in (TIME, other)]
+    assert models == ["org/small", "org/big"]
+
+
+def test_an_index_means_a_choice_of_the_task(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / f"samples_boolq_{TIME}.jsonl", [lm_eval_row(target="1", doc={"question": "q?", "label": 1})])
+    document(tmp_path / f"results_{TIME}.json", {"model_name": "m", "configs": {"boolq": {"doc_to_choice": [" no", " yes"]}}})
+    assert read(path, "lm_eval")[0][0].references == ("yes",)
 
 
 def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
