@@ -9,7 +9,21 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import Block, Name, Names, Share, Value
 
 Format = Literal[
-    "auto", "parquet", "csv", "jsonl", "lm_eval", "lighteval", "inspect", "helm", "judgelm", "mm_vet", "representation_judge"
+    "auto",
+    "parquet",
+    "csv",
+    "jsonl",
+    "json",
+    "lm_eval",
+    "lighteval",
+    "inspect",
+    "helm",
+    "opencompass",
+    "evalscope",
+    "openai_evals",
+    "judgelm",
+    "mm_vet",
+    "representation_judge",
 ]
 
 
@@ -25,7 +39,7 @@ class Columns(Block):
     model: str = "model"
     """the model's name"""
     label: str = "label"
-    """verdict: 1/0, true/false, correct/incorrect, a number in [0, 1], or empty for no verdict"""
+    """verdict: 1/0, true/false, correct/incorrect, right/wrong, yes/no, pass/fail, a number in [0, 1], or empty for no verdict"""
     choices: str | None = None
     """list of answer options"""
     id: str | None = None
@@ -86,7 +100,7 @@ class Import(Block):
     path: str
     """parquet, CSV or JSONL file, or the output of an evaluation framework; relative to `data`"""
     format: Format = "auto"
-    """`auto` uses the file extension and recognises files of frameworks by their content"""
+    """`auto` recognises the format by the content"""
     columns: Columns = Columns()
     """column names, for one answer per row"""
     pair_columns: PairColumns = PairColumns()
