@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bert_judge import tables
+from bert_judge.candidates.importers import options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.containers import FORMATS
@@ -27,12 +28,12 @@ EVERY_MODEL = "*"
 Parsers = Mapping[str, Callable[[Any, bool], Any]]
 
 PARSERS: Parsers = {
-    "question": lambda cell, _: values.parse_required_text(cell),
+    "question": lambda cell, _: values.parse_required_text(values.parse_message(cell, values.USER)),
     "references": values.parse_required_texts,
-    "candidate": lambda cell, _: values.parse_text(cell),
+    "candidate": lambda cell, _: values.parse_message(cell, values.ASSISTANT),
     "model": lambda cell, _: values.parse_required_text(cell).strip(),
     "label": lambda cell, _: values.parse_label(cell),
-    "choices": lambda cell, is_csv: values.parse_texts(cell, is_csv) or None,
+    "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_options(cell)) else None,
     "id": lambda cell, _: values.parse_required_text(cell).strip(),
     "aspect": lambda cell, _: values.parse_required_text(cell).strip(),
 }
@@ -154,7 +155,10 @@ def _read_columns(
     has_ids = spec["columns"]["id"] is not None
     needed = [*required, *(["id"] if has_ids else []), *(["model"] if model is not None else [])]
     mapped = {name: spec["columns"][name] for name in [*needed, *optional] if spec["columns"][name] is not None}
-    present, records, is_csv = _open(spec, path, {*mapped.values(), *(condition.column for condition in filters)})
+    # Options change the question and its references, so they are read with these.
+    choices = spec["columns"].get("choices") if {"question", "references"} <= mapped.keys() else None
+    columns = {*mapped.values(), *(condition.column for condition in filters), *([choices] if choices else [])}
+    present, records, is_csv = _open(spec, path, columns)
     _check_columns(path, present, mapped, needed, filters)
     cells: dict[str, list[Any]] = {name: [] for name in [*required, *optional] if mapped.get(name) in present}
     locations: dict[str, str] = {}
@@ -175,6 +179,10 @@ def _read_columns(
         if model is None or parse("model", location, record) == model:
             for name, column in cells.items():
                 column.append(parse(name, location, record))
+            if choices and (parsed := options.parse_options(record.get(choices))):
+                answer = record.get(mapped["references"])
+                question, answer = options.apply_options(cells["question"][-1], answer, parsed)
+                cells["question"][-1], cells["references"][-1] = question, values.parse_required_texts(answer, is_csv)
     for condition in filters:
         condition.check(path)
     return cells

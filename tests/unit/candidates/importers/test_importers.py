@@ -183,7 +183,9 @@ def test_columns_are_mapped_and_only_those_needed_must_be_there(tmp_path: Path) 
     path = write(tmp_path / "answers.jsonl", [{"q": "Who?", "gold": "I", "grade": "yes", "opts": ["I", 2]}])
     spec = spec_of(columns={"question": "q", "references": "gold", "label": "grade", "choices": "opts"})
     frame = files.read_rows(spec, path, required=["question", "references", "label", "choices"], optional=["candidate"])
-    assert frame.to_dict("records") == [{"question": "Who?", "references": ["I"], "label": 1.0, "choices": ["I", "2"]}]
+    assert frame.to_dict("records") == [
+        {"question": "Who?\n(A) I\n(B) 2", "references": ["A", "I"], "label": 1.0, "choices": ["I", "2"]}
+    ]
 
 
 def test_rows_of_one_model(tmp_path: Path) -> None:
@@ -247,7 +249,7 @@ def row(**cells: Any) -> dict[str, Any]:
         ),
         ("x.parquet", [row(), row(question=None)], {}, "row 2: column 'question' (question) is empty"),
         ("x.jsonl", [row(model="")], {}, "line 1: column 'model' (model) is empty"),
-        ("x.jsonl", [row(candidate=["a"])], {}, "line 1: column 'candidate' (candidate) is ['a']; give a text"),
+        ("x.jsonl", [row(candidate=["a", "b"])], {}, "line 1: column 'candidate' (candidate) is ['a', 'b']; give a text"),
         ("x.jsonl", [row(label="perhaps")], {}, "line 1: column 'label' (label) is 'perhaps'; give 1 or 0"),
         ("x.csv", "question,references,candidate,model,label\nq,r,c,m,7\n", {}, "row 1: column 'label' (label) is '7'"),
         (
@@ -317,6 +319,17 @@ def test_attempts_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     found = files.read_task_rows(task_spec(), write(tmp_path / "answers.jsonl", rows), ["candidate"], model="a")
     assert found[["candidate", "attempt"]].to_dict("split")["data"] == [["first", 0], ["other", 0], ["second", 1], ["second", 2]]
     assert found["sample_id"].nunique() == 2
+
+
+def test_options_of_an_imported_task_are_lines_of_its_question(tmp_path: Path) -> None:
+    path = write(tmp_path / "answers.jsonl", [row(question="Q?", references=1, choices=["Rome", "Paris"])])
+    for required in ([], ["choices"], ["candidate"]):
+        [[question, references]] = (
+            files.read_task_rows(task_spec(columns={"choices": "choices"}), path, required)[["question", "references"]]
+            .to_numpy()
+            .tolist()
+        )
+        assert (question, references) == ("Q?\n(A) Rome\n(B) Paris", ["B", "Paris"])
 
 
 @pytest.mark.real_data
