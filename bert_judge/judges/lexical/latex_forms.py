@@ -51,7 +51,7 @@ _NOTATIONS = [
 ]
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
 _PRIME = re.compile(r"(?<![A-Za-z])[A-Za-z](?:['’′]+(?![A-Za-z])|\^\{?\\prime)")
-_PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b)[A-Za-z]{3,}(?![A-Za-z}])")
+_PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b)[A-Za-z]{3,}(?![A-Za-z}])|\b(?:and|or)\s*$")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d[\d.]*(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*)*")
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
