@@ -44,11 +44,12 @@ class _LazyCommand(TyperCommand):
 
     def load(self) -> Any:
         module, name = COMMANDS[str(self.name)][0].split(":")
-        content = getattr(import_module(f"{__name__}.{module}"), name)
-        if not isinstance(content, typer.Typer):
-            content, function = typer.Typer(add_completion=False), content
-            content.command(self.name)(function)
-        return typer.main.get_command(content)
+        command = getattr(import_module(f"{__name__}.{module}"), name)
+        if isinstance(command, typer.Typer):
+            return typer.main.get_command(command)
+        single = typer.Typer(add_completion=False)
+        single.command(self.name)(command)
+        return typer.main.get_command(single)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         return self.load().make_context(*args, **kwargs)

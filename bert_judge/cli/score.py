@@ -27,10 +27,7 @@ from bert_judge.labels.score_file.score_file import OnProgress, check_output, ou
 from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import disable_progress_bars
-from bert_judge.runtime.progress import ProgressLogger
-from bert_judge.tables.readers.containers import Container
-from bert_judge.tables.readers.rows import Record, RowFile, open_rows
+from bert_judge.runtime.logs import ProgressLogger, disable_progress_bars
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter

@@ -1,11 +1,12 @@
-"""Logging of a job: a file with timestamps, and one line on the terminal for input errors."""
+"""Logging of a job: a file with timestamps, progress lines, and one line on the terminal for input errors."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bert_judge.runtime.errors import InputError
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # Progress bars make a log file unreadable. The libraries read these variables on import.
 PROGRESS_BAR_VARIABLES = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS", "TQDM_DISABLE")
+SECONDS_BETWEEN_LINES = 10.0
 log = logging.getLogger(__name__)
 
 
@@ -82,3 +84,40 @@ def _attached(handler: logging.Handler) -> Iterator[None]:
         package.setLevel(levels[1])
         root.removeHandler(handler)
         handler.close()
+
+
+class ProgressLogger:
+    """Report the progress of work, at most once per `seconds`; if the total is known, the last line is always emitted.
+
+    Args:
+        unit: plural noun for the items, e.g. `answers`.
+        total: number of items, if known.
+        seconds: minimum time between two lines.
+        emit: receives each line.
+    """
+
+    def __init__(
+        self, unit: str, total: int | None = None, seconds: float = SECONDS_BETWEEN_LINES, emit: Callable[[str], object] = log.info
+    ) -> None:
+        self.unit, self.total, self.seconds, self.emit = unit, total, seconds, emit
+        self.started = self.last_line = time.monotonic()
+
+    def update(self, finished: int, fraction: float | None = None) -> None:
+        """Record progress.
+
+        Args:
+            finished: items finished so far.
+            fraction: of the work, for a total that is unknown.
+        """
+        now = time.monotonic()
+        if finished != self.total and now - self.last_line < self.seconds:
+            return
+        self.last_line = now
+        if self.total is not None:
+            fraction = finished / max(self.total, 1)
+        elapsed = max(now - self.started, 1e-9)
+        count = f"{finished}/{self.total}" if self.total is not None else f"{finished}"
+        line = f"{count} {self.unit}, {finished / elapsed:.1f}/s"
+        if fraction:
+            line += f", {elapsed * (1 - fraction) / fraction:.0f} s left"
+        self.emit(line)

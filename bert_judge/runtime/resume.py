@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from bert_judge import tables
 from bert_judge.runtime import sigterm
-from bert_judge.runtime.progress import ProgressLogger
+from bert_judge.runtime.logs import ProgressLogger
 
 Item = TypeVar("Item")
 log = logging.getLogger(__name__)

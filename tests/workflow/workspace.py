@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import yaml
 from forked import SITE, run_snakemake
+from script_server import start_server
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")
@@ -88,7 +89,8 @@ class Workspace:
     def run(self, *arguments: str) -> Result:
         """Run Snakemake to its end."""
         with tempfile.NamedTemporaryFile(suffix=".log") as output:
-            code = run_snakemake(self._options(*arguments), self.folder, self.environment(), Path(output.name))
+            environment = self.environment() | {"SCRIPT_SERVER": start_server()}
+            code = run_snakemake(self._options(*arguments), self.folder, environment, Path(output.name))
             return Result(code, Path(output.name).read_text("utf-8", errors="replace"))
 
     def done(self, *arguments: str) -> Result:

@@ -12,7 +12,7 @@ import torch
 
 from bert_judge.judges.bert.backends.base import Backend, model_inputs, pad_rows
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder
-from bert_judge.runtime.progress import ProgressLogger
+from bert_judge.runtime.logs import ProgressLogger
 
 SECONDS_BETWEEN_LOG_LINES = 30
 # Rows are encoded in chunks of this many tokens, or batches if these are larger: enough to sort by length, few enough that the
