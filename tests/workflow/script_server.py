@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -38,7 +39,9 @@ PRELOADED = (
 @cache
 def start_server() -> str:
     """Start the server of this test process, which ends with it; return the address."""
-    address = str(Path(tempfile.mkdtemp(prefix="scripts-")) / "socket")
+    folder = tempfile.TemporaryDirectory(prefix="scripts-")
+    atexit.register(folder.cleanup)
+    address = str(Path(folder.name, "socket"))
     # The jobs of these scripts are offline; the Hugging Face libraries read that when they are imported.
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).with_name("site")), str(PROJECT)])
@@ -68,7 +71,8 @@ def _serve(address: str) -> None:
     # Finished handlers are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     print("ready", flush=True)
-    while True:
+    # At the end of its input, the test process has ended.
+    while select.select([listener, sys.stdin], [], [])[0] == [listener]:
         connection, _ = listener.accept()
         if not os.fork():
             listener.close()
