@@ -28,6 +28,8 @@ from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import ProgressLogger, disable_progress_bars
+from bert_judge.tables.readers.containers import Container
+from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 
 if TYPE_CHECKING:
     from bert_judge.labels.score_file.prior_shift import Adapter
