@@ -34,7 +34,7 @@ def show(
     elif file.suffix == ".json":
         screen.print(str(file))
         _show_values(screen, _json(file))
-    elif (source := open_rows(file)).format != "parquet":
+    elif file.suffix != ".parquet" and (source := open_rows(file)).format != "parquet":
         screen.print(f"{file}: {source.format} file with the columns {', '.join(map(repr, source.columns))}")
         _show_rows(screen, source.sample(rows) if rows else [])
     else:

@@ -231,7 +231,7 @@ def test_show_a_judge(tmp_path: Path) -> None:
         ("none.json", None, "no such file"),
         ("broken.json", b"{", "not JSON"),
         ("binary.json", b"\xff\xfe", "not JSON"),
-        ("text.txt", b"hello", "not a readable parquet file"),
+        ("text.txt", b"hello", "unknown file format"),
         ("", None, "contains no judge.json; give a table"),
     ],
 )
