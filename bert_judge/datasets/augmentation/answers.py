@@ -18,8 +18,6 @@ from bert_judge.runtime.keyed_random import KeyedRandom
 MAX_SHORT_WORDS = 12
 # Words of a correct answer that can serve as a reference: one or two sentences.
 SENTENCE_WORDS = range(4, 41)
-# References with more words are compared as sentences; shorter ones may be names.
-MIN_SENTENCE_WORDS = 5
 # Number of drawn answers among which the most similar one is borrowed.
 NUM_DRAWS = 8
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
@@ -59,11 +57,6 @@ class LabelledAnswer:
         """References that are names, numbers or phrases."""
         return [text for text in self.references if 0 < len(text.split()) <= MAX_SHORT_WORDS]
 
-    @property
-    def sentences(self) -> list[str]:
-        """References that are one or two sentences."""
-        return [text for text in self.references if len(text.split()) > MIN_SENTENCE_WORDS]
-
 
 @dataclass(frozen=True)
 class AugmentedRow:
@@ -85,7 +78,6 @@ class AnswerPool:
     def __init__(self, references: Iterable[Sequence[str]], answers: Iterable[LabelledAnswer] = ()) -> None:
         distinct = dict.fromkeys(tuple(texts) for texts in references)
         self.reference_sets = [texts for texts in distinct if all(0 < len(text.split()) <= MAX_SHORT_WORDS for text in texts)]
-        self.sentences = [text for texts in distinct for text in texts if len(text.split()) > MIN_SENTENCE_WORDS]
         correct: dict[str, set[str]] = {}
         for answer in answers:
             is_sentence = len(answer.candidate.split()) in SENTENCE_WORDS
