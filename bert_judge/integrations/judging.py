@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.judges.protocol import Label
@@ -29,12 +30,12 @@ def load_judge(name: str | None = None, threshold: float | None = None) -> Named
 
 
 def label_texts(
-    judge: NamedJudge, *, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    judge: NamedJudge, *, questions: Sequence[Any], references: Sequence[str | Sequence[str]], candidates: Sequence[Any]
 ) -> list[Label]:
     """Return one label per row. Reasoning before the answer is removed; a row that cannot be judged is invalid.
 
     Args:
-        questions, candidates: one text per row.
+        questions, candidates: one text or list of messages per row.
         references: per row one reference, or several any of which is correct.
     """
     records = [

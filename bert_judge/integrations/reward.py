@@ -30,15 +30,7 @@ class JudgeReward:
         self, prompts: Sequence[str | Sequence[Message]], completions: Sequence[str | Sequence[Message]], **columns: Any
     ) -> list[float | None]:
         """Return the rewards of the completions, in order; see TRL's documentation of custom reward functions."""
-        questions = columns[self.question] if self.question else [_last_text(prompt, "user") for prompt in prompts]
-        candidates = [_last_text(completion, "assistant") for completion in completions]
+        questions = columns[self.question] if self.question else prompts
         references, judge = columns[self.references], judging.load_judge(self.judge)
-        labels = judging.label_texts(judge, questions=questions, references=references, candidates=candidates)
+        labels = judging.label_texts(judge, questions=questions, references=references, candidates=completions)
         return [label.score for label in labels]
-
-
-def _last_text(text: str | Sequence[Message], role: str) -> str:
-    """Return a plain text, or the last message with this role of a conversation."""
-    if isinstance(text, str):
-        return text
-    return next((str(message["content"]) for message in reversed(text) if message["role"] == role), "")

@@ -58,8 +58,8 @@ class BatchReader:
         response, result = record.get("response"), record.get("result")
         body = get_path(response, "body") or get_path(result, "message")
         if get_path(response, "status_code") not in (None, 200) or not body:
-            places = ((record, "error"), (body, "error"), (result, "error"), (get_path(result, "error"), "error"))
-            errors = (get_path(value, key, "message") for value, key in places)
+            error_sources = ((record, "error"), (body, "error"), (result, "error"), (get_path(result, "error"), "error"))
+            errors = (get_path(value, key, "message") for value, key in error_sources)
             raise values.UnreadableCell(
                 f"the request failed: {next(filter(None, errors), get_path(result, 'type') or 'no response')}"
             )

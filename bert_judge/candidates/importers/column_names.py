@@ -71,8 +71,8 @@ def detect_columns(
     for role, names in vocabulary.names.items():
         if role in detected or (role == "label" and not with_label):
             continue
-        if column := _find_column(path, role, columns, names):
-            detected[role] = column
+        if named := _find_column(path, role, columns, names):
+            detected[role] = named
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
     missing = [role for role in required if role in REQUIRED and role not in detected]
@@ -80,15 +80,15 @@ def detect_columns(
     if len(missing) == 1 and len(ambiguous) == 1:
         detected[missing[0]] = ambiguous[0]
     for role, names in vocabulary.fallback.items():
-        if role not in detected and (column := _find_fallback(role, columns, names, detected, sample)):
-            detected[role] = column
+        if role not in detected and (fallback := _find_fallback(role, columns, names, detected, sample)):
+            detected[role] = fallback
     if missing := [role for role in required if role not in detected]:
         raise InputError(
             f"{path}: cannot tell which column holds the {missing[0]}; "
             f"set --{missing[0]} COLUMN; available: {_list_columns(columns)}"
         )
     for role, column in detected.items():
-        conflicts = [other for other in detected if detected[other] == column and other != role]
+        conflicts = [name for name in detected if detected[name] == column and name != role]
         is_conversation = _normalize(column) in vocabulary.fallback["candidate"] and {role, *conflicts} == {"question", "candidate"}
         if conflicts and not is_conversation:
             raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {conflicts[0]}; set --{role} COLUMN")
@@ -117,23 +117,30 @@ def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[
 
 def _has_role(name: str, role: str) -> bool:
     """Return whether the words of a name are those of a role, e.g. a gold word and an answer word."""
-    words, known = _split_words(name), _vocabulary().words
+    words, role_words = _split_words(name), _vocabulary().words
     if not words or _normalize(name) in _vocabulary().ambiguous:
         return False
     if role == "question":
-        return set(words) <= known["question"] and words[-1] in {"question", "prompt", "query", "instruction", "problem", "input"}
+        return set(words) <= role_words["question"] and words[-1] in {
+            "question",
+            "prompt",
+            "query",
+            "instruction",
+            "problem",
+            "input",
+        }
     if role == "references":
-        answer = known["answer"] | known["reference"]
-        has_correct_answer = not known["correct"].isdisjoint(words) and not answer.isdisjoint(words)
-        is_gold = not known["gold"].isdisjoint(words) or has_correct_answer
-        return is_gold and set(words) <= known["gold"] | known["correct"] | answer
+        answer = role_words["answer"] | role_words["reference"]
+        has_correct_answer = not role_words["correct"].isdisjoint(words) and not answer.isdisjoint(words)
+        is_gold = not role_words["gold"].isdisjoint(words) or has_correct_answer
+        return is_gold and set(words) <= role_words["gold"] | role_words["correct"] | answer
     if role == "candidate":
         has_text = words[-1] == "text" and len(words) > 1
         words = words[:-1] if has_text else words
-        is_answer = words[-1] in known["answer"] and set(words) <= known["answer"] | known["model"]
-        return is_answer and (has_text or not known["model"].isdisjoint(words))
+        is_answer = words[-1] in role_words["answer"] and set(words) <= role_words["answer"] | role_words["model"]
+        return is_answer and (has_text or not role_words["model"].isdisjoint(words))
     if role == "choices":
-        return set(words) <= known["choice"] and not {"choice", "option"}.isdisjoint(words) and len(words) > 1
+        return set(words) <= role_words["choice"] and not {"choice", "option"}.isdisjoint(words) and len(words) > 1
     return False
 
 
@@ -176,9 +183,9 @@ def _option_columns(columns: Sequence[str]) -> dict[str, str]:
 def _split_words(name: str) -> list[str]:
     """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _FOLDER.sub("", name.strip()))
-    known = frozenset().union(*_vocabulary().words.values())
+    vocabulary = frozenset().union(*_vocabulary().words.values())
     words = re.findall(r"[^\W_]+", spaced.casefold())
-    return [word[:-1] if word.endswith("s") and word[:-1] in known else word for word in words]
+    return [word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words]
 
 
 def _normalize(name: str) -> str:

@@ -63,7 +63,7 @@ class LMEvalReader:
         target = _parse_target(record["target"])
         if isinstance(self.choices, list) and str(target).isdecimal() and int(str(target)) < len(self.choices):
             return question, [self.choices[int(str(target))]]
-        options = next((found for key in OPTION_KEYS if (found := parse_options(fields.get(key)))), None)
+        options = next((parsed for key in OPTION_KEYS if (parsed := parse_options(fields.get(key)))), None)
         if options:
             return apply_options(question, target, options, _index_base(target, options, fields))
         return question, _references(target, fields)

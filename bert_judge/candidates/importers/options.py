@@ -40,7 +40,9 @@ def parse_options(value: Any) -> Options | None:
     texts: Sequence[Any] = value if isinstance(value, list | tuple) else ()
     labels: Sequence[Any] = ()
     if isinstance(value, Mapping):
-        lists = [next((value[key] for key in keys if isinstance(value.get(key), list)), []) for keys in (_TEXT_KEYS, _LABEL_KEYS)]
+        lists: list[list[Any]] = [
+            next((value[key] for key in keys if isinstance(value.get(key), list)), []) for keys in (_TEXT_KEYS, _LABEL_KEYS)
+        ]
         present = {key: text for key, text in value.items() if text is not None}
         texts, labels = lists if lists[0] else (list(present.values()), list(present))
     elif texts and all(isinstance(member, Mapping) for member in texts):

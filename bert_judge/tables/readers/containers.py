@@ -153,7 +153,7 @@ def sniff(path: Path, format: str | None = None) -> Container:
 
 
 @lru_cache(maxsize=64)
-def _sniff(path: Path, format: str | None, _: tuple[int, int]) -> Container:
+def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Container:
     with path.open("rb") as file:
         start = file.read(8)
     magic = next((magic for magic in _DECOMPRESSORS if start.startswith(magic)), b"")
@@ -175,7 +175,7 @@ def _sniff(path: Path, format: str | None, _: tuple[int, int]) -> Container:
         return Container(path, format, encoding, magic)
     lines = text.splitlines(keepends=True)
     if separator := re.fullmatch(r"sep=(.)\r?\n?", lines[0] if lines else ""):
-        _, _, skip_spaces = _fit("".join(lines[1:]), separator[1], is_whole)
+        skip_spaces = _fit("".join(lines[1:]), separator[1], is_whole)[2]
         return Container(path, "csv", encoding, magic, separator[1], skip_spaces, skipped_lines=1)
     first = "\t" if plain.name.suffix.lower() == ".tsv" else ","
     fits = {delimiter: _fit(text, delimiter, is_whole) for delimiter in sorted(_DELIMITERS, key=lambda mark: mark != first)}

@@ -22,11 +22,15 @@ NULL_WORDS = frozenset({"", "nan", "null", "none"})
 # Keys of an object that holds a question or an answer, in order of precedence.
 _TEXT_KEYS = ("content", "text", "value")
 _QUESTION_KEYS = ("question", "query", "prompt", "input", "problem", "instruction", "stem", "messages", *_TEXT_KEYS)
-_ANSWER_KEYS = ("answer", "response", "output", "prediction", "pred", "completion", "generated_text", "generation", "result")
-_ANSWER_KEYS += ("message", "messages", "choices", *_TEXT_KEYS)
+_ANSWER_KEYS = (
+    *("answer", "response", "output", "prediction", "pred", "completion", "generated_text", "generation", "result"),
+    *("message", "messages", "choices", *_TEXT_KEYS),
+)
 # Keys of an object that holds references: TriviaQA, SQuAD, verl, DROP and others. All that are there are read.
-_REFERENCE_KEYS = ("value", "aliases", "text", "content", "ground_truth", "target", "targets", "expected", "gold", "reference")
-_REFERENCE_KEYS += ("references", "answer", "answers", "expected_output", "expected_response", "output", "spans", "number")
+_REFERENCE_KEYS = (
+    *("value", "aliases", "text", "content", "ground_truth", "target", "targets", "expected", "gold", "reference"),
+    *("references", "answer", "answers", "expected_output", "expected_response", "output", "spans", "number"),
+)
 # Of messages: OpenAI and TRL, ShareGPT, OpenCompass.
 _ROLE_KEYS, _MESSAGE_KEYS = ("role", "from"), ("content", "value", "prompt", "text", "parts")
 USER, ASSISTANT = "user", "assistant"
