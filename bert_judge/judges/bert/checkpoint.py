@@ -54,6 +54,9 @@ class JudgeMetadata:
         spec: the judge's resolved configuration.
         program: name and version of the program that wrote the file.
         pairwise: `compare` and the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
+        version: of a published judge, such as v1; empty for others.
+        languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
+        simulated: it was trained on simulated answers.
     """
 
     input: Input = field(default_factory=Input)
@@ -65,6 +68,9 @@ class JudgeMetadata:
     spec: dict[str, Any] = field(default_factory=dict)
     program: str = f"bert-judge {__version__}"
     pairwise: dict[str, Any] = field(default_factory=dict)
+    version: str = ""
+    languages: list[str] = field(default_factory=list)
+    simulated: bool = False
 
     def write(self, folder: Path) -> None:
         """Write `judge.json`; last, because it marks a complete judge."""
