@@ -216,7 +216,8 @@ def _parse_statement(text: str, marker: re.Match[str], limit: int) -> _Statement
     if marker[0][-1] == ":" and (value := _json_value(text, start, bool(marker["json"]))):
         return _Statement(answer, marker.start(), value[1]) if (answer := strip_markup(value[0])) else None
     if block := _BLOCK.match(text, start, limit):
-        return _statement(text, marker.start(), block.start(block.lastindex), block.end(block.lastindex))
+        group = next(number for number in (1, 2, 3) if block[number] is not None)
+        return _statement(text, marker.start(), *block.span(group))
     while opener := _OPENER.match(text, start, limit):
         start = opener.end()
     end = text.find("\n", start, limit)

@@ -232,7 +232,10 @@ def _read_number_words(words: Sequence[str], scales: Mapping[str, int]) -> list[
 
 def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int]) -> tuple[str | None, int]:
     """Return the number that starts at a word, in digits, and the position after it; None if there is none."""
-    total, value, scale, start = Decimal(0), None, None, position
+    start = position
+    total = Decimal(0)
+    value: Decimal | None = None
+    scale: int | None = None
     while position < len(words):
         word = words[position]
         next_word = words[position + 1] if position + 1 < len(words) else ""
@@ -240,7 +243,7 @@ def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int])
             scale = scales[word]
             total, value = total + (1 if value is None else value) * scale, None
         elif word == "hundred" and (value is None or value < 100):
-            value = 100 * (1 if value is None else value)
+            value = 100 * (Decimal(1) if value is None else value)
         elif (
             word == "and"
             and position > start
@@ -255,7 +258,7 @@ def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int])
             suffix = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
             return f"{number}{suffix}", position + 1 + (word in _TENS)
         elif word in _CARDINALS and (value is None or (value and not value % 100)):
-            value = (value or 0) + _CARDINALS[word]
+            value = (value or Decimal(0)) + _CARDINALS[word]
             if word in _TENS and 0 < _CARDINALS.get(next_word, 0) < 10:
                 value, position = value + _CARDINALS[next_word], position + 1
         elif value is None and _NUMERAL.fullmatch(word) and (scale is None or Decimal(word) < scale):
