@@ -171,7 +171,10 @@ def _chart(ranks: Mapping[str, Any]) -> Chart:
                 "x": rows["expected_win_rate"].round(4).tolist(),
                 "y": (rows["position"] + offset).tolist(),
                 "error_x": error_bars(*(rows[f"expected_win_rate{bound}"] for bound in ("", "_low", "_high"))),
-                "text": [f"{names[row.position]}, rank {row.rank} ({row.rank_low}–{row.rank_high})" for row in rows.itertuples()],
+                "text": [
+                    f"{names[cell['position']]}, rank {cell['rank']} ({cell['rank_low']}–{cell['rank_high']})"
+                    for cell in rows.to_dict("records")
+                ],
                 "hovertemplate": "%{text}<br>expected win rate %{x:.1%}",
                 "mode": "markers",
                 "name": judge,

@@ -233,7 +233,7 @@ def lower_case(answer: str, rng: KeyedRandom, family: Family) -> str:
 
 @change_of_answer
 def homoglyphs(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return answer.translate(str.maketrans(dict(family.replacements)))
+    return answer.translate({ord(letter): look_alike for letter, look_alike in family.replacements.items()})
 
 
 @change_of_answer

@@ -76,8 +76,9 @@ def error_rates(verdicts: pd.DataFrame) -> pd.DataFrame:
             questions = answers["task"] + " " + answers["sample_id"]
             error_rate = statistics.proportion(answers["verdict"] == WRONG_VERDICT[kind], questions)
             row = {"judge": judge, "kind": kind, "level": level, "group": [kind, *group][-1], "theme": next(iter(group), None)}
-            row |= {"n": len(answers), "questions": questions.nunique(), **error_rate.columns("error_rate")}
-            rows.append(row | {"invalid": float((answers["verdict"] == "invalid").mean())})
+            counts = {"n": len(answers), "questions": questions.nunique()}
+            invalid = float((answers["verdict"] == "invalid").mean())
+            rows.append({**row, **counts, **error_rate.columns("error_rate"), "invalid": invalid})
     return pd.DataFrame(rows, columns=tables.ATTACK_RATES.names)
 
 

@@ -359,7 +359,7 @@ class _Scan:
         if option and between.startswith(option):
             position = start - len(between) + len(option)
         match = _AND.fullmatch(self.text, position, start)
-        return bool(match) and (is_whole or bool(match["word"]))
+        return match is not None and (is_whole or bool(match["word"]))
 
     def _is_subject(self, start: int) -> bool:
         """Return whether nothing but brackets or the text of its option stands between the group and a predicate."""

@@ -187,7 +187,7 @@ def _integer(text: str) -> int | None:
 
 def _math_label(results: Mapping[_Pair, MathResult], tails: Mapping[_Pair, MathResult], row: _Undecided) -> Label:
     result, raw = results[row.pair], row.pair[1][:_MAX_RAW]
-    if row.tail in tails and tails[row.tail].equal:
+    if row.tail and row.tail in tails and tails[row.tail].equal:
         result = tails[row.tail]
     if result.equal is None:
         return invalid(result.reason or "undecided", raw)
