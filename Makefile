@@ -24,7 +24,7 @@ demo: $(INSTALLED)-demo
 	@$(BIN)/snakemake --cores $(CORES)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
-# Writes results/general; the judge in the package is bert_judge/judges/bert/general.
+# Writes results/.work/general/judge; the judge in the package is bert_judge/judges/bert/general.
 general-judge: $(INSTALLED)-demo
 	@test -n "$$BERT_JUDGE_DATA" || { echo "==> Set BERT_JUDGE_DATA to the folder of the files that docs/real_answers.md lists"; exit 1; }
 	@$(BIN)/python benchmarks/train_general.py --cores $(CORES)

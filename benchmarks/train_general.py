@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, help="training rows that are used; all by default")
-    parser.add_argument("--output", type=Path, default=Path("results/general"))
+    parser.add_argument("--output", type=Path, default=Path("results/.work/general/judge"))
     options = parser.parse_args()
     run = config_files.load([CONFIG])
     spec = build_plan(run, [CONFIG]).judge_spec(JUDGE)
@@ -57,7 +57,7 @@ def main() -> int:
 def train(spec: Spec, rows: pd.DataFrame, seed: int, with_trees: bool) -> BERTJudge:
     judge = BERTJudge(backbone(spec), input=Input.model_validate(spec["input"]))
     training = Training.model_validate({**spec["training"], "seed": seed})
-    work = f"results/.work/general/{seed}"
+    work = f"results/.work/general/training_{seed}"
     labels, weights = rows["label"].tolist(), rows["weight"].tolist()
     judge.fit(*human_agreement.columns(rows), labels, weights, training, with_trees, work)
     return judge
