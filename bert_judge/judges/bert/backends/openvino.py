@@ -116,6 +116,8 @@ def _convert(model: PreTrainedModel, precision: str) -> openvino.Model:
     log.info("converting the encoder to OpenVINO, %s", precision)
     device = next(model.parameters()).device
     tensors = tuple(tensor.to(device) for tensor in example_inputs(model))
+    # Tracing reads every property; this one, which is not used, would warn.
+    model.base_model.loss_function = None
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # The same as `openvino.convert_model`, without its telemetry.

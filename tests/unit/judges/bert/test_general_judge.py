@@ -1,0 +1,69 @@
+"""The judge in the package: its files, its card and its verdicts belong together."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bert_judge.judges.bert import judge as bert
+from bert_judge.judges.bert.judge import BERTJudge
+
+GENERAL_FOLDER = Path(bert.__file__).parent / "general"
+VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read_text(encoding="utf-8"))
+CONFIG = Path(__file__).parents[4] / "configs" / "general.yaml"
+# Another training gives other files: a new version, a new card and these checksums.
+CHECKSUMS = {
+    "weights.int8.safetensors": "28bb5c3c80163fe3340cd0b1105f7a0b9bbe2308ff08f510fa4fff77de8640ff",
+    "features.txt": "54867c7785188e618c52bfbe34bbff3c2be664c9626bd062e9b064ff3290680c",
+    "judge.json": "17a367448a21e9bd7c9eab78e8a959f79bfe5b981d1cab12bae7fc037e8a393a",
+}
+
+
+@pytest.fixture(scope="module")
+def judge() -> BERTJudge:
+    return BERTJudge(GENERAL_FOLDER)
+
+
+def test_the_files_are_those_of_version_1() -> None:
+    assert {name: hashlib.sha256((GENERAL_FOLDER / name).read_bytes()).hexdigest() for name in CHECKSUMS} == CHECKSUMS
+    metadata = json.loads((GENERAL_FOLDER / "judge.json").read_text(encoding="utf-8"))
+    assert (metadata["version"], metadata["languages"], metadata["simulated"]) == ("v1", ["en"], False)
+    assert sum(file.stat().st_size for file in GENERAL_FOLDER.iterdir()) <= 25_000_000
+
+
+def test_the_card_names_every_training_file_and_its_licence() -> None:
+    card = (GENERAL_FOLDER / "README.md").read_text(encoding="utf-8")
+    for entry in yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["imports"].values():
+        lines = [line for line in card.splitlines() if f"`{Path(entry['path']).stem}`" in line]
+        assert any(licence in line for line in lines for licence in ("Apache-2.0", "MIT", "CC BY")), entry["path"]
+
+
+@pytest.mark.parametrize("topic", VERDICTS)
+def test_expected_verdicts(judge: BERTJudge, topic: str) -> None:
+    questions, references, candidates, correct = zip(*VERDICTS[topic], strict=True)
+    scores = judge.predict(questions, references, candidates)
+    wrong = [
+        (candidate, round(score, 2))
+        for candidate, score, label in zip(candidates, scores, correct, strict=True)
+        if (score >= 0.5) != label
+    ]
+    assert not wrong
+
+
+def test_the_table_has_sixty_verdicts() -> None:
+    assert sum(map(len, VERDICTS.values())) == 60
+
+
+def test_the_capital_of_france(judge: BERTJudge) -> None:
+    candidates = [
+        "Paris.",
+        "The capital of France is Paris.",
+        "I'm hesitating between Paris and London. I would say Paris.",
+        "London.",
+        "The capital of France is London.",
+        "I'm hesitating between Paris and London. I would say London.",
+    ]
+    scores = judge.predict(questions=["What is the capital of France?"] * 6, references=["Paris"] * 6, candidates=candidates)
+    assert [score >= 0.5 for score in scores] == [True] * 3 + [False] * 3
