@@ -27,10 +27,12 @@ from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.int8_weights import round_weights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.plan import Spec, build_plan
+from bert_judge.runtime import resume
 from bert_judge.runtime.metrics import classification_metrics
 
 CONFIG = Path("configs/general.yaml")
 JUDGE = "bert"
+WORK = Path("results/.work/general")
 METRICS = ("n", "base_rate", "accuracy", "macro_f1", "auroc", "ece")
 
 
@@ -39,7 +41,7 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, help="training rows that are used; all by default")
-    parser.add_argument("--output", type=Path, default=Path("results/.work/general/judge"))
+    parser.add_argument("--output", type=Path, default=WORK / "judge")
     options = parser.parse_args()
     run = config_files.load([CONFIG])
     spec = build_plan(run, [CONFIG]).judge_spec(JUDGE)
@@ -57,7 +59,8 @@ def main() -> int:
 def train(spec: Spec, rows: pd.DataFrame, seed: int, with_trees: bool) -> BERTJudge:
     judge = BERTJudge(backbone(spec), input=Input.model_validate(spec["input"]))
     training = Training.model_validate({**spec["training"], "seed": seed})
-    work = f"results/.work/general/training_{seed}"
+    # Other rows or another spec must not resume from these checkpoints.
+    work = WORK / resume.content_key(tables.canonical(spec), str(seed), tables.fingerprint(rows))
     labels, weights = rows["label"].tolist(), rows["weight"].tolist()
     judge.fit(*human_agreement.columns(rows), labels, weights, training, with_trees, work)
     return judge

@@ -117,7 +117,7 @@ def _convert(model: PreTrainedModel, precision: str) -> openvino.Model:
     device = next(model.parameters()).device
     tensors = tuple(tensor.to(device) for tensor in example_inputs(model))
     # Tracing reads every property; this one, which is not used, would warn.
-    model.base_model.loss_function = None
+    model.base_model.loss_function = None  # type: ignore[assignment]
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # The same as `openvino.convert_model`, without its telemetry.
