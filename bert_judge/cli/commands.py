@@ -12,9 +12,9 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         "-j",
-        help="Folder of a judge, name of a trained judge in results/judges, judge of a configuration (FILE.yaml:NAME), checkpoint "
-        "on the hub (owner/name), or rule: exact_match, contains, token_f1, rouge_l_recall, rouge_l_f, math_verify. "
-        "Repeatable. Default: the only trained judge, or a rule.",
+        help="general (the judge in this package), folder of a judge, name of a trained judge in results/judges, judge of a "
+        "configuration (FILE.yaml:NAME), checkpoint on the hub (owner/name), or rule: exact_match, contains, token_f1, "
+        "rouge_l_recall, rouge_l_f, math_verify. Repeatable. Default: general.",
     ),
 ]
 Threshold = Annotated[

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.labels.judge_loading import JUDGES
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 
 
 def push(
-    judge: Annotated[str, typer.Argument(help="Name of a trained judge in results/judges, or its folder.")],
+    judge: Annotated[str, typer.Argument(help="general, name of a trained judge in results/judges, or its folder.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output folder. Default: results/hub/JUDGE.")] = None,
     to: Annotated[str | None, typer.Option(help="Repository on the hub, OWNER/NAME. Without it, nothing is uploaded.")] = None,
     private: Annotated[bool, typer.Option("--private", help="Create a private repository.")] = False,
@@ -26,6 +27,8 @@ def push(
     if to is not None and to.count("/") != 1:
         raise InputError(f"--to {to}: expected OWNER/NAME")
     source = JUDGES / judge if (JUDGES / judge).is_dir() else Path(judge).expanduser()
+    if judge == GENERAL:
+        source = GENERAL_FOLDER
     folder = output or Path("results/hub") / source.resolve().name
     disable_progress_bars()
     from bert_judge.report.exporters import hub_folder

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.candidates.importers import column_names, frameworks
 from bert_judge.candidates.importers.answers import RecordReader, make_column_reader
 from bert_judge.candidates.importers.companion_files import CompanionFiles
@@ -22,6 +23,7 @@ from bert_judge.candidates.importers.suspicious_input import find_suspicious_inp
 from bert_judge.cli import import_files
 from bert_judge.cli.terminal import console
 from bert_judge.evaluation.statistics import proportion
+from bert_judge.judges import registry
 from bert_judge.labels import judge_loading
 from bert_judge.labels.score_file.score_file import OnProgress, check_output, output_columns, score_file, work_folder
 from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
@@ -142,11 +144,11 @@ def _check_reference_file(source: RowFile, request: Request) -> None:
 
 
 def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:
-    """Load judges by name; without names, load the default judge and log which one it is."""
+    """Load judges by name; without names, load the general judge and log its version."""
     if not names:
-        name, reason = judge_loading.default_judge()
-        _log(f"judge: {name} ({reason})")
-        names = [name]
+        version = registry.read_card(GENERAL_FOLDER).get("version", "")
+        _log(f"judge: {GENERAL} {version} (comes with bert-judge; --judge takes another)")
+        names = [GENERAL]
     disable_progress_bars()
     return judge_loading.load_judges(names, threshold)
 
@@ -203,6 +205,10 @@ def _report(tally: Tally, output: Path) -> None:
         typer.echo(f"and {len(lines) - MAX_MODELS} more")
     for reason, count in tally.reasons.most_common(MAX_REASONS):
         typer.echo(f"invalid: {count:,} × {reason}")
+    for reason, count in tally.unfamiliar.items():
+        _log(
+            f"warning: {count:,} of {tally.rows * len(tally.judges):,} verdicts are on text {reason}; bring labels or another judge"
+        )
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
     typer.echo(f"{output}: {tally.rows:,} rows{skipped}")
     sys.stdout.flush()

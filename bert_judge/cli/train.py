@@ -9,19 +9,24 @@ from typing import Annotated
 import typer
 import yaml
 
+from bert_judge.assets.prepare import GENERAL
 from bert_judge.candidates.importers import column_names
 from bert_judge.cli.commands import Candidate, Force, Question, References, ShowConfig, without_none
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
 from bert_judge.tables.readers.rows import open_rows
 
+# A judge that is trained further needs smaller steps than an encoder with a new head.
+FINE_TUNING = {"learning_rate": 3e-5, "epochs": 3.0}
 REQUIRED = ("question", "references", "candidate", "label")
 
 
 def train(
     file: Annotated[Path, typer.Argument(help="Labelled answers with references: CSV, JSONL or parquet.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the judge; its name is the judge's name.")],
-    backbone: Annotated[str, typer.Option(help="Encoder: minilm (offline), hub id or folder.")] = "minilm",
+    start: Annotated[
+        str, typer.Option("--from", help="Judge or encoder to start from: general, minilm, hub id or folder.")
+    ] = GENERAL,
     epochs: Annotated[float | None, typer.Option(min=0.01, help="Number of epochs.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Peak learning rate.")] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Rows per step.")] = None,
@@ -47,7 +52,8 @@ def train(
     from bert_judge.cli.quickstart import configurations
 
     settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
-    block = {"backbone": backbone, **({"training": settings} if settings else {})}
+    training = {**(FINE_TUNING if start == GENERAL else {}), **settings}
+    block = {"backbone": start, **({"training": training} if training else {})}
     raw = configurations.training(file, columns, name, test, block, validation)
     if show_config:
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)

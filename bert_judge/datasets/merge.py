@@ -37,7 +37,7 @@ def build_dataset(
         candidates, labels: one path per table.
         train, validation: dataset tables to write. All rows of a question are in one of them, also across tasks.
         validation_weak: dataset table to write, of weak labels on validation questions; empty without a weak teacher.
-        summary: JSON file to write, with the number of rows after each step.
+        summary: JSON file to write, with the number of rows after each step and of tables with simulated answers.
         weak_labels: label tables of the weak teacher, one per table of the spec's `weak_teacher`.
 
     Raises:
@@ -49,7 +49,7 @@ def build_dataset(
         for (_, task), candidate_path, label_path in zip(pairs, candidates, labels, strict=True)
     ]
     rows = pd.concat(merged, ignore_index=True)
-    counts: dict[str, Any] = {"answers": len(rows)}
+    counts: dict[str, Any] = {"answers": len(rows), "simulated": sum(map(_is_simulated, candidates))}
     valid, invalid = rows[rows["verdict"] != "invalid"], rows[rows["verdict"] == "invalid"]
     counts["invalid_dropped"] = len(invalid)
     counts["invalid_reasons"] = invalid["reason"].fillna("").value_counts().to_dict()
@@ -86,6 +86,12 @@ def build_dataset(
         "%d training rows, of which %d synthetic and %d weakly labelled; %d validation rows",
         *(len(splits["train"]), len(synthetic), counts["weak_teacher"], len(splits["validation"])),
     )
+
+
+def _is_simulated(candidates: str | Path) -> bool:
+    """Return whether the answers of a table come from a simulated model."""
+    spec = json.loads(tables.provenance(candidates).get("spec", "{}"))
+    return bool(spec.get("settings", {}).get("generator") == "simulated")
 
 
 def _is_validation(rows: pd.DataFrame, spec: Mapping[str, Any]) -> pd.Series:

@@ -19,13 +19,13 @@ _reader = make_column_reader({name: name for name in ("question", "references", 
 
 @lru_cache(maxsize=8)
 def load_judge(name: str | None = None, threshold: float | None = None) -> NamedJudge:
-    """Return a judge by its name for `bert-judge score --judge`; the command's default judge if omitted.
+    """Return a judge by its name for `bert-judge score --judge`; `general` if omitted.
 
     Raises:
         InputError: no such judge.
     """
     disable_progress_bars()
-    [judge] = judge_loading.load_judges([name or judge_loading.default_judge()[0]], threshold)
+    [judge] = judge_loading.load_judges([name or judge_loading.GENERAL], threshold)
     return judge
 
 

@@ -1,22 +1,26 @@
 """Find and load a judge by the name that a user gives, for `score`, `predict`, `attack`, `serve` and the integrations.
 
-A name is one of: a judge of the given configuration, a built-in rule, `FILE.yaml:NAME` (a judge of a configuration file), the name
-of a trained judge in `results/judges`, the folder of a trained judge, or `owner/name` (a checkpoint on the hub).
+A name is one of: a judge of the given configuration, `general` (the judge in this package), a built-in rule, `FILE.yaml:NAME` (a
+judge of a configuration file), the name of a trained judge in `results/judges`, the folder of a trained judge, or `owner/name` (a
+checkpoint on the hub).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bert_judge import tables
+from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.judges import registry
 from bert_judge.judges.registry import JudgeKind, LoadContext
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
+log = logging.getLogger(__name__)
 RESULTS = Path("results")
 JUDGES = RESULTS / "judges"
 # The rules by name, each in its lenient form: the usual places of an answer first, then the full text.
@@ -28,7 +32,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
     "rouge_l_f": {"metric": "rouge_l_f", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
     "math_verify": {"metric": "math_verify", "extract": ["choice", "boxed", "final_answer", "last_number", "full_text"]},
 }
-# The best of the rules over ten files of real answers (benchmarks/default_rule.py).
+# The rule that trained judges are compared with: the best over ten files of real answers (benchmarks/default_rule.py).
 DEFAULT_RULE = "contains"
 # Placeholder for the model and the task of answers of unknown origin.
 UNKNOWN = "_any"
@@ -113,15 +117,6 @@ def load_judges(names: Sequence[str], threshold: float | None = None, results: P
     return [reference.load() for reference in references]
 
 
-def default_judge(judges: Path = JUDGES) -> tuple[str, str]:
-    """Return the judge that is used by default, and why."""
-    names = [name for name in trained_judges(judges) if not registry.read_card(judges / name).get("pairwise")]
-    if len(names) == 1:
-        return names[0], f"the only trained judge in {judges}"
-    why = f"{len(names)} trained judges in {judges}, and none is named" if names else f"no trained judge in {judges}"
-    return DEFAULT_RULE, f"{why}: the best rule over ten files of real answers; --judge takes another"
-
-
 def trained_judges(judges: Path) -> list[str]:
     """Return the names of the trained judges of a run."""
     return sorted(card.parent.name for card in judges.glob("*/judge.json"))
@@ -156,6 +151,8 @@ def find_judge(
         configured = list(raw.get("judges") or {})
         if name in configured:
             return from_config(raw, name, config_files=config_files, **about)
+    if name == GENERAL:
+        return _of_folder(GENERAL_FOLDER, None, name, **about)
     if name in RULES:
         return _of_block(name, "lexical", {"kind": "lexical", **RULES[name]}, {}, **about)
     file, _, in_file = name.rpartition(":")
@@ -167,7 +164,7 @@ def find_judge(
     if (folder := Path(name).expanduser()).is_dir():
         return _of_folder(folder, None, folder.resolve().name, **about)
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
-        available = ", ".join([*configured, *RULES, *trained_judges(results / "judges")])
+        available = ", ".join([*configured, GENERAL, *RULES, *trained_judges(results / "judges")])
         raise InputError(
             f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
             f"available: {available}"
@@ -230,6 +227,8 @@ def _of_folder(folder: Path, work_folder: Path | None, name: str, **about: Any) 
     kind = registry.of_folder(folder)
     if kind is None:
         raise InputError(f"--judge {folder}: not the folder of a trained judge; name a folder with judge.json or probe.json")
+    if registry.read_card(folder).get("simulated"):
+        log.warning("judge %s: trained on simulated answers; do not use it on answers of real models", name)
     inputs, block = kind.folder_inputs(folder), kind.folder_block(folder)
     return _of_block(name, kind.name, block, inputs, work_folder=work_folder, **about)
 

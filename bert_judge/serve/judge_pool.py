@@ -114,7 +114,7 @@ def select_judges(names: Sequence[str], files: Sequence[Path], results: Path, li
 
     Args:
         names: as `bert-judge score --judge` takes them; with a configuration, judges of it.
-        files: the configuration; with none, `names`, or without these the trained judges in `results` and all rules.
+        files: the configuration; with none, `names`, or without these `general`, the trained judges in `results` and all rules.
         results: folder of the run.
 
     Raises:
@@ -135,7 +135,7 @@ def audit_labels_file(files: Sequence[Path]) -> Path:
 
 def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:
     trained = judge_loading.trained_judges(results / "judges")
-    served = dict.fromkeys(names or [*trained, judge_loading.DEFAULT_RULE, *judge_loading.RULES])
+    served = dict.fromkeys(names or [judge_loading.GENERAL, *trained, *judge_loading.RULES])
     short_names = [name.rpartition(":")[2] if ":" in name else Path(name).expanduser().resolve().name for name in served]
     if repeated := [name for name in short_names if short_names.count(name) > 1]:
         raise InputError(f"--judge: two judges are called {repeated[0]!r}; serve them on two ports")

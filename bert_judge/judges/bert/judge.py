@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from scipy.special import expit
 
+from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
 from bert_judge.judges.bert.config import BertJudgeConfig
@@ -22,8 +23,9 @@ from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
 from bert_judge.judges.bert.inference import EncoderOutput
 from bert_judge.judges.bert.int8_weights import round_weights
-from bert_judge.judges.bert.judge_folder import read_base_rate, resolve_checkpoint
+from bert_judge.judges.bert.judge_folder import find_folder, read_base_rate, resolve_checkpoint
 from bert_judge.judges.bert.stacker import fit_stacker, fit_temperature, fit_trees, load_trees, predict_tree_logits, save_trees
+from bert_judge.judges.languages import unfamiliar_text
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.visible_text import is_blank_answer, normalize_inputs, normalize_text
 from bert_judge.runtime.errors import InputError
@@ -72,11 +74,12 @@ class CalibrationRows:
 class BERTJudge:
     """Scores candidates against references with an encoder.
 
-        judge = BERTJudge("results/judges/judge")
-        judge.predict(["Capital of France?"], [["Paris"]], ["It is Paris."])   # array([0.99…])
+        judge = BERTJudge()
+        judge.predict(["Capital of France?"], [["Paris"]], ["It is Paris."])   # [0.99…]
 
     Args:
-        path: local folder of a judge, a published checkpoint, or a backbone to `fit`.
+        model_path: `general` (the judge in this package), the folder of a judge, a published checkpoint (folder or hub id), or a
+            backbone to `fit`.
         threshold: lowest score of a correct answer.
         calibrated: combine the encoder with the lexical features and calibrate the sum; False: the encoder's raw sigmoid.
         input: input format for a backbone; a judge has its own.
@@ -87,6 +90,8 @@ class BERTJudge:
         name, revision: of the judge in the provenance of its labels.
         references: the encoder reads `all` of several references and the highest score counts, or only the `closest` one.
         early_exit: skip the encoder where it cannot change the verdict; needs a judge with trees.
+        dtype: `float32` or `bfloat16`, as in the published package; the same as `precision`.
+        trust_remote_code: accepted, as in the published package, and ignored: no code of a checkpoint ever runs.
 
     Raises:
         InputError: the folder holds no such judge, or an argument has an unknown value.
@@ -94,7 +99,7 @@ class BERTJudge:
 
     def __init__(
         self,
-        path: str | Path,
+        model_path: str | Path = GENERAL,
         threshold: float = 0.5,
         calibrated: bool = True,
         input: Input | None = None,
@@ -106,20 +111,28 @@ class BERTJudge:
         revision: str = "local",
         references: str = "all",
         early_exit: bool = True,
+        dtype: str | torch.dtype | None = None,
+        trust_remote_code: bool = False,
     ) -> None:
         if references not in REFERENCE_MODES:
             raise InputError(f"references: unknown value {references!r}; choose one of {', '.join(REFERENCE_MODES)}")
+        if trust_remote_code:
+            log.info("trust_remote_code is ignored: no code of a checkpoint is run")
+        path = find_folder(model_path)
         self.checkpoint = checkpoints.load(path, input)
         if self.checkpoint.metadata.pairwise:
             raise InputError(f"{path}: a pairwise judge; load it with bert_judge.judges.pairwise.encoder.PairEncoderJudge")
+        if self.checkpoint.metadata.simulated and revision == "local":
+            log.warning("%s: trained on simulated answers; do not use it on answers of real models", path)
         self.threshold = threshold
         self.calibrated = calibrated
         self.references = references
         self.early_exit = early_exit
         self.revisions = {name: revision}
-        self.path = Path(path)
+        self.path = path
         self.trees = load_trees(self.path) if self.checkpoint.metadata.stacker else None
         self.feature_extractor = FeatureExtractor(cores=torch.get_num_threads())
+        precision = str(dtype).removeprefix("torch.") if dtype is not None else precision
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
@@ -141,17 +154,24 @@ class BERTJudge:
         early_exit = settings.get("early_exit", True)
         return cls(folder, **options, early_exit=early_exit, work_folder=work_folder, name=name, revision=revision)
 
-    def predict(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
-        """Return the score of each candidate, in [0, 1], shape (n,).
+    def predict(
+        self,
+        questions: Sequence[str],
+        references: References,
+        candidates: Sequence[str],
+        batch_size: int | None = None,
+    ) -> list[float]:
+        """Return the score of each candidate, in [0, 1].
 
         Args:
             questions, candidates: one text per row.
             references: per row one correct answer, or several of which the best match counts.
+            batch_size: accepted, as in the published package, and ignored: batches are filled by tokens (`batch_tokens`).
 
         Raises:
             InputError: the lists differ in length, a row has no reference, or the judge was never trained.
         """
-        return self.explain(questions, references, candidates).scores
+        return self.explain(questions, references, candidates).scores.tolist()
 
     def explain(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> Prediction:
         """Like `predict`, with raw scores, truncation and token counts."""
@@ -167,7 +187,7 @@ class BERTJudge:
 
     def predict_proba(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
         """Return the probabilities of incorrect and correct, shape (n, 2), as scikit-learn's classifiers do."""
-        scores = self.predict(questions, references, candidates)
+        scores = self.explain(questions, references, candidates).scores
         return np.column_stack([1 - scores, scores])
 
     def compute(
@@ -183,7 +203,8 @@ class BERTJudge:
         Returns:
             `accuracy`, the share of predictions judged correct, `mean_score`, both NaN for no predictions, and `scores`.
         """
-        scores = self.predict([""] * len(predictions) if questions is None else questions, references, predictions)
+        questions = [""] * len(predictions) if questions is None else questions
+        scores = self.explain(questions, references, predictions).scores
         if not len(scores):
             return {"accuracy": float("nan"), "mean_score": float("nan"), "scores": []}
         accuracy = float((scores >= self.threshold).mean())
@@ -206,12 +227,18 @@ class BERTJudge:
             [row.question for row in answered], [row.references for row in answered], [row.candidate for row in answered]
         )
         columns = prediction.scores, prediction.raw_scores, prediction.truncated, prediction.tokens
-        labels = iter([self._label(*values) for values in zip(*(column.tolist() for column in columns), strict=True)])
+        values = zip(answered, *(column.tolist() for column in columns), strict=True)
+        labels = iter([self._label(*value) for value in values])
         return [decided(0.0, reason="empty answer") if is_blank else next(labels) for is_blank in blank]
 
-    def _label(self, score: float, raw_score: float, truncated: bool, tokens: int) -> Label:
-        details = {"raw": json.dumps({"raw_score": raw_score})} if tokens else {"reason": EARLY_EXIT_REASON}
-        return decided(score, self.threshold, truncated=truncated, prompt_tokens=tokens, **details)
+    def _label(self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int) -> Label:
+        reasons = [] if tokens else [EARLY_EXIT_REASON]
+        text = "\n".join((row.question, row.candidate, *row.references))
+        if unfamiliar := unfamiliar_text(text, self.checkpoint.metadata.languages):
+            reasons.append(unfamiliar)
+        raw = json.dumps({"raw_score": raw_score}) if tokens else None
+        reason = "; ".join(reasons) or None
+        return decided(score, self.threshold, truncated=truncated, prompt_tokens=tokens, raw=raw, reason=reason)
 
     def fit(
         self,

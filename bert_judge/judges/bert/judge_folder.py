@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.assets.prepare import load_manifest
+from bert_judge.assets.prepare import load_manifest, local_folder
 from bert_judge.runtime.errors import InputError
 
 # Written last, so a folder without it is not a complete judge.
@@ -60,6 +60,23 @@ def read_base_rate(folder: Path) -> float:
     if not isinstance(base_rate, float | int) or not 0 < base_rate < 1:
         raise InputError(f"{folder / METRICS}: validation.base_rate is {base_rate!r}; --prior-shift needs a number between 0 and 1")
     return float(base_rate)
+
+
+def find_folder(name: str | Path) -> Path:
+    """Return the folder of a judge or backbone by its name; download it from the hub where it is nowhere on this machine.
+
+    Args:
+        name: `general`, `minilm`, a local folder, or a hub id.
+
+    Raises:
+        InputError: no such folder, or the hub does not have it.
+    """
+    if (folder := local_folder(str(name))) is not None:
+        return folder
+    # Imported lazily: local judges do not need the hub's client.
+    from bert_judge.assets import hub
+
+    return hub.snapshot(str(name), None, remote_code=False)[0]
 
 
 def resolve_checkpoint(checkpoint: str | Path) -> tuple[Path, str]:

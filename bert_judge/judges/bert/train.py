@@ -71,6 +71,7 @@ def train_judge(
     # Without judge.json the folder does not count as a judge until all other files are written.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     counts = json.loads(Path(summary).read_text())
+    metadata.simulated = bool(counts["simulated"])
     row_counts = {"rows": len(train_rows), "rows_weakly_labelled": counts["weak_teacher"]}
     with tables.atomic(folder / METRICS) as temporary:
         content = {"validation": metrics, "training": {**row_counts, **statistics}}

@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from bert_judge.judges.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT
 from bert_judge.judges.protocol import Label
 
 # Codes of verdicts; SKIPPED: no answer to judge.
@@ -24,12 +25,14 @@ class Tally:
         rows: of the file, so far.
         models: name → code, in the order of their first answer; "" if the file does not name a model.
         reasons: number of invalid verdicts by reason, over all judges.
+        unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
     """
 
     judges: Sequence[str]
     rows: int = 0
     models: dict[str, int] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
+    unfamiliar: Counter[str] = field(default_factory=Counter)
     _models: list[np.ndarray] = field(default_factory=list)
     _questions: list[np.ndarray] = field(default_factory=list)
     _verdicts: list[np.ndarray] = field(default_factory=list)
@@ -49,6 +52,14 @@ class Tally:
         self._verdicts.append(np.array(verdicts, np.int8).reshape(len(labels), len(models)))
         self.reasons.update(
             label.reason or "no reason" for column in labels for label in column if label is not None and label.verdict == "invalid"
+        )
+        self.unfamiliar.update(
+            reason
+            for column in labels
+            for label in column
+            if label is not None and label.reason
+            for reason in (UNKNOWN_SCRIPT, UNKNOWN_LANGUAGE)
+            if reason in label.reason
         )
 
     def by_model(self) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:

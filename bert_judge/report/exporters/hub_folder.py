@@ -16,7 +16,6 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge import tables
-from bert_judge.assets import model_files
 from bert_judge.judges.bert.encoding import TAGS
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
@@ -26,7 +25,7 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 ATTACKS_FILE = "attacks.parquet"
-# Files to copy in addition to weights, tokenizer and configuration.
+# Files of the judge beside weights, tokenizer and configuration.
 COPIED_FILES = (JUDGE_FILE, "features.txt", "metrics.json", "README.md", "calibration.png")
 LABELS = {"0": "incorrect", "1": "correct"}
 # Rows of the score check: short and long texts, another script, the text of a special token.
@@ -91,7 +90,11 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        _copy_files(source, temporary)
+        # Writes float32 weights, also where the source has 8-bit ones, which only this package reads.
+        judge.checkpoint.save(temporary)
+        for file in COPIED_FILES:
+            if (source / file).is_file():
+                shutil.copyfile(source / file, temporary / file)
         _set_label_names(temporary / "config.json")
         _extend_card(temporary / "README.md", judge, name or folder.name, attacks)
         if attacks is not None:
@@ -156,13 +159,6 @@ def plain_scores(folder: Path, inputs: Sequence[tuple[str, ...]]) -> np.ndarray:
 def _separator(judge: BERTJudge) -> str:
     tokenizer: Any = judge.checkpoint.tokenizer
     return str(tokenizer.sep_token if tokenizer.sep_token_id is not None else tokenizer.eos_token)
-
-
-def _copy_files(source: Path, target: Path) -> None:
-    names = model_files.list_model_files(source, False, str(source))
-    for name in dict.fromkeys([*names, *(name for name in COPIED_FILES if (source / name).is_file())]):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / name, target / name)
 
 
 def _set_label_names(config: Path) -> None:

@@ -1,0 +1,51 @@
+"""Recognise texts in a script or language that a judge was not trained on."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+UNKNOWN_SCRIPT = "in a script that the judge was not trained on"
+UNKNOWN_LANGUAGE = "in a language that the judge was not trained on"
+# Longer texts are recognised by their beginning.
+MAX_CHARACTERS = 2_000
+MIN_WORDS = 3
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
+    """Return why a judge cannot be trusted with a text; None for a familiar or a very short one.
+
+    Args:
+        languages: ISO 639-1 codes of the languages that the judge was trained on, all in Latin script; empty: unknown.
+    """
+    if not languages:
+        return None
+    text = text[:MAX_CHARACTERS]
+    if not text.isascii():
+        scripts = Counter(_is_latin(character) for character in text if character.isalpha())
+        if scripts[False] > scripts[True]:
+            return UNKNOWN_SCRIPT
+    words = _WORD.findall(text.lower())
+    by_language = Counter(language for word in words if (language := _languages_by_word().get(word)))
+    familiar = sum(by_language.pop(language, 0) for language in languages)
+    unfamiliar = max(by_language.values(), default=0)
+    return UNKNOWN_LANGUAGE if unfamiliar >= MIN_WORDS and unfamiliar > 2 * familiar else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_latin(character: str) -> bool:
+    return unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE", "MODIFIER"))
+
+
+@lru_cache(maxsize=1)
+def _languages_by_word() -> Mapping[str, str]:
+    by_language: Mapping[str, list[str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    shared = {word for word, count in Counter(word for words in by_language.values() for word in words).items() if count > 1}
+    return {word: language for language, words in by_language.items() for word in words if word not in shared}
