@@ -1,6 +1,6 @@
 """Use a trained judge as a metric in a script.
 
-python examples/as_metric.py results/judges/judge
+python examples/as_metric.py general
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A task of inspect_ai, scored by a judge.
 
-inspect eval examples/inspect_task.py --model openai/gpt-4o-mini -T judge=results/judges/judge
+inspect eval examples/inspect_task.py --model openai/gpt-4o-mini -T judge=general
 """
 
 from __future__ import annotations

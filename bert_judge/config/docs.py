@@ -232,7 +232,8 @@ DEFAULT_RUN: dict[str, Any] = {
         "teacher": {"kind": "simulated", "label_noise": 0.05},
         "regex_strict": {"kind": "lexical", "metric": "exact_match", "extract": "final_answer"},
         "regex_lenient": {"kind": "lexical", "metric": "contains", "extract": ["final_answer", "boxed", "full_text"]},
-        "judge": {
+        "general": {"kind": "bert", "checkpoint": "general"},
+        "demo_judge": {
             "kind": "bert",
             "dataset": "demo",
             "backbone": "minilm",
@@ -240,6 +241,6 @@ DEFAULT_RUN: dict[str, Any] = {
             "training": {"epochs": 2, "learning_rate": 1e-4, "batch_size": 16},
         },
     },
-    "scorers": ["truth", "regex_strict", "regex_lenient", "judge"],
+    "scorers": ["truth", "regex_strict", "regex_lenient", "general", "demo_judge"],
     "gold": "truth",
 }

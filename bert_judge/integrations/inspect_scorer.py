@@ -1,6 +1,6 @@
 """A judge as a scorer of inspect_ai; needs `pip install inspect_ai`.
 
-inspect eval task.py --scorer bert_judge/integrations/inspect_scorer.py@bert_judge -S judge=results/judges/judge
+inspect eval task.py --scorer bert_judge/integrations/inspect_scorer.py@bert_judge -S judge=general
 """
 
 from __future__ import annotations

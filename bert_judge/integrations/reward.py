@@ -13,7 +13,7 @@ Message = Mapping[str, Any]
 class JudgeReward:
     """Reward function that returns the judge's score in [0, 1], or None for an invalid verdict, which TRL ignores.
 
-        trainer = GRPOTrainer(model, reward_funcs=JudgeReward("results/judges/judge"), train_dataset=data, ...)
+        trainer = GRPOTrainer(model, reward_funcs=JudgeReward("general"), train_dataset=data, ...)
 
     Args:
         judge: name as for `bert-judge score --judge`.

@@ -23,11 +23,11 @@ class BertJudgeConfig(JudgeConfig):
     dataset: str | None = None
     """train on this dataset …"""
     checkpoint: str | None = None
-    """… or take a trained judge: hub id or local folder"""
+    """… or take a trained judge: `general` (in this package), hub id or local folder"""
     revision: str | None = None
     """commit of the hub repository of backbone or checkpoint"""
     backbone: str = "minilm"
-    """`minilm` (offline), a hub id or a local folder of an encoder"""
+    """encoder to start from: `minilm` (offline), a hub id or a local folder; or `general`, the judge in this package, for few rows"""
     input: Input = Input()
     """input format of the encoder"""
     training: Training = Training()

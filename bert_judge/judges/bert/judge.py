@@ -91,7 +91,8 @@ class BERTJudge:
         references: the encoder reads `all` of several references and the highest score counts, or only the `closest` one.
         early_exit: skip the encoder where it cannot change the verdict; needs a judge with trees.
         dtype: `float32` or `bfloat16`, as in the published package; the same as `precision`.
-        trust_remote_code: accepted, as in the published package, and ignored: no code of a checkpoint ever runs.
+        trust_remote_code, device_map: accepted, as in the published package, and ignored: no code of a checkpoint ever runs, and the
+            device is chosen automatically.
 
     Raises:
         InputError: the folder holds no such judge, or an argument has an unknown value.
@@ -113,11 +114,12 @@ class BERTJudge:
         early_exit: bool = True,
         dtype: str | torch.dtype | None = None,
         trust_remote_code: bool = False,
+        device_map: str | None = None,
     ) -> None:
         if references not in REFERENCE_MODES:
             raise InputError(f"references: unknown value {references!r}; choose one of {', '.join(REFERENCE_MODES)}")
-        if trust_remote_code:
-            log.info("trust_remote_code is ignored: no code of a checkpoint is run")
+        if trust_remote_code or device_map:
+            log.info("trust_remote_code and device_map are ignored: no code of a checkpoint runs, and the device is chosen here")
         path = find_folder(model_path)
         self.checkpoint = checkpoints.load(path, input)
         if self.checkpoint.metadata.pairwise:

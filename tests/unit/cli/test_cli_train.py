@@ -41,7 +41,7 @@ def backbone(tmp_path: Path) -> Path:
 def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
     file = write(tmp_path / "labelled.csv", [*rows(), *rows(2, label=None)])
     before = file.read_bytes()
-    done = run("train", file, "-o", "mine", "--backbone", backbone, "--epochs", "0.2", "--seed", "3")
+    done = run("train", file, "-o", "mine", "--from", backbone, "--epochs", "0.2", "--seed", "3")
     assert done.exit_code == 0, done.output
     assert "label: 'label'" in done.stderr and "Agreement with labels" in done.stdout and "contains" in done.stdout
     judge = BERTJudge(tmp_path / "mine")
@@ -59,9 +59,9 @@ def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
 def test_a_training_that_gives_no_judge_is_told(tmp_path: Path, backbone: Path) -> None:
     file = write(tmp_path / "labelled.csv", rows())
     # Finite, and as good as a coin; where the weights are not even numbers there is no judge.
-    done = run("train", file, "-o", "mine", "--backbone", backbone, "--learning-rate", "1000")
+    done = run("train", file, "-o", "mine", "--from", backbone, "--learning-rate", "1000")
     assert done.exit_code == 0 and "the accuracy of the encoder is" in done.stderr, done.output
-    done = run("train", file, "-o", "none", "--backbone", backbone, "--learning-rate", "1e30")
+    done = run("train", file, "-o", "none", "--from", backbone, "--learning-rate", "1e30")
     assert done.exit_code == 1 and "the training diverged" in done.stderr and "Traceback" not in done.output
     assert not (tmp_path / "none").exists()
 
@@ -86,7 +86,7 @@ def test_the_questions_that_measure_are_not_learnt(tmp_path: Path, backbone: Pat
     # Every question twice: with another answer, and once more in other letters.
     again = [row | {"response": "no idea", "label": 0} for row in rows()]
     file = write(tmp_path / "a.parquet", [*rows(), *again])
-    done = run("train", file, "-o", "mine", "--backbone", backbone, "--epochs", "0.1", "--test", "0.4")
+    done = run("train", file, "-o", "mine", "--from", backbone, "--epochs", "0.1", "--test", "0.4")
     assert done.exit_code == 0, done.output
     assert set(learnt) and set(measured) and not set(learnt) & set(measured)
     assert len(measured) == 2 * len(set(measured))
@@ -94,7 +94,7 @@ def test_the_questions_that_measure_are_not_learnt(tmp_path: Path, backbone: Pat
 
 def test_what_was_fitted_before_a_kill_is_not_fitted_again(tmp_path: Path, backbone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path / "a.jsonl", rows())
-    command = ("train", file, "-o", "mine", "--backbone", backbone, "--epochs", "1")
+    command = ("train", file, "-o", "mine", "--from", backbone, "--epochs", "1")
     with monkeypatch.context() as broken:
         broken.setattr(BERTJudge, "calibrate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         first = run(*command)

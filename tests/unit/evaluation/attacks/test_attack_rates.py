@@ -176,9 +176,9 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
             "error: --judge nobody: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint "
             "(owner/name); available: adapted, both, ",
         ),
-        ("judge", None, "error: results/judges/judge/judge.json: no such file; make it with snakemake --cores 2"),
+        ("demo_judge", None, "error: results/judges/demo_judge/judge.json: no such file; make it with snakemake --cores 2"),
         ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; build it with snakemake --cores 1"),
-        ("adapted", None, "error: --judge adapted: is corrected per model and task of a run; name its judge 'judge'"),
+        ("adapted", None, "error: --judge adapted: is corrected per model and task of a run; name its judge 'demo_judge'"),
         (
             "both",
             None,
@@ -191,8 +191,8 @@ def test_command_rejects_other_judges(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     above = {
-        "adapted": {"kind": "prior_shift", "judge": "judge", "prior": 0.5},
-        "both": {"kind": "cascade", "judges": ["regex_lenient", "judge"], "dataset": "demo", "budget": 0.5},
+        "adapted": {"kind": "prior_shift", "judge": "demo_judge", "prior": 0.5},
+        "both": {"kind": "cascade", "judges": ["regex_lenient", "demo_judge"], "dataset": "demo", "budget": 0.5},
     }
     raw = {**DEFAULT_RUN, "judges": {**DEFAULT_RUN["judges"], **above}}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(raw))
@@ -254,7 +254,7 @@ def test_plan_of_attacks() -> None:
     assert ATTACKS not in outputs.models
 
 
-CASCADE = {"kind": "cascade", "judges": ["regex_lenient", "judge"], "dataset": "demo", "budget": 0.5}
+CASCADE = {"kind": "cascade", "judges": ["regex_lenient", "demo_judge"], "dataset": "demo", "budget": 0.5}
 
 
 def with_cascade(**members: object) -> dict[str, Any]:

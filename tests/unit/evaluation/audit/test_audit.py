@@ -149,11 +149,11 @@ def test_report_shows_corrections_or_the_open_sheet(scores, tmp_path):
 
 def test_configuration_without_audit_has_no_audit_targets():
     made = plan.build_plan(DEFAULT_RUN)
-    audited = plan.build_plan({**DEFAULT_RUN, "audit": {"judge": "judge", "labels_from": "gold"}})
+    audited = plan.build_plan({**DEFAULT_RUN, "audit": {"judge": "demo_judge", "labels_from": "gold"}})
     assert "audit" not in made.report_spec()
     assert audited.report_spec() == {**made.report_spec(), "audit": audited.corrected_spec()}
     assert audited.standings_spec() == made.standings_spec()
-    assert audited.corrected_spec()["judges"] == ["regex_strict", "regex_lenient", "judge"]
+    assert audited.corrected_spec()["judges"] == ["regex_strict", "regex_lenient", "general", "demo_judge"]
 
 
 GOOD = "id,verdict\nAAAA,correct\nBBBB,Cannot  tell\nCCCC,\n"
