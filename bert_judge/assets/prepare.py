@@ -1,7 +1,8 @@
 """The only stage that downloads: resolves the name of a model or dataset to a local folder and writes a manifest of its files.
 
 A model is looked up as `general` (the judge in this package), `minilm` (the encoder in a Python package), a folder, a folder under
-`LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the manifest and works offline.
+`LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the
+manifest and works offline.
 """
 
 from __future__ import annotations

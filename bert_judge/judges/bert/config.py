@@ -27,7 +27,7 @@ class BertJudgeConfig(JudgeConfig):
     revision: str | None = None
     """commit of the hub repository of backbone or checkpoint"""
     backbone: str = "minilm"
-    """encoder to start from: `minilm` (offline), a hub id or a local folder; or `general`, the judge in this package, for few rows"""
+    """encoder to start from: `minilm` (offline), hub id or local folder; with few rows, `general` (the judge in this package)"""
     input: Input = Input()
     """input format of the encoder"""
     training: Training = Training()

@@ -91,7 +91,7 @@ class BERTJudge:
         references: the encoder reads `all` of several references and the highest score counts, or only the `closest` one.
         early_exit: skip the encoder where it cannot change the verdict; needs a judge with trees.
         dtype: `float32` or `bfloat16`, as in the published package; the same as `precision`.
-        trust_remote_code, device_map: accepted, as in the published package, and ignored: no code of a checkpoint ever runs, and the
+        trust_remote_code, device_map: accepted, as in the published package, and ignored: no code of a checkpoint runs, and the
             device is chosen automatically.
 
     Raises:
