@@ -120,7 +120,7 @@ def same_checkpoint(folder: Path, rows: Rows, options: argparse.Namespace) -> st
             ways[f"transformers, batches of {size}, {name}"] = Way(lambda read=read, count=count: read(texts[:count]), count)
     times, scores = timing.alternate({name: way.run for name, way in ways.items()}, options.rounds)
     truth = dict.fromkeys(ways, np.asarray(scores[EXACT]) >= 0.5)
-    truth |= dict.fromkeys((FEATURES, EARLY), whole.predict(*columns(rows, 0, slow)) >= 0.5)
+    truth |= dict.fromkeys((FEATURES, EARLY), whole.explain(*columns(rows, 0, slow)).scores >= 0.5)
     return compared(ways, times, scores, truth, options.clock)
 
 

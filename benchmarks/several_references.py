@@ -35,7 +35,7 @@ def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:
 
 def agreement(rows: pd.DataFrame, each: BERTJudge, one: BERTJudge) -> list[str]:
     right, questions = (rows["verdict"] == "correct").to_numpy(), rows["sample_id"].to_numpy()
-    agrees = [(judge.predict(*human_agreement.columns(rows)) >= judge.threshold) == right for judge in (each, one)]
+    agrees = [(judge.explain(*human_agreement.columns(rows)).scores >= judge.threshold) == right for judge in (each, one)]
     found = [*(proportion(hits, questions) for hits in agrees), paired_difference(agrees[1], agrees[0], questions)]
     return [human_agreement.cell(interval, 1) for interval in found]
 

@@ -38,7 +38,7 @@ import torch
 from bert_judge.judges.bert.judge import BERTJudge
 assert not torch.cuda.is_available()
 rows = json.load(sys.stdin)
-print(json.dumps(BERTJudge(sys.argv[1], backend="torch", precision="float32").predict(**rows).tolist()))
+print(json.dumps(BERTJudge(sys.argv[1], backend="torch", precision="float32").predict(**rows)))
 """
 
 

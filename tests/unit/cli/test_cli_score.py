@@ -202,27 +202,33 @@ def judge_folder(folder: Path) -> Path:
     return folder
 
 
-def test_the_only_trained_judge_is_taken_and_named(tmp_path: Path) -> None:
+def test_the_general_judge_is_the_default(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", ROWS)
-    assert "contains (no trained judge in results/judges" in run("score", "a.csv").stderr
     judge_folder(tmp_path / "results" / "judges" / "mine")
-    result = run("score", "a.csv", "--force")
-    assert result.exit_code == 0 and "judge: mine (the only trained judge in results/judges)" in result.stderr
+    result = run("score", "a.csv")
+    assert result.exit_code == 0 and "judge: general v" in result.stderr
     scores = [float(row["score"]) for row in read(tmp_path / "a.scored.csv")[:2]]
-    expected = BERTJudge(tmp_path / "results/judges/mine").predict(
-        [row["question"] for row in ROWS[:2]], [row["references"] for row in ROWS[:2]], [row["candidate"] for row in ROWS[:2]]
-    )
-    assert scores == pytest.approx(expected.tolist(), abs=1e-6)
-    (tmp_path / "results/judges/pairs").mkdir()
-    (tmp_path / "results/judges/pairs/judge.json").write_text('{"pairwise": {"compare": "pointwise"}}')
-    assert judge_loading.default_judge()[0] == "mine"
-    judge_folder(tmp_path / "results" / "judges" / "other")
-    assert judge_loading.default_judge()[0] == "contains"
+    texts = [[row[column] for row in ROWS[:2]] for column in ("question", "references", "candidate")]
+    assert scores == pytest.approx(BERTJudge().predict(*texts), abs=1e-6)
     # By its name, by its folder, and as published checkpoints are, without a card.
+    judge_folder(tmp_path / "results" / "judges" / "other")
     (tmp_path / "results/judges/other/judge.json").unlink()
-    assert [chosen.name for chosen in judge_loading.load_judges(["mine", "contains"])] == ["mine", "contains"]
+    names = ["mine", "general", "contains"]
+    assert [chosen.name for chosen in judge_loading.load_judges(names)] == names
     with pytest.raises(InputError, match="never trained"):
         judge_loading.load_judges(["results/judges/other"])
+
+
+def test_a_judge_of_simulated_answers_warns(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", ROWS)
+    card = judge_folder(tmp_path / "mine") / "judge.json"
+    card.write_text(json.dumps({**json.loads(card.read_text("utf-8")), "simulated": True}), "utf-8")
+    assert "judge mine: trained on simulated answers" in run("score", "a.csv", "--judge", "mine").stderr
+
+
+def test_text_in_other_scripts_is_counted_in_one_warning(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", [{**ROWS[0], "question": "首都は？", "references": "パリ", "candidate": "パリです"}, *ROWS[:2]])
+    assert "warning: 1 of 3 verdicts are on text in a script that the judge was not trained on" in run("score", "a.csv").stderr
 
 
 def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_the_command_refuses_a_rule_and_says_what_a_trained_judge_told(tmp_path:
     result = CliRunner().invoke(app, [*command, "-j", "mine"])
     assert result.exit_code == 0, result.output
     scored = pd.read_csv("a.scored.csv")
-    plain = judge.predict(scored["question"].tolist(), scored["gold"].tolist(), scored["said"].tolist())
+    plain = judge.explain(scored["question"].tolist(), scored["gold"].tolist(), scored["said"].tolist()).scores
     share = estimate_base_rate(plain, 0.25, PRIOR_STRENGTH)
     assert scored["score"].to_numpy() == pytest.approx(shift_prior(plain, 0.25, share), abs=1e-5)
     assert f"mine, m: base rate estimated at {share:.1%}, 25.0% in training" in result.stdout

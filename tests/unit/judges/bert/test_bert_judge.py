@@ -14,6 +14,7 @@ from bert_judge.config import Input, Training
 from bert_judge.judges.bert.int8_weights import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
+from bert_judge.judges.languages import UNKNOWN_SCRIPT
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
 
@@ -39,7 +40,7 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     judge.save(tmp_path / "judge")
     again = BERTJudge(tmp_path / "judge")
     scores = judge.predict(QUESTIONS, REFERENCES, CANDIDATES)
-    assert scores.shape == (3,) and ((scores >= 0) & (scores <= 1)).all()
+    assert len(scores) == 3 and all(isinstance(score, float) and 0 <= score <= 1 for score in scores)
     np.testing.assert_allclose(again.predict(QUESTIONS, REFERENCES, CANDIDATES), scores, atol=1e-6)
     assert again.checkpoint.metadata == judge.checkpoint.metadata
 
@@ -206,7 +207,7 @@ def test_a_broken_folder_gives_one_line(tmp_path: Path, make: object) -> None:
 def test_a_classifier_of_something_else_is_a_backbone(tmp_path: Path, labels: int) -> None:
     judge = BERTJudge(tiny_models.encoder(tmp_path / "backbone", labels=labels))
     judge.fit(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.3], training=Training(epochs=1), features=False, work_folder=tmp_path)
-    assert judge.predict(QUESTIONS, REFERENCES, CANDIDATES).shape == (3,)
+    assert len(judge.predict(QUESTIONS, REFERENCES, CANDIDATES)) == 3
 
 
 def test_bad_calls_give_one_line(tmp_path: Path) -> None:
@@ -217,7 +218,39 @@ def test_bad_calls_give_one_line(tmp_path: Path) -> None:
         judge.predict(["q", "q"], [["r"], []], ["c", "d"])
     with pytest.raises(InputError, match="never trained"):
         BERTJudge(tiny_models.encoder(tmp_path / "raw")).predict(["q"], ["r"], ["c"])
-    assert judge.predict([], [], []).shape == (0,)
+    assert judge.predict([], [], []) == []
+
+
+def test_keywords_of_the_published_package(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The example of the published README, with a checkpoint of its shape: three tags, no judge.json."""
+    published = trained(tmp_path, "eurobert", format="tags")
+    published.save(tmp_path / "published")
+    (tmp_path / "published" / JUDGE_FILE).unlink()
+    with caplog.at_level("INFO"):
+        judge = BERTJudge(model_path=str(tmp_path / "published"), trust_remote_code=True, dtype="bfloat16")
+    assert "trust_remote_code and device_map are ignored" in caplog.text
+    assert judge.engine.choice.precision == "bfloat16"
+    scores = judge.predict(questions=QUESTIONS, references=["Paris"] * 3, candidates=CANDIDATES, batch_size=1)
+    assert isinstance(scores, list) and all(0 <= score <= 1 for score in scores)
+
+
+def test_a_judge_trained_on_simulated_answers_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    judge = trained(tmp_path)
+    judge.checkpoint.metadata.simulated = True
+    judge.save(tmp_path / "judge")
+    BERTJudge(tmp_path / "judge")
+    assert "trained on simulated answers" in caplog.text
+    caplog.clear()
+    BERTJudge(tmp_path / "judge", revision="of a run")
+    assert not caplog.text
+
+
+def test_text_in_another_language_is_flagged(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    rows = [Row("0", 0, "m", "Capital?", ("Paris",), "It is Paris."), Row("1", 0, "m", "首都は？", ("パリ",), "パリです")]
+    assert [label.reason for label in judge.judge(rows)] == [None, None]
+    judge.checkpoint.metadata.languages = ["en"]
+    assert [label.reason for label in judge.judge(rows)] == [None, UNKNOWN_SCRIPT]
 
 
 def test_invisible_characters_do_not_count(tmp_path: Path) -> None:
@@ -225,9 +258,9 @@ def test_invisible_characters_do_not_count(tmp_path: Path) -> None:
     scores = judge.predict(
         ["Capital?"] * 3, ["Paris"] * 3, ["It is Paris.", "It is P\u200baris.", "It is Rome\b\b\b\bParis<!-- Rome -->."]
     )
-    assert scores.max() - scores.min() < 1e-6
+    assert max(scores) - min(scores) < 1e-6
     texts = ("", " \u200b", "…", "\u2800", "?")
-    assert (judge.predict(["Capital?"] * 5, ["Paris"] * 5, texts) == 0).all()
+    assert judge.predict(["Capital?"] * 5, ["Paris"] * 5, texts) == [0] * 5
     labels = judge.judge([Row(str(i), 0, "m", "Capital?", ("Paris",), text) for i, text in enumerate(texts)])
     assert {(label.verdict, label.reason) for label in labels} == {("incorrect", "empty answer")}
     # Punctuation can be the answer.
