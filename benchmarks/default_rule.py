@@ -43,7 +43,7 @@ def main() -> None:
     table.loc["mean of the files"] = table.mean()
     print(table.round(1).to_string())
     best = table.loc["mean of the files"].idxmax()
-    print(f"best: {best}; bert-judge score takes {DEFAULT_RULE} when there is no trained judge")
+    print(f"best: {best}; bert-judge train compares a new judge with {DEFAULT_RULE}")
 
 
 if __name__ == "__main__":
