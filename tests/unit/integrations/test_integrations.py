@@ -84,7 +84,7 @@ def test_labels_of_plain_texts() -> None:
         judging.load_judge("contains"), questions=["q"] * 3, references=["Paris", ["Rome", "Roma"], "Paris"], candidates=said
     )
     assert [label.verdict for label in found] == ["correct", "correct", "invalid"]
-    assert judging.load_judge() is judging.load_judge() and judging.load_judge().name == "contains"
+    assert judging.load_judge() is judging.load_judge() and judging.load_judge().name == "general"
 
 
 def test_rewards_of_texts_and_of_conversations() -> None:

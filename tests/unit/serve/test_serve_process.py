@@ -198,15 +198,15 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     pool.close()
 
 
-def test_without_names_the_trained_judges_come_first_and_then_the_rules(tmp_path: Path) -> None:
+def test_without_names_trained_judges_come_before_rules(tmp_path: Path) -> None:
     (tmp_path / "judges" / "mine").mkdir(parents=True)
     (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
     (tmp_path / "judges" / "pairs").mkdir()
     (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "symmetric"}}')
     pool = judge_pool.select_judges([], [], tmp_path, Limits(), Metrics())
-    assert list(pool.pointwise)[:2] == ["mine", "contains"]
+    assert list(pool.pointwise)[:2] == ["general", "mine"]
     assert list(pool.pairwise) == ["pairs"]
-    assert len(set(pool.pointwise)) == len(judge_pool.judge_loading.RULES) + 1
+    assert len(set(pool.pointwise)) == len(judge_pool.judge_loading.RULES) + 2
     with pytest.raises(InputError):
         pool.load()
     pool.close()
