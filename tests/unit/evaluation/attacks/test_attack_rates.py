@@ -240,14 +240,14 @@ def test_finding_names_the_worst_family() -> None:
 
 
 def configured(**attacks: object) -> dict[str, Any]:
-    return {**DEFAULT_RUN, "attacks": {"judges": ["judge", "regex_lenient"], **attacks}}
+    return {**DEFAULT_RUN, "attacks": {"judges": ["demo_judge", "regex_lenient"], **attacks}}
 
 
 def test_plan_of_attacks() -> None:
     outputs = plan.build_plan(configured(tasks=["facts_test"], rows=7))
     assert outputs.attacks_spec("facts_test") == {"task": "facts_test", "rows": 7, "seed": 0}
-    assert outputs.attack_rates_spec() == {"judges": ["judge", "regex_lenient"], "tasks": ["facts_test"]}
-    assert outputs.labels_spec("judge", ATTACKS, "facts_test")["model"] == ATTACKS
+    assert outputs.attack_rates_spec() == {"judges": ["demo_judge", "regex_lenient"], "tasks": ["facts_test"]}
+    assert outputs.labels_spec("demo_judge", ATTACKS, "facts_test")["model"] == ATTACKS
     assert outputs.report_spec()["attacks"] == outputs.attack_rates_spec()
     assert "attacks" not in plan.build_plan(DEFAULT_RUN).report_spec()
     assert len(plan.build_plan(configured()).attack_tasks) == 3
@@ -266,19 +266,19 @@ def test_cascades_label_attacks_by_escalation() -> None:
     outputs = plan.build_plan(with_cascade())
     needed = required_labels(outputs, ["attacks"])
     assert {("both", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")} <= needed
-    assert ("judge", f"{ATTACKS}@both@judge", "facts_test") in needed
+    assert ("demo_judge", f"{ATTACKS}@both@demo_judge", "facts_test") in needed
     assert ATTACKS in outputs.answer_sources
-    assert f"{ATTACKS}@both@judge" in outputs.selections
+    assert f"{ATTACKS}@both@demo_judge" in outputs.selections
     with pytest.raises(ConfigError, match=r"attacks\.judges: 'teacher' is of kind simulated"):
         plan.build_plan(with_cascade(judges=["regex_lenient", "teacher"]))
 
 
 def test_targets_of_attacks() -> None:
     outputs = plan.build_plan(configured(tasks=["facts_test"]))
-    wanted = {("judge", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")}
+    wanted = {("demo_judge", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")}
     needed = required_labels(outputs, ["attacks"])
     assert wanted <= needed
-    assert {judge for judge, _, _ in needed} == {"judge", "regex_lenient", "teacher"}
+    assert {judge for judge, _, _ in needed} == {"demo_judge", "regex_lenient", "teacher"}
     assert wanted <= required_labels(outputs, [])
     assert required_labels(plan.build_plan(DEFAULT_RUN), ["attacks"]) == set()
 
@@ -292,10 +292,10 @@ def test_targets_of_attacks() -> None:
             "attacks.judges: 'truth' is of kind simulated and has no verdicts on attacks; choose another judge",
         ),
         ({"judges": []}, "attacks.judges"),
-        ({"judges": ["judge", "judge"]}, "attacks.judges: 'judge' is listed twice; remove one"),
-        ({"judges": ["judge"], "tasks": ["facts_train"]}, "attacks.tasks: 'facts_train' must be listed under tasks.test too"),
-        ({"judges": ["judge"], "rows": 0}, "attacks.rows"),
-        ({"judges": ["judge"], "row": 5}, "attacks.row"),
+        ({"judges": ["demo_judge", "demo_judge"]}, "attacks.judges: 'demo_judge' is listed twice; remove one"),
+        ({"judges": ["demo_judge"], "tasks": ["facts_train"]}, "attacks.tasks: 'facts_train' must be listed under tasks.test too"),
+        ({"judges": ["demo_judge"], "rows": 0}, "attacks.rows"),
+        ({"judges": ["demo_judge"], "row": 5}, "attacks.row"),
         ({}, "attacks.judges"),
     ],
 )
