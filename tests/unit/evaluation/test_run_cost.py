@@ -41,7 +41,7 @@ def write(folder: Path, name: str, tokens: tuple[int, int] | None, seconds: floa
         attempt=0, question="q", model="m", candidate="a", reasoning=None, status="ok", reason=None, judge="j", verdict="correct"
     )
     frame = frame.assign(
-        references=[["r"]] * rows, score=1.0, raw=None, truncated=False, prompt_tokens=read, completion_tokens=wrote
+        references=[["r"]] * rows, aspects=None, score=1.0, raw=None, truncated=False, prompt_tokens=read, completion_tokens=wrote
     )
     tables.write(frame.astype({"prompt_tokens": "Int32", "completion_tokens": "Int32"}), folder / f"{name}.parquet", schema, {})
     if seconds is not None:
