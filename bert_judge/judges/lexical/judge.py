@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.config import LexicalJudgeConfig
-from bert_judge.judges.lexical.latex_forms import has_formulas, is_formula, last_formula, last_list
+from bert_judge.judges.lexical.latex_forms import has_formulas, is_formula, last_decimal, last_formula, last_list, remove_names
 from bert_judge.judges.lexical.matching import is_same_text, names_another_currency, unwrap
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import join_scales, normalize_words, split_words
 from bert_judge.judges.lexical.word_metrics import WORD_METRICS, WordMetric, stem_words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.judges.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
+from bert_judge.tasks.latex import find_boxes
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
@@ -153,7 +154,18 @@ class LexicalJudge:
         """Return the label where identity or integers decide; otherwise Math-Verify does."""
         if extractor in ("last_number", "full_text"):
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
-            answer = text.strip() if is_formula(unwrap(text)) else last_list(text, references) or last_formula(text) or answer
+            if extractor == "last_number":
+                answer = extraction.extract_last_number(remove_names(text)) or text
+            answer = (
+                text.strip()
+                if is_formula(unwrap(text))
+                else last_list(text, references) or last_formula(text) or last_decimal(text) or answer
+            )
+        elif extractor == "boxed" and "final_answer" in self.settings.extract:
+            # A box of an intermediate result, and an answer stated after it.
+            later = extraction.extract_final_answer(text[find_boxes(text)[-1].end :])
+            if later and is_formula(later) and re.search(r"\d", later):
+                answer, extractor = later, "final_answer"
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
         if any(is_same_text(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
             return decided(1.0, **details)

@@ -50,8 +50,17 @@ _NOTATIONS = [
     )
 ]
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
+_THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
+# A digit in a name (CO2, AZYUK2A) or in the power of a unit (km2), but not after the code of a currency.
+_NAME_WITH_DIGITS = re.compile(r"(?<![\\\w])(?!(?:Rs|INR|USD|EUR|GBP|JPY|CNY|RMB|CAD|AUD)\d)[A-Za-z]+\d\w*")
+# Math-Verify drops the bar.
+_REPEATING_DECIMAL = re.compile(r"(?<![\d.,])(\d{0,9})\.(\d{0,9})\\(?:overline|bar)\s?\{?(\d{1,9})\}?")
+_BASE = re.compile(r"\d_\s?\{?(\d+)")
 _PRIME = re.compile(r"(?<![A-Za-z])[A-Za-z](?:['’′]+(?![A-Za-z])|\^\{?\\prime)")
 _PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b)[A-Za-z]{3,}(?![A-Za-z}])|\b(?:and|or)\s*$")
+# An interval that is closed at infinity, and an operator where degrees would have a power.
+_IMPROPER = re.compile(r"(?<!\\)\[\s*-\s*(?:\\infty|∞)|(?:\\infty|∞)\s*(?:\\right\s*)?\]|\d\s*\\circ")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d[\d.]*(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*)*")
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
@@ -67,7 +76,9 @@ def math_verify_forms(text: str) -> list[str]:
     if _NUMBER.fullmatch(text):
         # Plain 60\\% would be 60.
         plain, latex = text.replace("−", "-"), f"${text}$"
-        return [latex, plain] if "\\" in text else [plain, latex]
+        # Plain 3,5,7 would be 3.5.
+        is_list = text.count(",") > 1 and not _THOUSANDS.match(text)
+        return [latex, plain] if "\\" in text or is_list else [plain, latex]
     latex = rewrite_notation(text)
     joined = _AND.sub(", ", latex)
     # In LaTeX, 9**9 is a product and 2^10 is 2¹0.
@@ -83,6 +94,7 @@ def rewrite_notation(text: str) -> str:
     if not text.isascii():
         text = _SUPERSCRIPTS.sub(lambda match: f"^{{{unicodedata.normalize('NFKD', match[0])}}}", text)
         text = _VULGAR_FRACTION.sub(_write_fraction, text).translate(_SYMBOLS)
+    text = _REPEATING_DECIMAL.sub(_write_repeating_decimal, text)
     for pattern, replacement in _NOTATIONS:
         text = pattern.sub(replacement, text)
     return text
@@ -120,9 +132,23 @@ def last_list(text: str, references: Sequence[str]) -> str | None:
     return lists[-1][0] if lists and not re.search(r"\d", text[lists[-1].end() :]) else None
 
 
-def has_prime(text: str) -> bool:
-    """Return whether a text names a derivative: Math-Verify reads f' as f."""
-    return bool(_PRIME.search(text))
+def last_decimal(text: str) -> str | None:
+    """Return the last number of a text if it has a decimal comma."""
+    decimals = list(_DECIMAL_COMMA.finditer(text))
+    return decimals[-1][0] if decimals and not re.search(r"\d", text[decimals[-1].end() :]) else None
+
+
+def remove_names(text: str) -> str:
+    """Remove the names that contain digits: the 2 of CO2 is no number."""
+    return _NAME_WITH_DIGITS.sub(" ", text)
+
+
+def differ_in_notation(first: str, second: str) -> bool:
+    """Return whether two texts differ in what Math-Verify does not read: f' or f, base 8 or 9, [-∞ or (-∞."""
+    bases = [set(_BASE.findall(text)) for text in (first, second)]
+    return (all(bases) and bases[0].isdisjoint(bases[1])) or any(
+        bool(pattern.search(first)) != bool(pattern.search(second)) for pattern in (_PRIME, _IMPROPER)
+    )
 
 
 def read_congruence(text: str) -> str | None:
@@ -140,6 +166,12 @@ def _rewrite_formulas(text: str) -> str:
 def _write_fraction(match: re.Match[str]) -> str:
     numerator, _, denominator = unicodedata.normalize("NFKD", match[0]).partition("⁄")
     return rf"\frac{{{numerator}}}{{{denominator}}}"
+
+
+def _write_repeating_decimal(match: re.Match[str]) -> str:
+    integer, fixed, repeated = match.groups()
+    numerator = int(integer + fixed + repeated) - int(integer + fixed or "0")
+    return rf"\frac{{{numerator}}}{{{'9' * len(repeated)}{'0' * len(fixed)}}}"
 
 
 def _read_number_words(text: str) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from bert_judge.judges.lexical.latex_forms import has_prime, math_verify_forms, read_congruence
+from bert_judge.judges.lexical.latex_forms import differ_in_notation, math_verify_forms, read_congruence
 
 CHUNK = 64
 # Excessive allocations end in a MemoryError of the worker.
@@ -29,7 +29,7 @@ MEMORY_BYTES = 4 << 30
 # Math-Verify rounds to six decimals; below this, numbers are compared by their ratio.
 SMALL_NUMBER = 1e-3
 # In a longer answer a quotation mark may look like a derivative.
-MAX_PRIMED = 100
+MAX_NOTATION = 100
 
 
 class MathResult(NamedTuple):
@@ -155,7 +155,7 @@ class _Comparer:
         residues = read_congruence(reference), read_congruence(answer)
         if None not in residues:
             return residues[0] == residues[1]
-        if len(answer) <= MAX_PRIMED and has_prime(reference) != has_prime(answer):
+        if len(answer) <= MAX_NOTATION and differ_in_notation(reference, answer):
             return False
         # Not symmetric: an equation is simplified on the gold side only, an interval on the side of the answer.
         equal = self._library.verify(gold, expressions, timeout_seconds=None, allow_set_relation_comp=True)
