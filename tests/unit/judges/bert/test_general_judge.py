@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bert_judge.judges.bert import judge as bert
+from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.judges.bert.judge import BERTJudge
 
-GENERAL_FOLDER = Path(bert.__file__).parent / "general"
 VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read_text(encoding="utf-8"))
 CONFIG = Path(__file__).parents[4] / "configs" / "general.yaml"
 # Another training gives other files: a new version, a new card and these checksums.
@@ -23,7 +22,7 @@ CHECKSUMS = {
 
 @pytest.fixture(scope="module")
 def judge() -> BERTJudge:
-    return BERTJudge(GENERAL_FOLDER)
+    return BERTJudge()
 
 
 def test_the_files_are_those_of_version_1() -> None:
@@ -56,7 +55,8 @@ def test_the_table_has_sixty_verdicts() -> None:
     assert sum(map(len, VERDICTS.values())) == 60
 
 
-def test_the_capital_of_france(judge: BERTJudge) -> None:
+def test_example_of_the_published_package() -> None:
+    judge = BERTJudge(trust_remote_code=True, dtype="bfloat16")
     candidates = [
         "Paris.",
         "The capital of France is Paris.",
@@ -65,5 +65,7 @@ def test_the_capital_of_france(judge: BERTJudge) -> None:
         "The capital of France is London.",
         "I'm hesitating between Paris and London. I would say London.",
     ]
-    scores = judge.predict(questions=["What is the capital of France?"] * 6, references=["Paris"] * 6, candidates=candidates)
+    scores = judge.predict(
+        questions=["What is the capital of France?"] * 6, references=["Paris"] * 6, candidates=candidates, batch_size=1
+    )
     assert [score >= 0.5 for score in scores] == [True] * 3 + [False] * 3
