@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -18,6 +19,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import traceback
 from functools import cache
 from pathlib import Path
 
@@ -65,6 +67,9 @@ def _scripts_modules() -> set[str]:
 def _serve(address: str) -> None:
     for name in sorted({*PRELOADED, *_scripts_modules()}):
         importlib.import_module(name)
+    # The garbage collector of a fork would copy every page that it looks at.
+    gc.collect()
+    gc.freeze()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)
@@ -102,7 +107,23 @@ def _handle(connection: socket.socket) -> None:
     import torch
 
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    runpy.run_path(request["script"], run_name="__main__")
+    os._exit(_run(request["script"]))
+
+
+def _run(script: str) -> int:
+    """Run a script and return its exit code, without the second that the interpreter needs to free all modules."""
+    code = 0
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
 
 
 if __name__ == "__main__":
