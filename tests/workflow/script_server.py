@@ -117,7 +117,7 @@ def _run(script: str) -> int:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - as the interpreter does at its top level
         traceback.print_exc()
         code = 1
     atexit._run_exitfuncs()
