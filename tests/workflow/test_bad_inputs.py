@@ -189,7 +189,7 @@ FILE_FAULTS: dict[str, tuple[bytes | None, str]] = {
     "gone": (None, "old.jsonl: no such file; fix the path"),
     "empty": (b"", "old.jsonl: the file has no rows"),
     "not JSON": (jsonl(rows())[:-20], "old.jsonl: line 40 is not JSON"),
-    "not UTF-8": (jsonl(rows()).replace("№".encode(), b"\xff"), "old.jsonl: not UTF-8 text"),
+    "not UTF-8": (jsonl(rows()).replace("№".encode(), b"\x81"), "old.jsonl: not UTF-8 text"),
     "a list per line": (b"[1, 2]\n", "old.jsonl: line 1 is a JSON list"),
     "no question column": (without("question"), "old.jsonl: no column 'question'"),
     "no references column": (without("references"), "old.jsonl: no column 'references'"),
