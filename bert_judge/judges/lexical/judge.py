@@ -30,7 +30,7 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "full_text": extraction.extract_full_text,
 }
 _INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)", re.ASCII)
-_PHRASE = re.compile(r"[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
+_PHRASE = re.compile(r"(?:[Aa] )?[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
 # Characters of an extracted answer in a label.
 _MAX_RAW = 300
 # Characters of a text that Math-Verify reads besides its extracted answer.

@@ -50,6 +50,7 @@ _NOTATIONS = [
     )
 ]
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
+_SIGNED_AMOUNT = re.compile(r"\A[-−]\s?[$€£¥]\s?(?=[\d.][^$]*\Z)")
 _THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
 # A digit in a name (CO2, AZYUK2A) or in the power of a unit (km2), but not after the code of a currency.
@@ -68,7 +69,7 @@ _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])
 
 def math_verify_forms(text: str) -> list[str]:
     """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
-    text = _read_number_words(text.strip())
+    text = _read_number_words(_SIGNED_AMOUNT.sub("-", text.strip()))
     if _DELIMITED.search(text):
         return [_rewrite_formulas(text)]
     number = text.strip("$").strip()
