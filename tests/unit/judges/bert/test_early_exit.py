@@ -105,7 +105,7 @@ def test_early_exit_depends_on_the_threshold(folder: Path, tmp_path: Path) -> No
     # The same bounds for all rows, and trees that separate the classes.
     fixed = with_bounds(folder, tmp_path / "fixed", (-0.1, 0.0, 0.1))
     *texts, labels = rows(40)
-    scores = BERTJudge(fixed).predict(*texts)
+    scores = BERTJudge(fixed).explain(*texts).scores
     assert ((scores >= 0.5) == labels).all()
     between = float(scores[0])
     read = BERTJudge(fixed, threshold=between).explain(*texts).tokens > 0
