@@ -86,7 +86,7 @@ def test_score_takes_judges_of_a_configuration(answers: Path, tmp_path: Path, se
     done = run("score", answers, "--judge", "judges.yaml:strict", "--judge", "judges.yaml:big", "--judge", "contains")
     assert done.exit_code == 0, done.output
     after = read(tmp_path / "answers.scored.csv")
-    assert [row["strict_verdict"] for row in after] == ["incorrect", "correct", "invalid"]
+    assert [row["strict_verdict"] for row in after] == ["incorrect", "correct", "incorrect"]
     assert [row["big_verdict"] for row in after] == ["correct", "correct", "incorrect"]
     assert "contains_verdict" in after[0]
     one = run("predict", "Paris", "-r", "Paris", "--judge", "judges.yaml:strict")

@@ -35,7 +35,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": 3, "question": "Half?", "references": ["0.5"], "candidate": None, "model": "b"},
     {"id": 4, "question": "Thought?", "references": ["yes"], "candidate": "<think>the answer is yes", "model": "b"},
 ]
-VERDICTS = ["correct", "incorrect", "invalid", "invalid"]
+VERDICTS = ["correct", "incorrect", "incorrect", "invalid"]
 REASONS = ["full_text", "full_text", "empty answer", "unfinished reasoning"]
 
 
@@ -110,7 +110,7 @@ def test_a_parquet_file_keeps_its_types_and_metadata(tmp_path: Path) -> None:
     assert scored.schema.metadata[b"kept"] == b"yes"
     assert scored.select(table.column_names).equals(table)
     assert scored["verdict"].to_pylist() == ["correct", "invalid"]
-    assert scored["reason"].to_pylist() == ["full_text", "no reference"]
+    assert scored["reason"].to_pylist() == ["identical", "no reference"]
 
 
 @settings(max_examples=30)
@@ -147,7 +147,7 @@ def test_a_cell_that_makes_no_sense_costs_its_row_only(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", rows)
     result = run("score", "a.jsonl", "--judge", "contains")
     assert [(row["verdict"], row["reason"]) for row in read(tmp_path / "a.scored.jsonl")] == [
-        ("correct", "full_text"),
+        ("correct", "identical"),
         ("invalid", "is {'n': 1}; give a text"),
         ("invalid", "no reference"),
     ]
