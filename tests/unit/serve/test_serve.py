@@ -58,7 +58,7 @@ def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [(label["verdict"], label["score"], label["reason"]) for label in found] == [
         (label.verdict, label.score, label.reason) for label in expected
     ]
-    assert [label["verdict"] for label in found] == ["correct", "invalid", "invalid", "invalid"]
+    assert [label["verdict"] for label in found] == ["correct", "invalid", "incorrect", "invalid"]
 
 
 @pytest.mark.parametrize(
