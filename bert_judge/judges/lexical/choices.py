@@ -29,10 +29,9 @@ _LABEL = re.compile(
 _PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】", "<": ">"}
 
 _OPTION = phrase_pattern("option", "option_without_spaces")
-# An option that is the whole text.
 # A letter with a sign is another answer: a grade, a chemical or a programming language.
 _SIGNED_LETTER = re.compile(r"\s*[A-Za-z](?:[+#*'′]{1,2}|-)[\s.]*")
-# What may surround a letter that names an option.
+# An option that is the whole text, and what may surround its letter.
 _AROUND = r"(?:[^\w+#!'′^=<>~|√∞¬±−-]|_)"
 _SINGLE_LETTER = re.compile(
     rf"(?:[-–•]\s)?{_AROUND}{{0,6}}(?:{_OPTION}\s?)?{_AROUND}{{0,4}}([A-Za-z]){_AROUND}{{0,6}}", re.IGNORECASE
