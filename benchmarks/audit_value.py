@@ -3,7 +3,7 @@
 
     nice python benchmarks/audit_value.py results/scores/*/nq_open_test.parquet --judge bert --gold label
 
-The score tables come from `configs/human_labels.yaml`. Every answer has a human label; each simulated audit uses a sample of
+The score tables come from `configs/general.yaml`. Every answer has a human label; each simulated audit uses a sample of
 them. Prints a Markdown table.
 """
 

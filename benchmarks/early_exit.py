@@ -2,7 +2,7 @@
 
     BERT_JUDGE_DATA=… python benchmarks/early_exit.py [--judge bert] [--rows 2000]
 
-Needs the tables and the judge of configs/human_labels.yaml (run benchmarks/human_agreement.py first). Prints per file, on answers
+Needs the tables and the judge of configs/general.yaml (run benchmarks/human_agreement.py first). Prints per file, on answers
 to its test questions: the share of rows that the encoder reads, the verdicts that differ from those without early exit
 (`early_exit: false`), the agreement of both with the labels, the paired difference with its 95% interval over questions, and
 AUROC and ECE of both. benchmarks/judge_speed.py measures the time.

@@ -1,12 +1,12 @@
 """Agreement of judges with the labels of real answers: on new questions, and on files that are not in the training set.
 
-    BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--cores 2] [--left-out nq_open truthfulqa | all | none] [--with FILE]
+    BERT_JUDGE_DATA=… python benchmarks/human_agreement.py [--left-out nq_open truthfulqa | all | none] [--rows N] [--with FILE]
 
-Runs the workflow of configs/human_labels.yaml; `--with` overrides settings, such as the backbone. For each file left out it
-trains the same judge without that file's training rows, refits the judges that depend on it, and scores the file's test
-questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95% intervals over questions for
-the majority class, every rule, the judge, its cascades and its prior-shift correction, each also without the file in training;
-then the difference of each from the best rule on the same answers. Finished work is reused.
+Runs the workflow of configs/general.yaml; `--rows` trains on fewer labelled rows, `--with` overrides other settings, such as the
+backbone. For each file left out it trains the same judge without that file's training rows, refits the judges that depend on it,
+and scores the file's test questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95%
+intervals over questions for the majority class, every rule, the judge, its cascades and its prior-shift correction, each also
+without the file in training; then the difference of each from the best rule on the same answers. Finished work is reused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bert_judge.evaluation.statistics import paired_difference
 from bert_judge.runtime.bootstrap import Interval, QuestionBootstrap, classification_resamples, percentile_interval, ratio
 from bert_judge.runtime.metrics import BINS, bin_index
 
-CONFIG = Path("configs/human_labels.yaml")
+CONFIG = Path("configs/general.yaml")
 WORK = Path("results/.work/human_agreement")
 MEASURES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "kappa": "κ", "ece": "ECE", "auroc": "AUROC"}
 MAJORITY = "majority class"
@@ -47,11 +47,16 @@ def main() -> int:
     parser.add_argument(
         "--left-out", nargs="*", default=["nq_open", "truthfulqa"], help="imports of the configuration, all or none"
     )
+    parser.add_argument("--rows", type=int, help="labelled rows to train on, before augmentation; all by default")
     parser.add_argument("--with", nargs="*", type=Path, default=[], dest="over", help="configuration files that change settings")
     options = parser.parse_args()
     configs = [CONFIG, *options.over]
     run = config_files.load(configs)
     [judge] = [name for name, entry in run["judges"].items() if entry["kind"] == "bert"]
+    if options.rows:
+        limit = {"datasets": {run["judges"][judge]["dataset"]: {"mix": {"total": options.rows}}}}
+        configs.append(write_config("rows", limit))
+        run = config_files.load(configs)
     sources = list(run["imports"])
     left_out = {"all": sources, "none": []}.get(" ".join(options.left_out), options.left_out)
     if unknown := set(left_out) - set(sources):
@@ -59,9 +64,7 @@ def main() -> int:
     snakemake(options.cores, configs, [])
     learnt = [judge, *built_on(run, judge)]
     for source in left_out:
-        path = WORK / f"{blind(judge, source)}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(without(run, source, judge), sort_keys=False))
+        path = write_config(blind(judge, source), without(run, source, judge))
         judged = itertools.product(learnt, tables_of(run, source))
         targets = [f"results/labels/{blind(name, source)}/{model}/{task}.parquet" for name, (model, task) in judged]
         snakemake(options.cores, [path], targets)
@@ -79,6 +82,13 @@ def main() -> int:
     print("\n## Above the rule that is best on the file, in points\n")
     print(pd.DataFrame(leads).to_markdown(index=False))
     return 0
+
+
+def write_config(name: str, content: Mapping[str, Any]) -> Path:
+    path = WORK / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
 
 
 def snakemake(cores: int, configs: Iterable[Path], targets: Iterable[str]) -> None:

@@ -3,7 +3,7 @@
 
     BERT_JUDGE_DATA=… python benchmarks/left_out_trees.py [--cores 2] [--rows 3000]
 
-Builds the training rows of configs/human_labels.yaml with the workflow. For each file it fits the trees without its rows and
+Builds the training rows of configs/general.yaml with the workflow. For each file it fits the trees without its rows and
 prints, on the file's test questions: agreement with the labels at log-odds of 0, the same with prior-shift correction (judge kind
 `prior_shift`), AUROC, and agreement at the best threshold in hindsight, next to a rule and to trees that were trained on the
 file. Encoder and calibration are not involved: a change of training rows, features or trees that helps here is worth a full

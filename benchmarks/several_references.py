@@ -2,7 +2,7 @@
 
     BERT_JUDGE_DATA=… python benchmarks/several_references.py [--judge bert] [--rows 200] [--rounds 3]
 
-Needs the extra `bench`, and the tables and the judge of configs/human_labels.yaml (run benchmarks/human_agreement.py first): rows
+Needs the extra `bench`, and the tables and the judge of configs/general.yaml (run benchmarks/human_agreement.py first): rows
 are answers to its test questions that have several references. Prints per file the agreement with the labels with every reference
 (`references: all`) and with one (`closest`), and the paired difference with its 95% interval over questions. Then rows per
 second, features included, interleaved with sentence-transformers' CrossEncoder, which scores the same checkpoint's encoder

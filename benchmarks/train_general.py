@@ -1,10 +1,17 @@
-"""Train the general judge: average several trainings, round the weights to 8-bit integers, calibrate, write and measure it.
+"""Train the general judge, or measure a judge on the test questions of the files that it was trained on.
 
-    BERT_JUDGE_DATA=… python benchmarks/train_general.py [--cores 2] [--seeds 0 1 2] [--rows N] [--output FOLDER]
+    BERT_JUDGE_DATA=… python benchmarks/train_general.py [--seeds 0 1 2] [--rows N] [--output FOLDER]
+    BERT_JUDGE_DATA=… python benchmarks/train_general.py --measure [FOLDER] [--test-rows N]
+    BERT_JUDGE_DATA=… python benchmarks/train_general.py --leave-out [nq_open truthfulqa scientsbank shroom,asqa]
 
-Builds the dataset of configs/general.yaml with the workflow and trains its judge `bert` once per seed; the weights are averaged,
-the trees are those of the first seed. Prints accuracy, macro-F1, AUROC and calibration error on the test questions of each task.
-One training takes hours on two CPU cores and seconds on a GPU; `--rows` takes fewer, for a trial.
+Dataset and labels are those of configs/general.yaml, built by the workflow. Training averages the weights of one training per seed,
+rounds them to 8-bit integers and calibrates; the trees are those of the first seed. It takes hours on two CPU cores and seconds on
+a GPU; `--rows` takes fewer rows, for a trial. `--measure` trains nothing; without a folder it takes the judge in the package.
+`--leave-out` trains one judge per argument without any row of these imports and measures it on them; augmented rows of other files
+may still borrow a short answer from them as an incorrect one.
+
+Prints accuracy in %, macro-F1, AUROC and expected calibration error per task, next to rules with fixed thresholds. An answer that a
+rule finds invalid counts as incorrect.
 """
 
 from __future__ import annotations
@@ -12,28 +19,52 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import human_agreement
+import numpy as np
 import pandas as pd
 import torch
+from human_agreement import Run
 
 from bert_judge import tables
-from bert_judge.assets.prepare import local_folder, make_manifest
+from bert_judge.assets.prepare import GENERAL, local_folder, make_manifest
 from bert_judge.config import Input, Training
 from bert_judge.config import files as config_files
 from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.int8_weights import round_weights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
+from bert_judge.judges.lexical.judge import LexicalJudge
+from bert_judge.judges.protocol import Row
 from bert_judge.plan import Spec, build_plan
 from bert_judge.runtime import resume
 from bert_judge.runtime.metrics import classification_metrics
 
 CONFIG = Path("configs/general.yaml")
 JUDGE = "bert"
+RULES = ("contains_lenient", "rouge_l_recall_lenient", "token_f1_lenient")
+# Labelled by people; the labels of the other files come from rules, which a rule of the same kind reproduces.
+HUMAN = ("nq_open", "truthfulqa", "scientsbank", "shroom", "asqa")
+LEAVE_OUT = ["nq_open", "truthfulqa", "scientsbank", "shroom,asqa"]
 WORK = Path("results/.work/general")
-METRICS = ("n", "base_rate", "accuracy", "macro_f1", "auroc", "ece")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows of the schema `dataset` to train on, to calibrate on, and weakly labelled ones; the dataset's spec."""
+
+    train: pd.DataFrame
+    validation: pd.DataFrame
+    weak: pd.DataFrame
+    spec: Mapping[str, Any]
+
+    def select(self, tasks: Collection[str]) -> Dataset:
+        """Return the rows of some tasks."""
+        selected = [frame[frame["task"].isin(tasks)] for frame in (self.train, self.validation, self.weak)]
+        return Dataset(*selected, self.spec)
 
 
 def main() -> int:
@@ -42,21 +73,58 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, help="training rows that are used; all by default")
     parser.add_argument("--output", type=Path, default=WORK / "judge")
+    parser.add_argument("--measure", nargs="?", const=GENERAL, metavar="FOLDER", help="measure a judge instead of training one")
+    parser.add_argument("--leave-out", nargs="*", metavar="IMPORT[,IMPORT]", help="train without these files instead")
+    parser.add_argument("--test-rows", type=int, help="answers per task that are measured; all by default")
     options = parser.parse_args()
     run = config_files.load([CONFIG])
+    build_test_tables(run, run["imports"], options.cores)
+    if options.measure is not None:
+        print_tables(measure(BERTJudge(options.measure), run, run["imports"], options.test_rows))
+        return 0
     spec = build_plan(run, [CONFIG]).judge_spec(JUDGE)
-    folder = Path("results/datasets") / spec["dataset"]
-    tested = [pair for source in run["imports"] for pair in human_agreement.tables_of(run, source)]
-    labels = [f"results/labels/{run['gold']}/{model}/{task}.parquet" for model, task in tested]
-    human_agreement.snakemake(options.cores, [CONFIG], [str(folder / "train.parquet"), *labels])
-    rows = tables.read(folder / "train.parquet", tables.DATASET).head(options.rows)
-    judge = average([train(spec, rows, seed, with_trees=seed == options.seeds[0]) for seed in options.seeds])
-    calibrate(judge, folder, len(rows), spec, options.output)
-    print(pd.DataFrame(measure(judge, run)).to_markdown(index=False, floatfmt=".3f"))
+    data = build_dataset(spec, options.cores)
+    data = replace(data, train=data.train.head(options.rows))
+    if options.leave_out is None:
+        judge = train_judge(spec, data, options.seeds, options.output)
+        print_tables(measure(judge, run, run["imports"], options.test_rows))
+        return 0
+    lines = []
+    for group in options.leave_out or LEAVE_OUT:
+        judge = train_judge(spec, without(data, run, group.split(",")), options.seeds, WORK / f"without_{group}")
+        lines += measure(judge, run, group.split(","), options.test_rows)
+    print_tables(lines)
     return 0
 
 
-def train(spec: Spec, rows: pd.DataFrame, seed: int, with_trees: bool) -> BERTJudge:
+def build_test_tables(run: Run, sources: Iterable[str], cores: int) -> None:
+    """Build the test answers of imports with their labels."""
+    tested = [pair for source in sources for pair in human_agreement.tables_of(run, source)]
+    labels = [f"results/labels/{run['gold']}/{model}/{task}.parquet" for model, task in tested]
+    human_agreement.snakemake(cores, [CONFIG], labels)
+
+
+def build_dataset(spec: Spec, cores: int) -> Dataset:
+    folder = Path("results/datasets") / spec["dataset"]
+    train = folder / "train.parquet"
+    human_agreement.snakemake(cores, [CONFIG], [str(train)])
+    frames = [tables.read(folder / f"{name}.parquet", tables.DATASET) for name in ("train", "validation", "validation_weak")]
+    return Dataset(*frames, json.loads(tables.provenance(train)["spec"]))
+
+
+def without(data: Dataset, run: Run, sources: Collection[str]) -> Dataset:
+    """Return the rows that do not come from these imports."""
+    return data.select([task for task, entry in run["tasks"]["imported"].items() if entry["from"] not in sources])
+
+
+def train_judge(spec: Spec, data: Dataset, seeds: Sequence[int], output: Path, int8: bool = True) -> BERTJudge:
+    """Train a judge per seed, average, calibrate and write it."""
+    judge = average([fit(spec, data.train, seed, with_trees=seed == seeds[0]) for seed in seeds])
+    calibrate(judge, data, spec, output, int8)
+    return judge
+
+
+def fit(spec: Spec, rows: pd.DataFrame, seed: int, with_trees: bool) -> BERTJudge:
     judge = BERTJudge(backbone(spec), input=Input.model_validate(spec["input"]))
     training = Training.model_validate({**spec["training"], "seed": seed})
     # Other rows or another spec must not resume from these checkpoints.
@@ -84,34 +152,71 @@ def average(judges: Sequence[BERTJudge]) -> BERTJudge:
     return judges[0]
 
 
-def calibrate(judge: BERTJudge, folder: Path, num_rows: int, spec: Spec, output: Path) -> None:
-    """Calibrate a judge on the dataset's validation rows, as `train_judge` does, and write it."""
-    validation, weak = (tables.read(folder / f"{name}.parquet", tables.DATASET) for name in ("validation", "validation_weak"))
-    dataset = json.loads(tables.provenance(folder / "train.parquet")["spec"])
-    synthetic = augment(validation.drop(columns="weight"), dataset["augment"], dataset["seed"])
+def calibrate(judge: BERTJudge, data: Dataset, spec: Spec, output: Path, int8: bool) -> None:
+    """Calibrate a judge on the dataset's validation rows, as the workflow does, and write it."""
+    synthetic = augment(data.validation.drop(columns="weight"), data.spec["augment"], data.spec["seed"])
     metrics, _ = judge.calibrate(
-        *human_agreement.columns(validation),
-        validation["label"].tolist(),
-        weak=CalibrationRows(*human_agreement.columns(weak), weak["label"].tolist(), weak["weight"].tolist()),
+        *human_agreement.columns(data.validation),
+        data.validation["label"].tolist(),
+        weak=CalibrationRows(*human_agreement.columns(data.weak), data.weak["label"].tolist(), data.weak["weight"].tolist()),
         synthetic=CalibrationRows(*human_agreement.columns(synthetic), synthetic["label"].tolist()),
     )
     metadata = judge.checkpoint.metadata
     metadata.version, metadata.languages, metadata.spec = "v1", ["en"], dict(spec)
     manifest = make_manifest(spec["backbone"], backbone(spec))
     metadata.backbone, metadata.backbone_revision = manifest["repository"], manifest["revision"]
-    judge.save(output, int8=True)
-    content = {"validation": metrics, "training": {"rows": num_rows}}
+    judge.save(output, int8=int8)
+    content = {"validation": metrics, "training": {"rows": len(data.train)}}
     (output / "metrics.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def measure(judge: BERTJudge, run: human_agreement.Run) -> list[dict[str, object]]:
-    lines: list[dict[str, object]] = []
-    for source in run["imports"]:
+def measure(judge: BERTJudge, run: Run, sources: Iterable[str], max_rows: int | None) -> list[dict[str, Any]]:
+    """Measure a judge and the rules on the labelled test answers of imports, one line per task."""
+    lines = []
+    for source in sources:
         for task, rows in human_agreement.answers(run, source).groupby("task"):
-            scores = judge.predict(*human_agreement.columns(rows))
-            metrics = classification_metrics(rows["verdict"] == "correct", scores)
-            lines.append({"task": task, **{name: metrics[name] for name in METRICS}})
+            sample = rows.sample(min(max_rows or len(rows), len(rows)), random_state=0)
+            columns = human_agreement.columns(sample)
+            correct = (sample["verdict"] == "correct").to_numpy()
+            line = {"source": source, "task": task, "answers": len(sample), "correct": f"{correct.mean():.0%}"}
+            line["judge"] = cell(correct, np.array(judge.predict(*columns)), judge.threshold)
+            for name in RULES:
+                block = run["judges"][name]
+                line[name] = cell(correct, apply_rule(block, *columns), block.get("threshold", 0.5), calibrated=False)
+            lines.append(line)
+            print(f"==> {task}", file=sys.stderr, flush=True)
     return lines
+
+
+def apply_rule(block: Mapping[str, Any], questions: list[str], references: list[list[str]], candidates: list[str]) -> np.ndarray:
+    rows = [Row("", 0, "", q, tuple(texts), answer) for q, texts, answer in zip(questions, references, candidates, strict=True)]
+    with LexicalJudge({key: value for key, value in block.items() if key != "kind"}) as rule:
+        return np.array([label.score or 0.0 for label in rule.judge(rows)])
+
+
+def cell(correct: np.ndarray, scores: np.ndarray, threshold: float, calibrated: bool = True) -> str:
+    metrics = classification_metrics(correct, scores, threshold)
+    error = [f"{metrics['ece']:.3f}"] if calibrated else []
+    return "; ".join([f"{100 * metrics['accuracy']:.1f}", f"{metrics['macro_f1']:.3f}", f"{metrics['auroc']:.3f}", *error])
+
+
+def print_tables(lines: Sequence[dict[str, Any]]) -> None:
+    frame = pd.DataFrame(lines)
+    human = frame["source"].isin(HUMAN)
+    print("\naccuracy in %; macro-F1; AUROC; calibration error\n\nLabels by people:\n")
+    print(with_mean(frame[human].drop(columns="source")).to_markdown(index=False))
+    if not human.all():
+        print("\nLabels by rules:\n")
+        print(frame[~human].drop(columns=["source", *RULES]).to_markdown(index=False))
+
+
+def with_mean(frame: pd.DataFrame) -> pd.DataFrame:
+    """Append a row with the means of the metrics."""
+    mean: dict[str, Any] = {"task": "mean", "answers": frame["answers"].sum(), "correct": ""}
+    for column in ("judge", *RULES):
+        accuracy, *others = np.mean([[float(number) for number in text.split("; ")] for text in frame[column]], axis=0)
+        mean[column] = "; ".join([f"{accuracy:.1f}", *(f"{value:.3f}" for value in others)])
+    return pd.concat([frame, pd.DataFrame([mean])])
 
 
 if __name__ == "__main__":

@@ -52,7 +52,8 @@ def train(
     from bert_judge.cli.quickstart import configurations
 
     settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
-    training = {**(FINE_TUNING if start == GENERAL else {}), **settings}
+    is_judge = start == GENERAL or (Path(start) / "judge.json").is_file()
+    training = {**(FINE_TUNING if is_judge else {}), **settings}
     block = {"backbone": start, **({"training": training} if training else {})}
     raw = configurations.training(file, columns, name, test, block, validation)
     if show_config:

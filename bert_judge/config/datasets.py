@@ -20,27 +20,29 @@ class Mix(Block):
     """maximum number of rows in total"""
 
 
-AugmentationKind = Literal[
-    "restated",
-    "reformatted",
-    "shortened",
-    "stated",
-    "misstated",
-    "paraphrased",
-    "contradicted",
-    "other_answer",
-    "near_miss",
-    "swapped_reference",
-    "denied",
-    "no_answer",
-    "truncated",
-    "undecided",
-    "retracted",
-    "self_corrected",
-    "padded",
-    "verbose",
-    "misspelled",
-]
+# What `augment: default` stands for: share of the training rows by kind (measured: docs/log.md).
+DEFAULT_SHARES = {
+    "restated": 0.06,
+    "reformatted": 0.2,
+    "shortened": 0.5,
+    "stated": 0.6,
+    "misstated": 0.2,
+    "paraphrased": 0.4,
+    "contradicted": 1.0,
+    "other_answer": 0.06,
+    "near_miss": 0.14,
+    "swapped_reference": 0.06,
+    "denied": 0.03,
+    "no_answer": 0.04,
+    "truncated": 0.1,
+    "undecided": 0.08,
+    "retracted": 0.1,
+    "self_corrected": 0.25,
+    "padded": 0.2,
+    "verbose": 0.06,
+    "misspelled": 0.04,
+}
+AugmentationKind = Literal[tuple(DEFAULT_SHARES)]  # type: ignore[valid-type]
 
 
 class Augmentation(Block):
@@ -50,6 +52,15 @@ class Augmentation(Block):
     """what is done to a labelled answer"""
     share: Share
     """share of the training rows that get a synthetic row, where the kind fits the row"""
+
+
+def _expand_default(value: Any) -> Any:
+    return [{"kind": kind, "share": share} for kind, share in DEFAULT_SHARES.items()] if value == "default" else value
+
+
+Augmentations = Annotated[
+    list[Augmentation], BeforeValidator(_expand_default, json_schema_input_type=Literal["default"] | list[Augmentation])
+]
 
 
 class WeakTeacher(Block):
@@ -76,8 +87,8 @@ class Dataset(Block):
     """labels for answers that the teacher leaves invalid; used for training only, and not limited by `mix`"""
     mix: Mix = Mix()
     """maximum numbers of rows per task, per model and in total"""
-    augment: list[Augmentation] = []
-    """kinds of synthetic rows added to the training rows"""
+    augment: Augmentations = []
+    """kinds of synthetic rows added to the training rows; `default`: every kind, in the shares of the judge `general`"""
     validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """share of the questions held out for calibration and metrics"""
     balance: bool = False

@@ -11,28 +11,6 @@ from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 # Names in these configurations: the file, the judge with its labels, its training and test questions.
 FILE, LABELS, TRAIN, TEST = "answers", "labels", "answers_train", "answers_test"
 RULE = DEFAULT_RULE
-# Data augmentation of `configs/general.yaml`: share of the training rows by kind. Without it, attacks fool a judge more often.
-AUGMENT = {
-    "restated": 0.06,
-    "reformatted": 0.2,
-    "shortened": 0.5,
-    "stated": 0.6,
-    "misstated": 0.2,
-    "paraphrased": 0.4,
-    "contradicted": 1.0,
-    "other_answer": 0.06,
-    "near_miss": 0.14,
-    "swapped_reference": 0.06,
-    "denied": 0.03,
-    "no_answer": 0.04,
-    "truncated": 0.1,
-    "undecided": 0.08,
-    "retracted": 0.1,
-    "self_corrected": 0.25,
-    "padded": 0.2,
-    "verbose": 0.06,
-    "misspelled": 0.04,
-}
 
 
 def training(file: Path, columns: Mapping[str, str], judge: str, test: float, block: Mapping[str, Any], validation: float) -> Any:
@@ -62,7 +40,7 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
                 "teacher": LABELS,
                 "tasks": [TRAIN],
                 "validation_fraction": validation,
-                "augment": [{"kind": kind, "share": share} for kind, share in AUGMENT.items()],
+                "augment": "default",
             }
         },
         "judges": {

@@ -16,6 +16,7 @@ from scipy.special import expit
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
+from bert_judge.judges.bert.checkpoint import StackerWeights
 from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.bert.early_exit import fit_logit_bounds
 from bert_judge.judges.bert.encoding import closest_references
@@ -34,6 +35,8 @@ from bert_judge.runtime.metrics import classification_metrics
 log = logging.getLogger(__name__)
 REFERENCE_MODES = get_args(BertJudgeConfig.model_fields["references"].annotation)
 References = Sequence[str | Sequence[str]]
+# Weight of the stacker that training starts from, in validation rows.
+PRIOR_ROWS = 100
 EARLY_EXIT_REASON = "decided by features (early exit)"
 
 
@@ -133,6 +136,8 @@ class BERTJudge:
         self.revisions = {name: revision}
         self.path = path
         self.trees = load_trees(self.path) if self.checkpoint.metadata.stacker else None
+        # Stacker of a judge that is trained further.
+        self._prior: StackerWeights | None = None
         self.feature_extractor = FeatureExtractor(cores=torch.get_num_threads())
         precision = str(dtype).removeprefix("torch.") if dtype is not None else precision
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
@@ -255,6 +260,8 @@ class BERTJudge:
     ) -> dict[str, float]:
         """Train on labelled rows; a call that was killed resumes when it is repeated with the same `work_folder`.
 
+        A trained judge is trained further: its trees are added to, and `calibrate` starts from its stacker.
+
         Args:
             labels: the teacher's scores in [0, 1].
             weights: of the rows in the loss; 1 by default.
@@ -275,11 +282,14 @@ class BERTJudge:
             round_weights(self.checkpoint.model)
         if features:
             table = self._extract_features(questions, references, candidates)
-            self.trees = fit_trees(table, examples.labels, examples.weights, training.seed)
+            self.trees = fit_trees(table, examples.labels, examples.weights, training.seed, self.trees)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
         metadata = self.checkpoint.metadata
-        metadata.temperature, metadata.stacker, metadata.logit_bounds = 1.0, None, None
+        if any(unfamiliar_text(text, metadata.languages) for text in candidates):
+            metadata.languages = []
+        self._prior = metadata.stacker
+        metadata.temperature, metadata.stacker, metadata.logit_bounds, metadata.version = 1.0, None, None, ""
         return statistics
 
     def calibrate(
@@ -343,9 +353,16 @@ class BERTJudge:
             all_labels += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
         num_real = len(labels) + len(weak.labels)
-        both = np.concatenate(all_logits), np.concatenate(all_tree_logits)
-        self.checkpoint.metadata.logit_bounds = fit_logit_bounds(*both)
-        self.checkpoint.metadata.stacker = fit_stacker(*both, all_labels, weights, num_real)
+        encoder, trees = np.concatenate(all_logits), np.concatenate(all_tree_logits)
+        self.checkpoint.metadata.logit_bounds = fit_logit_bounds(encoder, trees)
+        if self._prior is not None:
+            # A few validation rows say less about the weights than the judge that training started from.
+            n = len(labels)
+            encoder, trees = (np.concatenate([values[:n], values]) for values in (encoder, trees))
+            all_labels = [*expit(self._prior.combine(logits, tree_logits)).tolist(), *all_labels]
+            weights = [*[PRIOR_ROWS / n] * n, *weights]
+            num_real += n
+        self.checkpoint.metadata.stacker = fit_stacker(encoder, trees, all_labels, weights, num_real)
 
     def save(self, folder: str | Path, int8: bool = False) -> None:
         """Write weights, trees, tokenizer and, last, judge.json; see `Checkpoint.save`."""

@@ -27,6 +27,8 @@ TREES_FILE = "features.txt"
 # The trees stop improving at about this many rows.
 MAX_TRAINING_ROWS = 100_000
 BOOSTING_ROUNDS = 500
+# Added to the trees of a judge that is trained further.
+ADDED_ROUNDS = 100
 # All else being equal, more of these never makes an answer less likely correct. Without the constraint the trees learn what correct
 # answers look like in the training files, and reject those of an unseen file (docs/log.md).
 MONOTONE_FEATURES = frozenset(
@@ -54,27 +56,34 @@ PARAMETERS: Mapping[str, Any] = {
 }
 
 
-def fit_trees(features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int) -> lightgbm.Booster:
+def fit_trees(
+    features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int, start: lightgbm.Booster | None = None
+) -> lightgbm.Booster:
     """Train trees that predict correctness from features alone.
 
     Args:
         features: shape (n, len(FEATURE_NAMES)).
         labels: in [0, 1], shape (n,).
         weights: of the rows, shape (n,).
+        start: trees to add to, with the same features.
     """
     rows = np.random.default_rng(seed).permutation(len(features))[:MAX_TRAINING_ROWS]
     y, w = np.asarray(labels, float)[rows], np.asarray(weights, float)[rows]
-    dataset = lightgbm.Dataset(features[rows], y, weight=w, feature_name=list(FEATURE_NAMES))
-    constraints = [int(name in MONOTONE_FEATURES) for name in FEATURE_NAMES]
-    return lightgbm.train({**PARAMETERS, "seed": seed, "monotone_constraints": constraints}, dataset, BOOSTING_ROUNDS)
+    names = list(FEATURE_NAMES) if start is None else start.feature_name()
+    dataset = lightgbm.Dataset(features[np.ix_(rows, _columns(names))], y, weight=w, feature_name=names)
+    parameters = {**PARAMETERS, "seed": seed, "monotone_constraints": [int(name in MONOTONE_FEATURES) for name in names]}
+    return lightgbm.train(parameters, dataset, BOOSTING_ROUNDS if start is None else ADDED_ROUNDS, init_model=start)
 
 
 def predict_tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
     """Return the log-odds of a correct answer, shape (n,), from the features that the trees were trained on."""
     if not len(features):
         return np.zeros(0)
-    columns = [FEATURE_NAMES.index(name) for name in trees.feature_name()]
-    return np.asarray(trees.predict(features[:, columns], raw_score=True, num_threads=1), float)
+    return np.asarray(trees.predict(features[:, _columns(trees.feature_name())], raw_score=True, num_threads=1), float)
+
+
+def _columns(names: Sequence[str]) -> list[int]:
+    return [FEATURE_NAMES.index(name) for name in names]
 
 
 def fit_stacker(

@@ -12,7 +12,6 @@ import yaml
 from test_cli_score import run, write
 
 from bert_judge.cli.quickstart import train as small_run
-from bert_judge.cli.quickstart.configurations import AUGMENT
 from bert_judge.config import parse
 from bert_judge.judges.bert.judge import BERTJudge
 
@@ -165,9 +164,3 @@ def test_outputs_that_would_destroy_something(tmp_path: Path) -> None:
         done = run("train", file, "-o", folder)
         assert done.exit_code == 1 and says in done.stderr, done.stderr
     assert (tmp_path / "old" / "judge.json").read_text("utf-8") == "{}"
-
-
-def test_augmentation_is_that_of_the_general_judge() -> None:
-    general = yaml.safe_load((Path(__file__).parents[3] / "configs" / "general.yaml").read_text("utf-8"))
-    [dataset] = general["datasets"].values()
-    assert {augmentation["kind"]: augmentation["share"] for augmentation in dataset["augment"]} == AUGMENT

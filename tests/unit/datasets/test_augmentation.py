@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_dataset import build, rows_of, spec_of, write_pair
 
-from bert_judge.config.datasets import Augmentation
+from bert_judge.config.datasets import Augmentation, Dataset
 from bert_judge.datasets.augmentation import KINDS, augment
 from bert_judge.datasets.augmentation.answers import AnswerPool, AugmentedRow, LabelledAnswer, contains_reference
 from bert_judge.runtime.keyed_random import KeyedRandom
@@ -270,6 +270,8 @@ def test_rows_depend_on_the_seed_and_name_their_kind() -> None:
 
 def test_configuration_and_registry_list_the_same_kinds() -> None:
     assert get_args(Augmentation.model_fields["kind"].annotation) == tuple(KINDS)
+    default = Dataset.model_validate({"teacher": "human", "tasks": ["a"], "augment": "default"})
+    assert [augmentation.kind for augmentation in default.augment] == list(KINDS)
 
 
 def test_synthetic_rows_are_in_the_training_rows_only(tmp_path: Any) -> None:
