@@ -35,7 +35,7 @@ from bert_judge.assets.prepare import GENERAL, local_folder, make_manifest
 from bert_judge.config import Input, Training
 from bert_judge.config import files as config_files
 from bert_judge.datasets.augmentation import augment
-from bert_judge.judges.bert.int8_weights import round_weights
+from bert_judge.judges.bert.checkpoint import round_weights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Row

@@ -1,5 +1,8 @@
 """Load and save judges: weights and tokenizer in transformers' format, and `judge.json`.
 
+The weights can be saved as 8-bit integers, in a quarter of the size: each row of a matrix as integers and one scale, vectors in
+float32. Weights that `round_weights` has rounded are stored without loss.
+
 A folder without `judge.json` whose vocabulary has the three tags is a published checkpoint: format `tags`, truncated on the left,
 uncalibrated. A folder with neither is a backbone and gets a new head.
 """
@@ -14,18 +17,22 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from bert_judge import __version__, tables
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
-from bert_judge.judges.bert import int8_weights
 from bert_judge.judges.bert.early_exit import LogitBounds
 from bert_judge.judges.bert.encoding import TAGS, RowEncoder
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
+WEIGHTS_FILE = "weights.int8.safetensors"
+MAX_INTEGER = 127
+SCALE = ".scale"
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Checkpoint:
         """
         folder.mkdir(parents=True, exist_ok=True)
         if int8:
-            int8_weights.save_weights(self.model, folder)
+            _save_int8(self.model, folder)
         else:
             self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
@@ -124,8 +131,8 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     trained = metadata is not None
     metadata = metadata or JudgeMetadata(input=settings or Input())
     torch.manual_seed(seed)
-    if (folder / int8_weights.WEIGHTS_FILE).is_file():
-        model = int8_weights.load_classifier(folder)
+    if (folder / WEIGHTS_FILE).is_file():
+        model = _load_int8(folder)
     else:
         model = pretrained.load_classifier(folder, logits=2, new_head=not trained)
     encoder = RowEncoder(tokenizer, metadata.input, max_input_length(model))
@@ -170,3 +177,50 @@ def _resize_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBas
     separator = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
     with torch.no_grad():
         weight[num_embeddings:] = weight[separator]
+
+
+@torch.no_grad()
+def round_weights(model: PreTrainedModel) -> None:
+    """Round every matrix of a model, in place, to values that its file of integers can hold."""
+    for parameter in model.parameters():
+        if parameter.ndim > 1:
+            integers, scale = _quantize(parameter)
+            parameter.copy_(integers.float() * scale)
+
+
+def _save_int8(model: PreTrainedModel, folder: Path) -> None:
+    """Write the weights of a model as integers, and its config.json."""
+    tensors = {}
+    for name, value in model.state_dict().items():
+        if value.ndim > 1 and value.is_floating_point():
+            tensors[name], tensors[name + SCALE] = _quantize(value.cpu())
+        else:
+            tensors[name] = value.cpu().contiguous()
+    save_file(tensors, folder / WEIGHTS_FILE)
+    model.config.save_pretrained(folder)
+
+
+def _load_int8(folder: Path) -> PreTrainedModel:
+    """Load a model with two logits, in float32.
+
+    Raises:
+        InputError: the file is damaged, or does not match config.json.
+    """
+    try:
+        tensors = load_file(folder / WEIGHTS_FILE)
+        model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(folder, local_files_only=True))
+        state = {
+            name: value.float() * tensors[name + SCALE] if name + SCALE in tensors else value
+            for name, value in tensors.items()
+            if not name.endswith(SCALE)
+        }
+        model.load_state_dict(state)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{folder}: not a readable judge: {' '.join(str(error).split())[:300]}") from error
+    return model
+
+
+def _quantize(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return integers and the scale of each row, of shape (rows, 1)."""
+    scale = (matrix.abs().amax(dim=1, keepdim=True) / MAX_INTEGER).clamp(min=torch.finfo(torch.float32).tiny)
+    return (matrix / scale).round().to(torch.int8), scale

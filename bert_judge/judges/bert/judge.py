@@ -16,14 +16,13 @@ from scipy.special import expit
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
-from bert_judge.judges.bert.checkpoint import StackerWeights
+from bert_judge.judges.bert.checkpoint import StackerWeights, round_weights
 from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.bert.early_exit import fit_logit_bounds
 from bert_judge.judges.bert.encoding import closest_references
 from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
 from bert_judge.judges.bert.inference import EncoderOutput
-from bert_judge.judges.bert.int8_weights import round_weights
 from bert_judge.judges.bert.judge_folder import find_folder, read_base_rate, resolve_checkpoint
 from bert_judge.judges.bert.stacker import fit_stacker, fit_temperature, fit_trees, load_trees, predict_tree_logits, save_trees
 from bert_judge.judges.languages import unfamiliar_text

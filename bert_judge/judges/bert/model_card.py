@@ -1,4 +1,4 @@
-"""The model card of a trained judge: training data, validation metrics, usage."""
+"""The model card of a trained judge: training data, validation metrics with their figure, usage."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge import __version__
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from bert_judge import __version__, tables
 from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.model_card import code_block, markdown_table, metrics_table, write_model_card
+from bert_judge.runtime.metrics import THRESHOLDS, reliability_bins, threshold_curve
 
 CURVES = "calibration.png"
+BLUE, GREY = "#3d5a80", "#8d99a6"
 _INTRODUCTION = """\
 A judge of answers of language models: given a question, the reference answers and a candidate, it returns a score between 0 and 1
 for how correct the candidate is. Trained by bert-judge {version} from `{backbone}` ({revision}) on the labels of the teacher
@@ -110,3 +117,50 @@ def _formula(metadata: JudgeMetadata) -> str:
     weights = f"{metadata.stacker.encoder:.3f} z + {metadata.stacker.features:.3f} t + {metadata.stacker.bias:.3f}"
     trees = "where t is the log-odds of the gradient-boosted trees on lexical features in `features.txt`"
     return f"sigmoid({weights}), {trees}{_EARLY_EXIT if metadata.logit_bounds else ''}"
+
+
+def draw_curves(scores: ArrayLike, labels: ArrayLike, threshold: float, path: str | Path) -> None:
+    """Write a reliability diagram and a threshold curve as one PNG.
+
+    Args:
+        scores: in [0, 1], shape (n,).
+        labels: in [0, 1], shape (n,); positive from 0.5 on.
+        threshold: of the judge, marked in the curve.
+        path: of the PNG.
+    """
+    p, y = np.asarray(scores, float), np.asarray(labels, float)
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    reliability_axes, threshold_axes = figure.subplots(1, 2)
+    _reliability(reliability_axes, p, y)
+    _thresholds(threshold_axes, p, y >= 0.5, threshold)
+    for axes in (reliability_axes, threshold_axes):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1.02)
+    with tables.atomic(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+
+
+def _reliability(axes: Axes, p: np.ndarray, y: np.ndarray) -> None:
+    """Plot positive rate over mean score per bin; the size of a point is the bin's number of rows."""
+    rows, mean_score, positive_rate = reliability_bins(y, p)
+    filled = rows > 0
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
+    axes.plot(mean_score[filled], positive_rate[filled], color=BLUE, linewidth=1)
+    axes.scatter(mean_score[filled], positive_rate[filled], s=15 + 250 * rows[filled] / rows.sum(), color=BLUE, zorder=3)
+    axes.set_xlabel("score")
+    axes.set_ylabel("share the teacher labels correct")
+    axes.set_title("Reliability", loc="left", fontsize=11)
+
+
+def _thresholds(axes: Axes, p: np.ndarray, positive: np.ndarray, threshold: float) -> None:
+    curve = threshold_curve(positive, p)
+    axes.plot(THRESHOLDS, curve["agreement"], color=BLUE, label="agreement")
+    axes.plot(THRESHOLDS, curve["macro_f1"], color=BLUE, linestyle=":", label="macro-F1")
+    axes.plot(THRESHOLDS, curve["predicted_positive_rate"], color=GREY, label="predicted positive rate")
+    axes.axhline(positive.mean(), color=GREY, linewidth=1, linestyle="--", label="base rate")
+    axes.axvline(threshold, color="black", linewidth=0.8)
+    axes.set_xlabel("threshold")
+    axes.set_ylabel("share")
+    axes.set_title("Threshold", loc="left", fontsize=11)
+    axes.legend(frameon=False, fontsize=9, loc="lower center", ncols=2)

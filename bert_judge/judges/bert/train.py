@@ -14,10 +14,9 @@ from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Input, Training
 from bert_judge.datasets.augmentation import augment
-from bert_judge.judges.bert.curves import draw_curves
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS
-from bert_judge.judges.bert.model_card import CURVES, write_judge_card
+from bert_judge.judges.bert.model_card import CURVES, draw_curves, write_judge_card
 from bert_judge.runtime import resume
 
 log = logging.getLogger(__name__)

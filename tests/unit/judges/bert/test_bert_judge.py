@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
-from bert_judge.judges.bert.int8_weights import WEIGHTS_FILE
+from bert_judge.judges.bert.checkpoint import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.languages import UNKNOWN_SCRIPT

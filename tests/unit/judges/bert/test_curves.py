@@ -6,7 +6,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from bert_judge.judges.bert.curves import draw_curves
+from bert_judge.judges.bert.model_card import draw_curves
 
 
 def pixels(path: Path, scores: object, labels: object, threshold: float = 0.5) -> np.ndarray:
