@@ -10,7 +10,8 @@ a GPU; `--rows` takes fewer rows, for a trial. `--measure` trains nothing; witho
 `--leave-out` trains one judge per argument without any row of these imports and measures it on them; augmented rows of other files
 may still borrow a short answer from them as an incorrect one.
 
-Prints accuracy in %, macro-F1, AUROC and expected calibration error per task, next to rules with fixed thresholds. An answer that a
+Prints accuracy in %, macro-F1, AUROC and expected calibration error per task, of the judge, of its
+scores corrected for prior shift, and of rules with fixed thresholds. An answer that a
 rule finds invalid counts as incorrect.
 """
 
@@ -38,6 +39,8 @@ from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.checkpoint import round_weights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.lexical.judge import LexicalJudge
+from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.protocol import Row
 from bert_judge.plan import Spec, build_plan
 from bert_judge.runtime import resume
@@ -49,6 +52,8 @@ RULES = ("contains_lenient", "rouge_l_recall_lenient", "token_f1_lenient")
 # Labelled by people; the labels of the other files come from rules, which a rule of the same kind reproduces.
 HUMAN = ("nq_open", "truthfulqa", "scientsbank", "shroom", "asqa")
 LEAVE_OUT = ["nq_open", "truthfulqa", "scientsbank", "shroom,asqa"]
+PRIOR_STRENGTH = PriorShiftJudgeConfig.model_fields["prior_strength"].default
+COLUMNS = ("judge", "prior shift", *RULES)
 WORK = Path("results/.work/general")
 
 
@@ -179,13 +184,21 @@ def measure(judge: BERTJudge, run: Run, sources: Iterable[str], max_rows: int | 
             columns = human_agreement.columns(sample)
             correct = (sample["verdict"] == "correct").to_numpy()
             line = {"source": source, "task": task, "answers": len(sample), "correct": f"{correct.mean():.0%}"}
-            line["judge"] = cell(correct, np.array(judge.predict(*columns)), judge.threshold)
+            scores = np.array(judge.predict(*columns))
+            line["judge"] = cell(correct, scores, judge.threshold)
+            line["prior shift"] = cell(correct, shift(scores, sample["model"], judge.calibration_base_rate()), judge.threshold)
             for name in RULES:
                 block = run["judges"][name]
                 line[name] = cell(correct, apply_rule(block, *columns), block.get("threshold", 0.5), calibrated=False)
             lines.append(line)
             print(f"==> {task}", file=sys.stderr, flush=True)
     return lines
+
+
+def shift(scores: np.ndarray, models: pd.Series, prior: float) -> np.ndarray:
+    """Correct scores for prior shift per model, as the judge kind `prior_shift` does."""
+    grouped = pd.Series(scores, index=models.index).groupby(models)
+    return grouped.transform(lambda group: shift_prior(group, prior, estimate_base_rate(group, prior, PRIOR_STRENGTH))).to_numpy()
 
 
 def apply_rule(block: Mapping[str, Any], questions: list[str], references: list[list[str]], candidates: list[str]) -> np.ndarray:
@@ -213,7 +226,7 @@ def print_tables(lines: Sequence[dict[str, Any]]) -> None:
 def with_mean(frame: pd.DataFrame) -> pd.DataFrame:
     """Append a row with the means of the metrics."""
     mean: dict[str, Any] = {"task": "mean", "answers": frame["answers"].sum(), "correct": ""}
-    for column in ("judge", *RULES):
+    for column in COLUMNS:
         accuracy, *others = np.mean([[float(number) for number in text.split("; ")] for text in frame[column]], axis=0)
         mean[column] = "; ".join([f"{accuracy:.1f}", *(f"{value:.3f}" for value in others)])
     return pd.concat([frame, pd.DataFrame([mean])])

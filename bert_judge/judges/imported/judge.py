@@ -11,6 +11,7 @@ import pandas as pd
 
 from bert_judge.candidates.importers import aspects, files
 from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,9 @@ class ImportedJudge:
             mapped = reader.map_columns(spec["verdicts"]) if reader else spec["verdicts"]
             required = ["question", "references", *verdicts]
             frame = files.add_sample_ids(files.read_rows(mapped, source, None, required, ["candidate"], named), spec["task"])
+        if "candidate" in frame:
+            # Judges get answers without their reasoning and control tokens.
+            frame["candidate"] = [strip_reasoning(text) for text in frame["candidate"]]
         self._by_text = "candidate" in frame and not self._in_rows
         identity = ["sample_id", "candidate" if self._by_text else "attempt"]
         if reader and reader.is_long and not self._by_text:

@@ -338,6 +338,12 @@ def test_answers_that_changed_since_they_were_imported(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("candidate", ["I<|eot_id|>", "<think>We?</think>I", "<think>We?"])
+def test_verdicts_on_answers_with_reasoning_or_control_tokens(tmp_path: Path, candidate: str) -> None:
+    unfinished = candidate == "<think>We?"
+    assert verdicts(tmp_path, [row("Who?", candidate, 1)])["verdict"].tolist() == ["invalid" if unfinished else "correct"]
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
