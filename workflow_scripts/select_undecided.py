@@ -1,6 +1,6 @@
 """Select the answers that a cascade escalates to its next judge."""
 
-from bert_judge.judges.cascade.judge import select_undecided
+from bert_judge.judges.cascade.escalation import select_undecided
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

@@ -23,35 +23,3 @@ from bert_judge.config.models import (
 from bert_judge.config.root import Config, json_schema, parse
 from bert_judge.config.sources import AspectColumns, Columns, Family, Import, TaskSource
 from bert_judge.config.training import Input, Training, Tuning
-
-__all__ = [
-    "AspectColumns",
-    "Attacks",
-    "Audit",
-    "Columns",
-    "Config",
-    "Dataset",
-    "Family",
-    "Filter",
-    "HFModel",
-    "Import",
-    "ImportedModel",
-    "Input",
-    "JudgeConfig",
-    "LocalModel",
-    "Mix",
-    "Model",
-    "OpenAIModel",
-    "PairSet",
-    "Price",
-    "ProbeAspect",
-    "SimulatedModel",
-    "StudentModel",
-    "Style",
-    "TaskSource",
-    "Training",
-    "Tuning",
-    "VLLMModel",
-    "json_schema",
-    "parse",
-]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bert_judge import tables
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.score_tables import KEY, MODEL, group_by_family, load_verdicts
-from bert_judge.judges.cascade.judge import deciding_judge
+from bert_judge.judges.cascade.escalation import deciding_judge
 from bert_judge.runtime.bootstrap import Floats, Interval, merge_identical, percentile_interval, resample_totals
 from bert_judge.runtime.errors import InputError
 

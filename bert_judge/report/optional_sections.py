@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.judges.cascade.judge import fitted_judges
+from bert_judge.judges.cascade.escalation import fitted_judges
 from bert_judge.report import charts
 from bert_judge.report.format import (
     MISSING,

@@ -83,7 +83,7 @@ class CascadeKind(JudgeKind):
         return "is a cascade and only judges the answers of a run; name one of its judges, or use attacks.judges in a run"
 
     def combine_labels(self, context: LoadContext, output: Path) -> None:
-        from bert_judge.judges.cascade.judge import label_cascade
+        from bert_judge.judges.cascade.escalation import label_cascade
 
         inputs = context.inputs
         labels = list(zip(context.settings["judges"], inputs["labels"], strict=True))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bert_judge.runtime.errors import InputError
-
 SWAPPED_VERDICTS = {"A": "B", "B": "A"}
-SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
 
 @dataclass(frozen=True)
@@ -17,7 +14,7 @@ class Pair:
     """Two answers to one question.
 
     Attributes:
-        question: may be a whole conversation, see `conversation`.
+        question: may be a whole conversation.
         references: correct or good answers; empty if there are none.
     """
 
@@ -125,26 +122,6 @@ def combine_orders(forward: OrderVerdict, backward: OrderVerdict) -> Preference:
 def invalid_preference(reason: str) -> Preference:
     verdict = OrderVerdict("invalid", None, reason)
     return combine_orders(verdict, verdict)
-
-
-def conversation(turns: Sequence[Mapping[str, str]]) -> str:
-    """Format a conversation up to its last question, which two answers reply to.
-
-    Args:
-        turns: `{"role": "system" | "user" | "assistant", "content": …}`, ending with the user. A single user turn is returned
-            unchanged.
-
-    Raises:
-        InputError: there is no turn, one lacks a key or has an unknown role, or the last is not the user's.
-    """
-    for number, turn in enumerate(turns, 1):
-        if turn.get("role") not in SPEAKERS or not isinstance(turn.get("content"), str):
-            raise InputError(f"turn {number}: needs a role ({', '.join(SPEAKERS)}) and a content; got {dict(turn)!r:.80}")
-    if not turns or turns[-1]["role"] != "user":
-        raise InputError("a conversation must end with a turn of the user, to which both answers reply")
-    if len(turns) == 1:
-        return turns[0]["content"]
-    return "\n\n".join(f"{SPEAKERS[turn['role']]}: {turn['content']}" for turn in turns)
 
 
 def _join(forward: str | None, backward: str | None) -> str | None:

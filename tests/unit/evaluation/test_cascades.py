@@ -12,7 +12,7 @@ from score_files import SCORE, VERDICT, write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.cascades import build_cascades
-from bert_judge.judges.cascade.judge import DecisionThresholds, format_reason, to_json
+from bert_judge.judges.cascade.escalation import DecisionThresholds, format_reason, to_json
 from bert_judge.report import optional_sections
 from bert_judge.runtime.errors import InputError
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,78 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.judges.cascade import judge as stage
+from bert_judge.judges.cascade import escalation as stage
+from bert_judge.judges.cascade.escalation import DecisionThresholds, fitted_judges, load_thresholds, to_json
 from bert_judge.judges.cascade.fit import MIN_BIN_ROWS, JudgeOutputs, choose_point, fit_cascade, operating_points
-from bert_judge.judges.cascade.judge import CascadeJudge, DecisionThresholds, fitted_judges, load_thresholds, to_json
-from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import selections
-
-
-class ScriptedJudge:
-    """A judge that reads its score from a word of the candidate and records the rows it labels."""
-
-    def __init__(self, name: str, position: int) -> None:
-        self.revisions = {name: "1"}
-        self.position = position
-        self.labelled_ids: list[str] = []
-
-    def judge(self, rows: Sequence[Row]) -> list[Label]:
-        self.labelled_ids += [row.sample_id for row in rows]
-        scores = [row.candidate.split()[self.position] for row in rows]
-        return [
-            invalid("no idea") if s == "-" else replace(decided(float(s)), prompt_tokens=10, completion_tokens=1) for s in scores
-        ]
-
-
-def rows(*candidates: str) -> list[Row]:
-    return [Row(f"{n:016x}", 0, "m", "q?", ("r",), candidate) for n, candidate in enumerate(candidates)]
-
-
-def cascade(**thresholds: DecisionThresholds) -> tuple[CascadeJudge, dict[str, ScriptedJudge]]:
-    judges = {name: ScriptedJudge(name, position) for position, name in enumerate(["cheap", "middle", "expensive"])}
-    return CascadeJudge(
-        judges, {"cheap": DecisionThresholds(0.1, 0.9), "middle": DecisionThresholds(0.3, 0.7), **thresholds}
-    ), judges
-
-
-# --- judge ---
-
-
-def test_each_judge_labels_only_escalated_rows() -> None:
-    judge, members = cascade()
-    labels = judge.judge(rows("0.95 0 0", "0.05 1 1", "0.5 0.8 0", "0.5 0.5 1", "- - 0"))
-    assert [label.verdict for label in labels] == ["correct", "incorrect", "correct", "correct", "incorrect"]
-    assert [len(member.labelled_ids) for member in members.values()] == [5, 3, 2]
-    assert [label.reason for label in labels] == [
-        f"decided by {name}" for name in ("cheap", "cheap", "middle", "expensive", "expensive")
-    ]
-
-
-def test_tokens_are_summed_over_judges() -> None:
-    labels = cascade()[0].judge(rows("0.95 0 0", "0.5 0.5 1", "- 0.5 0"))
-    assert [label.prompt_tokens for label in labels] == [10, 30, 20]
-
-
-def test_row_undecided_by_the_last_judge_is_invalid() -> None:
-    (label,) = cascade()[0].judge(rows("0.5 - -"))
-    assert (label.verdict, label.score, label.reason) == ("invalid", None, "decided by expensive: no idea")
-
-
-def test_no_rows_call_no_judge() -> None:
-    judge, members = cascade()
-    assert judge.judge([]) == []
-    assert not any(member.labelled_ids for member in members.values())
-
-
-@given(st.lists(st.tuples(*[st.one_of(st.just("-"), st.floats(0, 1).map(str))] * 3), max_size=12), st.randoms())
-@settings(max_examples=60)
-def test_label_does_not_depend_on_other_rows(texts: list[tuple[str, ...]], random: Any) -> None:
-    whole = rows(*(" ".join(text) for text in texts))
-    judge = cascade()[0]
-    alone = [judge.judge([row])[0] for row in whole]
-    order = random.sample(range(len(whole)), len(whole))
-    assert [judge.judge([whole[position] for position in order])[order.index(n)] for n in range(len(whole))] == alone
 
 
 @pytest.mark.parametrize(
@@ -361,15 +292,6 @@ def test_invalid_file_is_an_error(tmp_path: Path, content: str | None, line: str
         path.write_text(content)
     with pytest.raises(InputError, match=line):
         fitted_judges(path)
-
-
-def test_load_fitted_cascade(fitted: Path) -> None:
-    judge = CascadeJudge.load(fitted, {"cheap": ScriptedJudge("cheap", 0), "expensive": ScriptedJudge("expensive", 1)})
-    assert [label.score for label in judge.judge(rows("0.1 1", "0.5 1"))] == [0.1, 1.0]
-    with pytest.raises(InputError, match="its judges are cheap, expensive"):
-        CascadeJudge.load(fitted, {"expensive": ScriptedJudge("expensive", 1), "cheap": ScriptedJudge("cheap", 0)})
-    with pytest.raises(InputError, match="no thresholds for 'cheap'"):
-        CascadeJudge({"cheap": ScriptedJudge("cheap", 0), "expensive": ScriptedJudge("expensive", 1)}, {})
 
 
 @pytest.mark.parametrize(

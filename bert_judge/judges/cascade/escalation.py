@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
-from bert_judge.judges.protocol import Judge, Label, Row, sum_known
+from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 _REASON_PREFIX = "decided by "
 KEY = list(tables.CANDIDATES.key)
 LABEL_FIELDS = [field.name for field in fields(Label)]
+TOKENS = ["prompt_tokens", "completion_tokens"]
 # (judge, label table).
 JudgeLabels = tuple[str, str | Path]
 
@@ -48,77 +49,6 @@ class DecisionThresholds:
         return np.asarray(confident, dtype=bool)
 
 
-class CascadeJudge:
-    """Implements `judges.protocol.Judge` on other judges, each of which labels only the rows escalated to it.
-
-    Args:
-        judges: name → judge, the cheapest first; the last one decides all remaining rows.
-        thresholds: name → decision thresholds, for all but the last judge.
-    """
-
-    def __init__(self, judges: Mapping[str, Judge], thresholds: Mapping[str, DecisionThresholds]) -> None:
-        if missing := [name for name in list(judges)[:-1] if name not in thresholds]:
-            raise InputError(f"cascade: no thresholds for {missing[0]!r}; fit the cascade on these judges")
-        self.judges, self.thresholds = dict(judges), dict(thresholds)
-        self.revisions = {name: revision for judge in judges.values() for name, revision in judge.revisions.items()}
-
-    @classmethod
-    def load(cls, path: str | Path, judges: Mapping[str, Judge]) -> CascadeJudge:
-        """Load a fitted cascade from its cascade.json; the judges have the names and the order of that file.
-
-        Raises:
-            InputError: the file is missing or describes other judges.
-        """
-        names = fitted_judges(path)
-        if list(judges) != names:
-            raise InputError(f"{path}: its judges are {', '.join(names)}; pass these, in this order")
-        return cls(judges, load_thresholds(path))
-
-    def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """See `judges.protocol.Judge`. The tokens of a label are the sum over all judges that labelled the row."""
-
-        def label_rows(name: str, positions: list[int]) -> list[Label]:
-            return self.judges[name].judge([rows[position] for position in positions])
-
-        labels = run_cascade(self.judges, self.thresholds, len(rows), label_rows)
-        return [labels[position] for position in range(len(rows))]
-
-
-def run_cascade(
-    judges: Iterable[str],
-    thresholds: Mapping[str, DecisionThresholds],
-    num_rows: int,
-    label_rows: Callable[[str, list[int]], Iterable[Label]],
-    not_escalated: Collection[int] = (),
-) -> dict[int, Label]:
-    """Label rows judge by judge, until a judge is confident.
-
-    Args:
-        judges: names, the cheapest first.
-        thresholds: judge → decision thresholds; a judge without any decides all remaining rows.
-        label_rows: labels the rows at these positions with this judge.
-        not_escalated: positions of rows on which the first judge decides in any case.
-
-    Returns:
-        Row position → label, for the rows that a judge decided; the reason names that judge.
-    """
-    decided: dict[int, Label] = {}
-    latest: dict[int, Label] = {}
-    for judge in judges:
-        positions = [position for position in range(num_rows) if position not in decided]
-        if not positions:
-            break
-        labels = list(label_rows(judge, positions))
-        confident: Sequence[bool] | NDArray[np.bool_] = [True] * len(labels)
-        if judge in thresholds:
-            confident = thresholds[judge].is_confident([label.verdict for label in labels], [label.score for label in labels])
-        for position, label, is_confident in zip(positions, labels, confident, strict=True):
-            latest[position] = _add_tokens(label, latest.get(position))
-            if is_confident or position in not_escalated:
-                decided[position] = replace(latest[position], reason=format_reason(judge, label.reason))
-    return decided
-
-
 def format_reason(judge: str, reason: str | None = None) -> str:
     """Build the reason of a cascade's label: the judge that decided, and that judge's own reason."""
     return f"{_REASON_PREFIX}{judge}: {reason}" if reason else f"{_REASON_PREFIX}{judge}"
@@ -128,16 +58,6 @@ def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
     """Return the judge that `format_reason` named in a label's reason; None if it names none of them."""
     prefix = (reason or "").split(":")[0]
     return next((judge for judge in judges if prefix == format_reason(judge)), None)
-
-
-def _add_tokens(label: Label, previous: Label | None) -> Label:
-    if previous is None:
-        return label
-    return replace(
-        label,
-        prompt_tokens=sum_known([label.prompt_tokens, previous.prompt_tokens]),
-        completion_tokens=sum_known([label.completion_tokens, previous.completion_tokens]),
-    )
 
 
 def fitted_judges(path: str | Path) -> list[str]:
@@ -194,8 +114,7 @@ def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], casc
         InputError: a label table lacks an answer that was escalated to its judge.
     """
     answers = tables.read(candidates, tables.CANDIDATES)
-    decided = _decide(answers, labels, cascade)
-    undecided = answers[[position not in decided for position in range(len(answers))]].reset_index(drop=True)
+    undecided = answers.drop(_decide(answers, labels, cascade).index).reset_index(drop=True)
     tables.write(undecided, output, tables.CANDIDATES, {"undecided_by": [judge for judge, _ in labels]}, _revisions([candidates]))
     log.info("%d of %d answers are escalated", len(undecided), len(answers))
 
@@ -213,29 +132,38 @@ def label_cascade(
         InputError: a label table lacks an answer that was escalated to its judge.
     """
     answers = tables.read(candidates, tables.CANDIDATES)
-    decided = _decide(answers, labels, cascade)
-    columns = pd.DataFrame([vars(decided[position]) for position in range(len(answers))], columns=LABEL_FIELDS)
-    merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), columns], axis=1)
+    decided = _decide(answers, labels, cascade).sort_index()
+    merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), decided], axis=1)
     tables.write(merged, output, tables.LABELS, spec, _revisions([path for _, path in labels]))
     judges = [judge for judge, _ in labels]
-    counts = columns["reason"].map(lambda reason: deciding_judge(reason, judges)).value_counts()
+    counts = decided["reason"].map(lambda reason: deciding_judge(reason, judges)).value_counts()
     summary = ", ".join(f"{judge} decided {count}" for judge, count in counts.items())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], summary)
 
 
-def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str | Path) -> dict[int, Label]:
-    """Map the position of each answer that these judges decide to its label."""
-    paths, thresholds, last = dict(labels), load_thresholds(cascade), fitted_judges(cascade)[-1]
-    for judge in paths:
+def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str | Path) -> pd.DataFrame:
+    """Return the labels of the answers that these judges decide, indexed as the answers.
+
+    The reason names the judge that decided; tokens are summed over all judges that labelled the answer.
+    """
+    thresholds, last = load_thresholds(cascade), fitted_judges(cascade)[-1]
+    decided: list[pd.DataFrame] = []
+    remaining, tokens = answers, pd.DataFrame(np.nan, answers.index, TOKENS)
+    for judge, path in labels:
         if judge != last and judge not in thresholds:
             raise InputError(f"{cascade}: has no thresholds for {judge!r}; delete it and run again")
-
-    def label_rows(judge: str, positions: list[int]) -> list[Label]:
-        return [_to_label(row) for row in join_labels(answers.iloc[positions], paths[judge]).to_dict("records")]
-
-    # An answer whose generation failed is not escalated.
-    failed = {position for position, status in enumerate(answers["status"]) if status == "error"}
-    return run_cascade(paths, thresholds, len(answers), label_rows, failed)
+        rows = join_labels(remaining, path).set_axis(remaining.index)
+        tokens = tokens.loc[remaining.index].add(rows[TOKENS].astype(float), fill_value=0)
+        is_confident = np.ones(len(rows), dtype=bool)
+        if judge != last:
+            # An answer whose generation failed is not escalated.
+            is_confident = (
+                thresholds[judge].is_confident(rows["verdict"], rows["score"]) | (remaining["status"] == "error").to_numpy()
+            )
+        reasons = [format_reason(judge, None if pd.isna(reason) else reason) for reason in rows["reason"]]
+        decided.append(rows.assign(**tokens.astype("Int64"), reason=reasons)[is_confident][LABEL_FIELDS])
+        remaining = remaining[~is_confident]
+    return pd.concat(decided)
 
 
 def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
@@ -254,10 +182,3 @@ def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
 
 def _revisions(paths: Iterable[str | Path]) -> dict[str, str]:
     return {name: revision for path in paths for name, revision in tables.provenance(path).get("revisions", {}).items()}
-
-
-def _to_label(row: Mapping[Any, Any]) -> Label:
-    values: dict[str, Any] = {name: None if name != "aspects" and pd.isna(row[name]) else row[name] for name in LABEL_FIELDS}
-    for name in ("prompt_tokens", "completion_tokens"):
-        values[name] = None if values[name] is None else int(values[name])
-    return Label(**values)
