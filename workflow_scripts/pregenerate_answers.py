@@ -6,9 +6,8 @@ from pathlib import Path
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.stage import pregenerate_answers, with_runtime_settings
-from bert_judge.runtime.batch_manifest import Batch
 from bert_judge.runtime.logs import job_log
-from bert_judge.runtime.resume import store_folder
+from bert_judge.runtime.resume import Batch, store_folder
 
 with job_log(snakemake.log[0]):
     model, parts = snakemake.wildcards.model, json.loads(snakemake.params.spec)

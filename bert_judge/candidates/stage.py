@@ -6,7 +6,7 @@ import logging
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -16,12 +16,10 @@ from bert_judge.candidates.generators.protocol import Completion, Generator, Req
 from bert_judge.candidates.importers import files
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.resume import Batch
 from bert_judge.tasks import Sample
 from bert_judge.tasks.build import build_task
 from bert_judge.tasks.prompts import prompt
-
-if TYPE_CHECKING:
-    from bert_judge.runtime.batch_manifest import Batch
 
 log = logging.getLogger(__name__)
 
@@ -101,9 +99,6 @@ def pregenerate_answers(
         output: the manifest of the batch.
         folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
     """
-    # Imported lazily: it loads the configuration's classes, which takes a third of a second.
-    from bert_judge.runtime import batch_manifest
-
     requests: list[Request] = []
     with tempfile.TemporaryDirectory() as scratch:
         for task, specs in batch.specs.items():
@@ -112,7 +107,7 @@ def pregenerate_answers(
             requests += plan_requests(specs["answers"], table)
             spec = specs["answers"]
     answer_cache(spec, folder, make_generator, revisions, shard_rows).generate(requests)
-    batch_manifest.write_manifest(batch, output)
+    resume.write_manifest(batch, output)
 
 
 def plan_requests(spec: Mapping[str, Any], task_table: str | Path) -> list[Request]:

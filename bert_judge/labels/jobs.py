@@ -10,10 +10,8 @@ from typing import Any
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Judge, LazyJudge
 from bert_judge.judges.registry import LoadContext
-from bert_judge.labels.preferences import compare_pairs
-from bert_judge.labels.stage import label_table, prelabel_tables
-from bert_judge.runtime.batch_manifest import Batch
-from bert_judge.runtime.resume import store_folder, work_folder
+from bert_judge.labels.stage import compare_pairs, label_table, prelabel_tables
+from bert_judge.runtime.resume import Batch, store_folder, work_folder
 
 Spec = Mapping[str, Any]
 
@@ -68,7 +66,7 @@ def compare_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec,
     """
     store = store_folder(f"verdicts/{spec['judge']}/pairs")
     judge = registry.find(spec["settings"]["kind"]).load(LoadContext(spec, inputs, block, None, store, check_device))
-    compare_pairs(spec, inputs["pairs"], output, judge, work_folder(output))
+    compare_pairs(spec, inputs["pairs"], output, judge, store_folder(f"preferences/{spec['judge']}"))
 
 
 def _context(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> LoadContext:

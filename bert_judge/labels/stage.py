@@ -1,4 +1,4 @@
-"""Label a table of answers with a judge: one row per answer, including those that cannot be judged."""
+"""The stage that applies a judge to a table of answers, or of pairs: one row each, including those that cannot be judged."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from bert_judge import tables
+from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
 from bert_judge.judges.protocol import Judge, Label, Row, from_record, invalid
 from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
 from bert_judge.runtime import resume
-
-if TYPE_CHECKING:
-    from bert_judge.runtime.batch_manifest import Batch
+from bert_judge.runtime.resume import Batch
 
 log = logging.getLogger(__name__)
 
 # Answers held in memory at once with their labels, which bounds the memory of a job.
 BATCH_ROWS = 16_384
-# Labels per shard of a work folder: the most that a kill can lose.
-SHARD_ROWS = 1024
+# Labels per shard of a work folder, and preferences: the most that a kill can lose.
+SHARD_ROWS, PAIR_SHARD_ROWS = 1024, 512
+FAILED = "generation failed"
 
 
 def label_table(
@@ -49,18 +49,31 @@ def label_table(
         InputError: the candidates cannot be read, or the judge refuses its input.
         ValueError: the judge returned the wrong number of labels, or an invalid one with a score; a bug of the judge.
     """
+    frames = _label_frames(spec, candidates, judge, work_folder, shard_rows)
+    _write(frames, output, tables.LABELS, spec, judge, f"{spec['model']}, {spec['task']}")
+    if work_folder is not None:
+        resume.clear(work_folder)
+
+
+def _write(
+    frames: Iterator[pd.DataFrame],
+    output: str | Path,
+    schema: tables.Schema,
+    spec: Mapping[str, Any],
+    judge: Judge | PairJudge,
+    subject: str,
+) -> None:
+    """Write a table of verdicts and log how many there are of each."""
     verdicts: Counter[str] = Counter()
 
-    def label_frames() -> Iterator[pd.DataFrame]:
-        for frame in _label_frames(spec, candidates, judge, work_folder, shard_rows):
+    def counted_frames() -> Iterator[pd.DataFrame]:
+        for frame in frames:
             verdicts.update(frame["verdict"])
             yield frame
 
-    tables.write_parts(label_frames(), output, tables.LABELS, spec, judge.revisions)
-    if work_folder is not None:
-        resume.clear(work_folder)
+    tables.write_parts(counted_frames(), output, schema, spec, judge.revisions)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-    log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], counts or "no answers")
+    log.info("%s on %s: %s", spec["judge"], subject, counts or "no rows")
 
 
 def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Callable[[str], Path | None]) -> None:
@@ -71,9 +84,6 @@ def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Call
         output: manifest of the batch.
         folder: task → work folder of the finished labels; None for a judge that caches its model's completions.
     """
-    # Imported lazily: it takes a third of a second.
-    from bert_judge.runtime import batch_manifest
-
     for task, specs in batch.specs.items():
         answers = batch.inputs[f"answers {task}"]
         number, count = map(int, specs.get("shard", "1-of-1").split("-of-"))
@@ -81,7 +91,7 @@ def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Call
         rows = range(total * (number - 1) // count, total * number // count)
         for _ in _label_frames(specs["verdicts"], answers, judge, folder(task), SHARD_ROWS, rows):
             pass
-    batch_manifest.write_manifest(batch, output)
+    resume.write_manifest(batch, output)
 
 
 def _label_frames(
@@ -109,7 +119,7 @@ def _label_answers(
     """Return the label rows of some answers, in their order."""
     texts = [strip_reasoning(candidate) for candidate in answers["candidate"]]
     reasons = [
-        "generation failed" if status == "error" else UNFINISHED if text is None else None
+        FAILED if status == "error" else UNFINISHED if text is None else None
         for status, text in zip(answers["status"], texts, strict=True)
     ]
     rows = [
@@ -140,3 +150,69 @@ def _validated(labels: Sequence[Label], rows: Sequence[Row], judge: str) -> Sequ
         if (label.verdict == "invalid") != (label.score is None):
             raise ValueError(f"judge {judge}: answer {row.sample_id}: verdict {label.verdict} with score {label.score}")
     return labels
+
+
+def compare_pairs(
+    spec: Mapping[str, Any], shards: Sequence[str | Path], output: str | Path, judge: PairJudge, folder: str | Path
+) -> None:
+    """Compare every pair of a set; a pair with an answer whose generation failed is invalid for every judge.
+
+    Args:
+        spec: `Plan.preferences_spec`.
+        shards: the tables of the set.
+        folder: keeps the valid preferences, so that a set that grows compares its new pairs only. One is reused only if spec,
+            revisions of the judge and pair are the same.
+
+    Raises:
+        InputError: the pairs cannot be read, or the judge refuses its input.
+        ValueError: the judge returned the wrong number of preferences, which is a bug in the judge.
+    """
+    frames = (_compare_frame(spec, tables.read(path, tables.PAIRS), judge, folder) for path in shards)
+    _write(frames, output, tables.PREFERENCES, spec, judge, spec["set"])
+
+
+def _compare_frame(spec: Mapping[str, Any], pairs: pd.DataFrame, judge: PairJudge, folder: str | Path) -> pd.DataFrame:
+    has_failed = (pairs[["status_a", "status_b"]] == "error").any(axis=1)
+    pending = [_to_pair(row) for row in pairs[~has_failed].to_dict("records")]
+
+    def compare(batch: Sequence[Pair]) -> list[dict[str, Any]]:
+        preferences = judge.compare(batch)
+        if len(preferences) != len(batch):
+            raise ValueError(f"judge {spec['judge']}: {len(preferences)} preferences for {len(batch)} pairs")
+        return [_to_record(preference) for preference in preferences]
+
+    origin = tables.canonical({"spec": spec, "revisions": dict(judge.revisions)})
+    keys = [resume.content_key(origin, pair) for pair in pending]
+    results = iter(resume.run_resumable(pending, keys, compare, folder, PAIR_SHARD_ROWS, "pairs", _is_valid))
+    failed = _to_record(invalid_preference(FAILED))
+    records = pd.DataFrame([failed if has_no_answer else next(results) for has_no_answer in has_failed], columns=list(failed))
+    identity = pairs[["pair_id", "sample_id", "task", "model_a", "model_b"]]
+    return pd.concat([identity.assign(judge=spec["judge"]), records], axis=1)
+
+
+def _to_pair(row: Mapping[Any, Any]) -> Pair:
+    references = row["references"] if isinstance(row["references"], list) else []
+    return Pair(row["question"], row["answer_a"], row["answer_b"], tuple(references))
+
+
+def _is_valid(record: Mapping[str, Any]) -> bool:
+    return record["verdict"] != "invalid"
+
+
+def _to_record(preference: Preference) -> dict[str, Any]:
+    """Return a preference as plain values for shards and tables."""
+    forward, backward = preference.forward, preference.backward
+    return {
+        "verdict": preference.verdict,
+        "score": preference.score,
+        "consistent": preference.consistent,
+        "forward": forward.verdict,
+        "forward_score": forward.score,
+        "backward": backward.verdict,
+        "backward_score": backward.score,
+        "reason": tables.storable(preference.reason),
+        "raw": tables.storable(preference.raw),
+        "truncated": preference.truncated,
+        "prompt_tokens": preference.prompt_tokens,
+        "completion_tokens": preference.completion_tokens,
+    }

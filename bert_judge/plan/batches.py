@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bert_judge.plan import Plan
-from bert_judge.runtime.batch_manifest import Batch, read_manifests
+from bert_judge.runtime.resume import Batch, read_manifests
 from bert_judge.tables import selections
 
 Pairs = Set[tuple[str, str]]

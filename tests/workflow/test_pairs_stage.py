@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -126,7 +127,8 @@ def test_killed_while_it_compares_and_then_finished(paired: Workspace, tmp_path:
     run = paired.copy(tmp_path / "run")
     expected = table(run, "labels/better/pairs/arena.parquet")
     (run.folder / "results/labels/better/pairs/arena.parquet").unlink()
-    run.kill_when(lambda: bool(run.found("results/.work/labels/better/pairs/arena/*.parquet")), "preferences")
+    shutil.rmtree(run.folder / "results/.work/store/preferences")
+    run.kill_when(lambda: bool(run.found("results/.work/store/preferences/better/*.parquet")), "preferences")
     assert not run.found("results/labels/better/pairs/arena.parquet")
     run.done("--unlock")
     run.done("--rerun-incomplete", "preferences")

@@ -17,7 +17,7 @@ from bert_judge.judges.registry import JudgeKind, LoadContext
 from bert_judge.labels import jobs
 from bert_judge.labels.stage import label_table, prelabel_tables
 from bert_judge.runtime import resume
-from bert_judge.runtime.batch_manifest import Batch
+from bert_judge.runtime.resume import Batch
 
 SPEC = {"judge": "j", "model": "m", "task": "t", "settings": {"kind": "bert"}}
 

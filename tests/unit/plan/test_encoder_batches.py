@@ -12,7 +12,7 @@ from bert_judge import plan
 from bert_judge.judges import Label, Row, decided
 from bert_judge.judges.protocol import LazyJudge
 from bert_judge.plan import batches
-from bert_judge.runtime import batch_manifest
+from bert_judge.runtime import resume
 
 SIMULATED = {"generator": "simulated", "p_correct": 0.5}
 CONFIG: dict[str, Any] = {
@@ -66,7 +66,7 @@ def test_only_what_is_needed_and_its_own_answers(planned: plan.Plan, tmp_path: P
 
 def test_a_table_stays_in_its_batch_and_leaves_it_with_the_training(planned: plan.Plan, tmp_path: Path) -> None:
     [(name, batch)] = found(planned, tmp_path).by_name.items()
-    batch_manifest.write_manifest(batch, tmp_path / f"{name}.json")
+    resume.write_manifest(batch, tmp_path / f"{name}.json")
     everything = set(CONFIG["tasks"]["test"])
     again = found(planned, tmp_path, everything)
     assert again.names_by_task == {task: [name] for task in everything} and again.done == {name}
@@ -111,7 +111,7 @@ def test_manifests_take_precedence_over_the_number_of_shards(
     three = found(with_shards(3), tmp_path, needed=needed)
     for number in finished:
         batch = three.by_name[three.names_by_task["facts_test"][number - 1]]
-        batch_manifest.write_manifest(batch, tmp_path / f"{batch.name}.json")
+        resume.write_manifest(batch, tmp_path / f"{batch.name}.json")
     made = found(with_shards(wanted), tmp_path, {"facts_test"} if exists else set(), needed)
     assert shards(made, "facts_test") == names
     assert len(together(made)) == len(names) - len(finished)

@@ -9,7 +9,7 @@ import pytest
 
 from bert_judge import plan
 from bert_judge.plan import batches, targets
-from bert_judge.runtime import batch_manifest
+from bert_judge.runtime import resume
 
 VLLM = {"generator": "vllm", "model": "owner/name"}
 CONFIG: dict[str, Any] = {
@@ -93,11 +93,11 @@ def only_name(planned: batches.Batches, task: str) -> str:
     return name
 
 
-def answer(planned: plan.Plan, folder: Path, *tasks: str) -> batch_manifest.Batch:
+def answer(planned: plan.Plan, folder: Path, *tasks: str) -> resume.Batch:
     """Write the note of the batch that a run with these needs makes."""
     found = made(planned, folder, *tasks)
     batch = found.by_name[only_name(found, tasks[0])]
-    batch_manifest.write_manifest(batch, folder / f"{batch.name}.json")
+    resume.write_manifest(batch, folder / f"{batch.name}.json")
     return batch
 
 
@@ -172,7 +172,7 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     }
     # Another judge's needs are no part of it, nor are its batches the same.
     assert only_name(found(planned, "first"), "sums") not in first.by_name
-    batch_manifest.write_manifest(first.by_name[name], tmp_path / f"{name}.json")
+    resume.write_manifest(first.by_name[name], tmp_path / f"{name}.json")
     later = found(planned, "strict", ("strict", "a", "sums_train"))
     assert later.done == {name}
     assert only_name(later, "sums") == only_name(later, "capitals") == name

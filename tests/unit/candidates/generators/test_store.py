@@ -15,7 +15,7 @@ from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.candidates.stage import generate_candidates, pregenerate_answers, with_runtime_settings
 from bert_judge.config import Import, OpenAIModel
 from bert_judge.runtime import resume
-from bert_judge.runtime.batch_manifest import Batch
+from bert_judge.runtime.resume import Batch
 
 
 class CountingGenerator:

@@ -23,7 +23,7 @@ from bert_judge.judges.pairwise.training_data import (
     swap,
     swap_names,
 )
-from bert_judge.labels.preferences import FAILED, compare_pairs
+from bert_judge.labels.stage import FAILED, compare_pairs
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
 examples = st.builds(
@@ -142,7 +142,6 @@ def test_every_pair_has_a_row_and_failed_answers_are_invalid(tmp_path: Path) -> 
     assert found["reason"].tolist()[-1] == FAILED
     assert found["consistent"].tolist() == [True, True, True, None]
     assert len(judge.asked) == 3
-    assert not (tmp_path / "work").exists()
 
 
 def test_only_new_pairs_are_compared(tmp_path: Path) -> None:
@@ -165,10 +164,3 @@ def test_another_judge_compares_everything(tmp_path: Path, change: str) -> None:
         judge.revisions = {"longer": "2"}
     compare_pairs(SPEC | ({"seed": 1} if change == "spec" else {}), parts, tmp_path / "p", judge, tmp_path / "work")
     assert len(judge.asked) == 2
-
-
-def test_unreadable_earlier_table_is_ignored(tmp_path: Path) -> None:
-    parts = [pair_table(tmp_path / "one", ["x"])]
-    (tmp_path / "p").write_text("no parquet")
-    compare_pairs(SPEC, parts, tmp_path / "p", Longer(), tmp_path / "work")
-    assert len(tables.read(tmp_path / "p", tables.PREFERENCES)) == 1
