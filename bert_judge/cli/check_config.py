@@ -39,10 +39,7 @@ def check(
 
 
 def config(
-    file: Annotated[
-        Literal["default", "schema", "docs"],
-        typer.Argument(help="The commented config.yaml, the JSON schema, or the reference in docs/."),
-    ],
+    file: Annotated[Literal["schema", "docs"], typer.Argument(help="The JSON schema, or the reference in docs/.")],
     write: Annotated[bool, typer.Option("--write", help="Write the file in this repository instead of printing it.")] = False,
 ) -> None:
     """Print or write a file generated from the configuration model."""

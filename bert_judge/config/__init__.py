@@ -1,7 +1,7 @@
 """Pydantic models of the configuration.
 
-The commented `config.yaml` (`bert-judge config default`), the JSON schema for editors and the reference in `docs/` are generated
-from them; a test fails if they differ. `bert_judge.plan` derives the tables and jobs of a run from a configuration.
+The JSON schema for editors and the reference in `docs/` are generated from them; a test fails if they differ. `bert_judge.plan`
+derives the tables and jobs of a run from a configuration.
 """
 
 from bert_judge.config.aspects import ProbeAspect

@@ -9,29 +9,18 @@ from typing import Any
 
 import pytest
 import yaml
+from default_run import DEFAULT_RUN
 
 from bert_judge import config, plan
 from bert_judge.config import docs as config_docs
-from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.runtime.errors import InputError
 
 ROOT = Path(__file__).parents[3]
-DEFAULTS: dict[str, Any] = {
-    "models": {"*": {"generator": "imported", "from": ["one", "two"]}, "sim": {"generator": "simulated", "p_correct": 0.5}},
-    "imports": {"one": {"path": "Zoë's.csv", "where": {"split": ["a", None], "n": 3}}},
-    "tasks": {"train": [], "test": ["a long name of a task"] * 12, "imported": {}},
-    "judges": {
-        "yes": {"kind": "lexical", "metric": "contains", "extract": ["boxed"]},
-        "bert": {"kind": "bert", "dataset": "d", "training": {"epochs": 2, "learning_rate": 1e-5}, "calibrated": False},
-    },
-    "datasets": {},
-    "gold": None,
-}
 
 
 @pytest.mark.parametrize(
     ("path", "part"),
-    [(config_docs.DEFAULT_FILE, "default"), (config_docs.SCHEMA_FILE, "schema"), (config_docs.REFERENCE_FILE, "docs")],
+    [(config_docs.SCHEMA_FILE, "schema"), (config_docs.REFERENCE_FILE, "docs")],
 )
 def test_the_files_of_the_repository_are_up_to_date(path: Path, part: str) -> None:
     text = (ROOT / path).read_text("utf-8")
@@ -40,23 +29,7 @@ def test_the_files_of_the_repository_are_up_to_date(path: Path, part: str) -> No
 
 
 def test_the_default_run_has_no_fault() -> None:
-    assert yaml.safe_load(config_docs.default_yaml()) == DEFAULT_RUN
     assert plan.build_plan(DEFAULT_RUN).score_tables
-
-
-@pytest.mark.parametrize("values", [DEFAULTS, DEFAULT_RUN], ids=["made up", "default run"])
-def test_the_commented_file_says_the_same_values(values: dict[str, Any]) -> None:
-    text = config_docs.commented(values)
-    assert yaml.safe_load(text) == values
-    assert list(yaml.safe_load(text)) == list(values)
-    assert max(map(len, text.splitlines())) <= config_docs.WIDTH
-
-
-def test_a_key_is_explained_once_and_above_itself() -> None:
-    lines = config_docs.commented({"judges": DEFAULTS["judges"]}).splitlines()
-    at = next(i for i, line in enumerate(lines) if line.strip().startswith("metric:"))
-    assert lines[at - 1].strip() == "# the metric"
-    assert len([line for line in lines if line.strip() == "# the metric"]) == 1
 
 
 def blocks() -> dict[str, Any]:
@@ -97,7 +70,7 @@ def test_writing_keeps_the_page_round_the_tables(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     page = tmp_path / config_docs.REFERENCE_FILE
     page.write_text(f"before\n{config_docs.BEGIN}\noutdated\n{config_docs.END}\nafter\n", "utf-8")
-    for part in ("default", "schema", "docs"):
+    for part in ("schema", "docs"):
         assert config_docs.write(part, tmp_path).is_file()
     assert page.read_text("utf-8").startswith("before\n") and page.read_text("utf-8").endswith("\nafter\n")
     assert "outdated" not in page.read_text("utf-8")
@@ -106,7 +79,7 @@ def test_writing_keeps_the_page_round_the_tables(tmp_path: Path) -> None:
 
 def test_writing_elsewhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not the top folder of the repository"):
-        config_docs.write("default", tmp_path)
+        config_docs.write("docs", tmp_path)
     assert not any(tmp_path.iterdir())
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import tiny_models
 import yaml
+from default_run import DEFAULT_RUN
 from score_files import write_scores
 from statsmodels.stats.proportion import proportion_confint
 from typer.testing import CliRunner, Result
@@ -17,7 +18,6 @@ from typer.testing import CliRunner, Result
 from bert_judge import plan, tables
 from bert_judge.cli import app
 from bert_judge.config import Training
-from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.evaluation.attacks import FAMILIES, rates, suite
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from default_run import DEFAULT_RUN
 from score_files import write_scores
 
 from bert_judge import plan, tables
-from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.evaluation.audit import labels, sampling
 from bert_judge.evaluation.audit.corrected import build_corrected
 from bert_judge.evaluation.score_tables import MODEL

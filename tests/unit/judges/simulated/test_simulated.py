@@ -5,6 +5,7 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from default_run import DEFAULT_RUN
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,6 @@ from bert_judge import plan, tables
 from bert_judge.candidates.generators import Request, simulated_answers
 from bert_judge.candidates.generators.simulated import STYLES, SimulatedGenerator, probability, simulate
 from bert_judge.config import Family, Style
-from bert_judge.config.docs import DEFAULT_RUN
 from bert_judge.judges.protocol import Row
 from bert_judge.judges.simulated.judge import SimulatedJudge
 from bert_judge.runtime.errors import InputError
