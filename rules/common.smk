@@ -11,7 +11,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from bert_judge import plan, tables, tasks
-from bert_judge.plan import batches, targets
+from bert_judge.plan import batches
 from bert_judge.runtime.errors import ConfigError
 from bert_judge.tables import selections
 
@@ -91,16 +91,16 @@ def label_tables():
 @functools.cache
 def run_targets():
     """Return the targets of this run, or of the run that this job belongs to. Known only after all rules are parsed."""
-    requested = targets.run_targets(workflow.is_main_process, workflow.dag_settings.targets)
+    requested = batches.run_targets(workflow.is_main_process, workflow.dag_settings.targets)
     if requested is not None:
         # Executors that start jobs on other machines pass on registered variables.
-        workflow.register_envvars(targets.TARGETS_VARIABLE)
+        workflow.register_envvars(batches.TARGETS_VARIABLE)
     return requested
 
 
 @functools.cache
 def requested_labels():
-    return targets.required_labels(PLAN, run_targets())
+    return batches.required_labels(PLAN, run_targets())
 
 
 # --- batches ---
@@ -109,7 +109,7 @@ def requested_labels():
 @functools.cache
 def answer_batches(model):
     """Return the tables of a model that are answered in one job."""
-    requested = targets.required_answers(PLAN, run_targets())
+    requested = batches.required_answers(PLAN, run_targets())
     return batches.plan_answer_batches(PLAN, model, requested, f"results/answer_batches/{model}")
 
 
@@ -133,7 +133,7 @@ def find_batch(wildcards):
     if wildcards.batch not in model_batches.by_name:
         raise WorkflowError(
             f"no batch {wildcards.batch} in this run; batches follow from the run's targets, which jobs read from the environment "
-            f"variable {targets.TARGETS_VARIABLE}: make the executor pass it on"
+            f"variable {batches.TARGETS_VARIABLE}: make the executor pass it on"
         )
     return model_batches.by_name[wildcards.batch]
 

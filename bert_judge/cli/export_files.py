@@ -121,7 +121,7 @@ def _to_json(document: Mapping[str, object]) -> str:
 
 def _datasets(options: Sequence[str], accuracies: Sequence[AccuracyResult]) -> dict[str, str]:
     """Return task → dataset on the hub, for built-in tasks and `TASK=OWNER/NAME` options."""
-    from bert_judge.tasks.sources import published_sources
+    from bert_judge.tasks.registry import published_sources
 
     tasks = {result.task for result in accuracies}
     datasets: dict[str, str] = {

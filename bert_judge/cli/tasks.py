@@ -17,7 +17,7 @@ from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import find, source_samples
 from bert_judge.tasks import names as built_in_names
-from bert_judge.tasks.sources import published_sources
+from bert_judge.tasks.registry import published_sources
 
 app = typer.Typer(help="List and check tasks.", no_args_is_help=True)
 

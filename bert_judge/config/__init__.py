@@ -4,8 +4,7 @@ The JSON schema for editors and the reference in `docs/` are generated from them
 derives the tables and jobs of a run from a configuration.
 """
 
-from bert_judge.config.aspects import ProbeAspect
-from bert_judge.config.base import JudgeConfig
+from bert_judge.config.base import JudgeConfig, ProbeAspect
 from bert_judge.config.datasets import Dataset, Filter, Mix
 from bert_judge.config.evaluation import Attacks, Audit, PairSet
 from bert_judge.config.models import (

@@ -21,7 +21,7 @@ from bert_judge.judges.registry import Dependencies
 from bert_judge.plan.resolved_config import import_path, resolve_data_path
 from bert_judge.plan.specs import count_processes
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks.sources import published_sources
+from bert_judge.tasks.registry import published_sources
 
 # Folder of the label tables of pairs, at the place of a model's folder.
 PAIRS_FOLDER = "pairs"

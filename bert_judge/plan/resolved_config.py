@@ -21,7 +21,7 @@ from bert_judge.config import (
 )
 from bert_judge.judges import registry
 from bert_judge.judges.registry import JudgeKind, Spec
-from bert_judge.tasks.sources import published_sources
+from bert_judge.tasks.registry import published_sources
 
 # Name of the source of attacks on judges, in a model's place. No model of a configuration can have this name; its tables are stored
 # like those of models, so that every rule that labels answers labels these too.

@@ -10,8 +10,15 @@ from typing import Any
 
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest
-from bert_judge.candidates.finetuning.examples import Example, encode_dialogue, encode_examples
-from bert_judge.candidates.finetuning.trainer import MANIFEST, METRICS, fine_tune, write_json
+from bert_judge.candidates.finetuning.trainer import (
+    MANIFEST,
+    METRICS,
+    Example,
+    encode_dialogue,
+    encode_examples,
+    fine_tune,
+    write_json,
+)
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.judges.model_card import training_table, write_model_card

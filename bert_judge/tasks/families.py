@@ -13,7 +13,7 @@ from typing import Any
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import shuffled
 from bert_judge.tables.readers.values import to_float
-from bert_judge.tasks import cells, gold
+from bert_judge.tasks import cells
 from bert_judge.tasks.cells import SourceRow, UnusableRow
 from bert_judge.tasks.registry import Sample
 
@@ -140,9 +140,9 @@ _FAMILIES: Mapping[str, Callable[[Source, SourceRow], Iterator[Sample]]] = {
 }
 
 _ANSWER_FORMS: Mapping[str, Callable[[str], list[str]]] = {
-    "after_hashes": gold.after_hashes,
-    "boxed": gold.last_box,
-    "with_unit": gold.without_unit,
+    "after_hashes": cells.after_hashes,
+    "boxed": cells.last_box,
+    "with_unit": cells.without_unit,
 }
 
 
@@ -175,11 +175,11 @@ def _references(source: Source, row: SourceRow) -> tuple[str, ...]:
     for name in source["columns"]["answer"]:
         value = cells.get_cell(row, name)
         if source["answer_form"] == "drop":
-            references += gold.drop_answers(value)
+            references += cells.drop_answers(value)
         elif parse := _ANSWER_FORMS.get(source["answer_form"]):
             references += parse(cells.parse_text(value, "correct answer"))
         else:
-            forms = gold.number_forms if source["family"] == "math" else lambda answer: [answer]
+            forms = cells.number_forms if source["family"] == "math" else lambda answer: [answer]
             references += [form for answer in cells.parse_texts(value, "correct answer") for form in forms(answer)]
     if not references:
         raise UnusableRow("no correct answer")

@@ -1,19 +1,24 @@
-"""Registered tasks, by name."""
+"""Tasks by name: registered functions, and the 22 published ones (`sources.yaml`)."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import yaml
 
 from bert_judge.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from bert_judge.config import Family
+    from bert_judge.config import Family, TaskSource
+
 
 # Modules of this package that define tasks; imported on first use.
 BUILT_IN = ("bert_judge.tasks.demo",)
@@ -116,3 +121,12 @@ def file_of(name: str) -> Path | None:
 def _load_built_in() -> None:
     for module in BUILT_IN:
         importlib.import_module(module)
+
+
+@cache
+def published_sources() -> Mapping[str, TaskSource]:
+    """Return the source of each published task, by name."""
+    from bert_judge.config import TaskSource
+
+    text = resources.files("bert_judge.tasks").joinpath("sources.yaml").read_text(encoding="utf-8")
+    return {name: TaskSource.model_validate(entry) for name, entry in yaml.safe_load(text).items()}

@@ -91,8 +91,7 @@ def _references(target: Any, fields: Mapping[str, Any]) -> Any:
 
 def final_answers(solution: str) -> list[str]:
     """Return the answer at the end of a solution, after `####` or in the last box; a text without these is the answer itself."""
-    from bert_judge.tasks.cells import UnusableRow
-    from bert_judge.tasks.gold import after_hashes, last_box
+    from bert_judge.tasks.cells import UnusableRow, after_hashes, last_box
 
     for mark, find in (("####", after_hashes), ("\\boxed", last_box)):
         if mark in solution:

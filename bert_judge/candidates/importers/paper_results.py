@@ -84,8 +84,7 @@ class RepresentationReader:
 
 def _parse_solution(solution: str) -> list[str]:
     """Return the last box of a solution: MATH has no separate final answer in these files."""
-    from bert_judge.tasks.cells import UnusableRow
-    from bert_judge.tasks.gold import last_box
+    from bert_judge.tasks.cells import UnusableRow, last_box
 
     try:
         return last_box(solution)

@@ -1,8 +1,8 @@
 """Attacks on judges: incorrect answers that claim to be correct, and correct ones in unusual formats.
 
 families.yaml lists the families with their phrases; those that need code have a function in `generators`.
-`suite` builds a table of answers to a task's questions, which any judge labels like the answers of a model; `rates` computes the
-error rates.
+`suite` builds a table of answers to a task's questions, which any judge labels like the answers of a model, and computes the error
+rates.
 """
 
 from importlib import resources

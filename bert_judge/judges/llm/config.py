@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bert_judge.config.aspects import Aspects
-from bert_judge.config.base import JudgeConfig, Share
+from bert_judge.config.base import Aspects, JudgeConfig, Share
 from bert_judge.config.models import LanguageModel
 
 

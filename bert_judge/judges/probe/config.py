@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from bert_judge.config.aspects import ProbeAspect, roscoe
-from bert_judge.config.base import JudgeConfig, Name, Share, as_list
+from bert_judge.config.base import JudgeConfig, Name, ProbeAspect, Share, as_list, roscoe
 
 Pooling = Literal["mean", "last", "min", "max", "concat"]
 Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]

@@ -9,7 +9,7 @@ from huggingface_hub import constants
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
-from bert_judge.tasks.sources import published_sources
+from bert_judge.tasks.registry import published_sources
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 

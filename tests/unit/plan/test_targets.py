@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bert_judge import plan
-from bert_judge.plan import batches, targets
+from bert_judge.plan import batches
 from bert_judge.runtime import resume
 
 VLLM = {"generator": "vllm", "model": "owner/name"}
@@ -41,7 +41,7 @@ MIX, SECOND = ("b", "sums_train"), ("a", "sums_train")
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
-    path = tmp_path_factory.mktemp("tasks") / "tasks_of_targets.py"
+    path = tmp_path_factory.mktemp("tasks") / "tasks_of_batches.py"
     path.write_text(TASKS)
     return plan.build_plan({**CONFIG, "task_files": [str(path)]})
 
@@ -72,16 +72,16 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
     ],
 )
 def test_what_a_target_needs(planned: plan.Plan, asked: list[str], expected: set[tuple[str, str]]) -> None:
-    assert targets.required_answers(planned, asked) == expected
+    assert batches.required_answers(planned, asked) == expected
 
 
 def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     # Set, so that what the test sets goes with it.
-    monkeypatch.setenv(targets.TARGETS_VARIABLE, "null")
+    monkeypatch.setenv(batches.TARGETS_VARIABLE, "null")
     # A job that cannot tell answers nothing, rather than everything.
-    assert targets.required_answers(planned, targets.run_targets(False, ["results/candidates/a/sums.parquet"])) == set()
-    assert targets.run_targets(True, {"scores", "datasets"}) == ["datasets", "scores"]
-    assert targets.run_targets(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
+    assert batches.required_answers(planned, batches.run_targets(False, ["results/candidates/a/sums.parquet"])) == set()
+    assert batches.run_targets(True, {"scores", "datasets"}) == ["datasets", "scores"]
+    assert batches.run_targets(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
 
 
 def made(planned: plan.Plan, folder: Path, *tasks: str) -> batches.Batches:
@@ -153,8 +153,8 @@ def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str
     ],
 )
 def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], expected: set[tuple[str, str, str]]) -> None:
-    assert targets.required_labels(planned, asked) == expected
-    assert targets.required_labels(planned, None) == set()
+    assert batches.required_labels(planned, asked) == expected
+    assert batches.required_labels(planned, None) == set()
 
 
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
@@ -189,19 +189,19 @@ def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) 
     taught = ("strict", *MIX)
     held_out = {("first", "@mix", "validation"), ("dear", "@mix", "validation")}
     own = {("both", "a", "sums"), ("first", "a", "sums"), ("dear", "a@both@dear", "sums")}
-    assert targets.required_labels(planned, asked) == {taught} | held_out | own
+    assert batches.required_labels(planned, asked) == {taught} | held_out | own
     # A selection has no answers of its own to generate.
-    assert targets.required_answers(planned, asked) == {MIX, ("a", "sums")}
+    assert batches.required_answers(planned, asked) == {MIX, ("a", "sums")}
 
 
 def test_an_adapted_judge_needs_the_verdicts_that_it_adapts(planned: plan.Plan) -> None:
     asked = ["results/labels/dear_adapted/a/sums.parquet"]
-    assert targets.required_labels(planned, asked) == {("dear_adapted", "a", "sums"), ("dear", "a", "sums")}
+    assert batches.required_labels(planned, asked) == {("dear_adapted", "a", "sums"), ("dear", "a", "sums")}
 
 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])
 def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
-    needed = targets.required_labels(planned, ["results/labels/both/a/sums.parquet"])
+    needed = batches.required_labels(planned, ["results/labels/both/a/sums.parquet"])
     found = batches.plan_label_batches(planned, "dear", model, needed, tmp_path)
     batch = found.by_name[only_name(found, tasks[0])]
     assert list(batch.specs) == tasks

@@ -8,7 +8,7 @@ import pytest
 
 from bert_judge import plan, tables
 from bert_judge.runtime.errors import ConfigError
-from bert_judge.tasks.sources import published_sources
+from bert_judge.tasks.registry import published_sources
 
 
 @pytest.fixture

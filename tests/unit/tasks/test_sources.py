@@ -14,9 +14,9 @@ from bert_judge import tables
 from bert_judge.assets.prepare import prepare
 from bert_judge.config import TaskSource
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks import Sample, cells, families, gold, source_samples
+from bert_judge.tasks import Sample, cells, families, source_samples
 from bert_judge.tasks.build import build_task
-from bert_judge.tasks.sources import published_sources
+from bert_judge.tasks.registry import published_sources
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 TRAIN = {"arc_challenge_train", "arc_easy_train", "gsm8k_train", "hotpotqa_train", "math_train", "mmlu_train", "squad_v2_train"}
@@ -133,19 +133,19 @@ def test_a_row_gives_its_references(case: str) -> None:
 
 
 GOLD = [
-    (gold.number_forms, "1,234", ["1234", "1,234"]),
-    (gold.number_forms, "-12,345.60", ["-12345.60", "-12,345.60"]),
-    (gold.number_forms, "1,23", ["1,23"]),
-    (gold.number_forms, "1{,}000", ["1000", "1{,}000"]),
-    (gold.number_forms, "0", ["0"]),
-    (gold.number_forms, "0.5", ["0.5"]),
-    (gold.number_forms, "007", ["7", "007"]),
-    (gold.number_forms, "$1,000", ["1000", "$1,000"]),
-    (gold.last_box, r"\boxed{1}, no, \boxed{\frac{1}{\sqrt{2}}}", [r"\frac{1}{\sqrt{2}}"]),
-    (gold.last_box, r"\boxed{\{1, 2\}}", [r"\{1, 2\}"]),
-    (gold.after_hashes, "a\n#### 72\n", ["72"]),
-    (gold.without_unit, "12 (square feet)", ["12"]),
-    (gold.without_unit, "yes", ["yes"]),
+    (cells.number_forms, "1,234", ["1234", "1,234"]),
+    (cells.number_forms, "-12,345.60", ["-12345.60", "-12,345.60"]),
+    (cells.number_forms, "1,23", ["1,23"]),
+    (cells.number_forms, "1{,}000", ["1000", "1{,}000"]),
+    (cells.number_forms, "0", ["0"]),
+    (cells.number_forms, "0.5", ["0.5"]),
+    (cells.number_forms, "007", ["7", "007"]),
+    (cells.number_forms, "$1,000", ["1000", "$1,000"]),
+    (cells.last_box, r"\boxed{1}, no, \boxed{\frac{1}{\sqrt{2}}}", [r"\frac{1}{\sqrt{2}}"]),
+    (cells.last_box, r"\boxed{\{1, 2\}}", [r"\{1, 2\}"]),
+    (cells.after_hashes, "a\n#### 72\n", ["72"]),
+    (cells.without_unit, "12 (square feet)", ["12"]),
+    (cells.without_unit, "yes", ["yes"]),
 ]
 
 

@@ -18,11 +18,11 @@ from typer.testing import CliRunner, Result
 from bert_judge import plan, tables
 from bert_judge.cli import app
 from bert_judge.config import Training
-from bert_judge.evaluation.attacks import FAMILIES, rates, suite
+from bert_judge.evaluation.attacks import FAMILIES, suite
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.plan import ATTACKS
-from bert_judge.plan.targets import required_labels
+from bert_judge.plan.batches import required_labels
 from bert_judge.report import attack_views
 from bert_judge.report.build import build_report
 from bert_judge.runtime.errors import ConfigError, InputError
@@ -67,7 +67,7 @@ def rate(table: pd.DataFrame, group: str) -> dict[str, Any]:
 
 
 def test_rates_have_wilson_intervals() -> None:
-    table = rates.error_rates(pd.concat([verdicts("html", "cciix"), verdicts("upper_case", "ciiiii")]))
+    table = suite.error_rates(pd.concat([verdicts("html", "cciix"), verdicts("upper_case", "ciiiii")]))
     row = rate(table, "html")
     assert (row["n"], row["questions"], row["error_rate"], row["invalid"]) == (5, 5, 0.4, 0.2)
     assert (row["low"], row["high"]) == pytest.approx(proportion_confint(2, 5, method="wilson"))
@@ -78,13 +78,13 @@ def test_rates_have_wilson_intervals() -> None:
 
 def test_many_answers_to_one_question_count_as_one_observation() -> None:
     one = verdicts("html", "c" * 40).assign(sample_id="0" * 16, attempt=range(40))
-    row = rate(rates.error_rates(one), "html")
+    row = rate(suite.error_rates(one), "html")
     assert row["questions"] == 1
     assert row["low"] < 0.5
 
 
 def test_families_are_in_the_order_of_the_registry() -> None:
-    table = rates.error_rates(pd.concat([verdicts("upper_case", "c"), verdicts("denied", "i"), verdicts("empty", "i")]))
+    table = suite.error_rates(pd.concat([verdicts("upper_case", "c"), verdicts("denied", "i"), verdicts("empty", "i")]))
     assert table["group"][table["level"] == "family"].tolist() == ["empty", "denied", "upper_case"]
 
 
@@ -98,7 +98,7 @@ def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) ->
     assert rate(table, "empty")["invalid"] == 1.0
     assert tables.provenance(outputs.rates)["revisions"] == {"gullible": "r1"}
     examples = tables.read(outputs.examples, tables.ATTACK_EXAMPLES)
-    assert examples.groupby("family").size().max() == rates.EXAMPLES
+    assert examples.groupby("family").size().max() == suite.EXAMPLES
     assert all(any(text in row.candidate for text in row.references) for row in examples[examples["kind"] == "attack"].itertuples())
     again = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
     assert tables.read(again.rates, tables.ATTACK_RATES).equals(table)
@@ -107,7 +107,7 @@ def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) ->
 def test_missing_label_tables_are_an_error(task: Path, tmp_path: Path) -> None:
     outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
     with pytest.raises(InputError, match=r"nowhere\.parquet: no such file"):
-        rates.build_rates(
+        suite.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
             {"people": outputs.candidates},
             {"people": outputs.families},
@@ -122,7 +122,7 @@ def test_labels_of_another_suite_are_an_error(task: Path, tmp_path: Path) -> Non
     small = suite.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 2, 0, tmp_path / "small")
     large = suite.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 4, 0, tmp_path / "large")
     with pytest.raises(InputError, match=r"labels\.parquet: \d+ of \d+ answers have no verdict"):
-        rates.build_rates(
+        suite.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
             {"people": large.candidates},
             {"people": large.families},
@@ -233,10 +233,10 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
 
 
 def test_finding_names_the_worst_family() -> None:
-    message = attack_views.finding(rates.error_rates(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
+    message = attack_views.finding(suite.error_rates(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
     assert message.startswith("j: 25.0% (")
     assert message.endswith(") of the attacks judged correct, most often denied: 50.0%.")
-    assert "most often" not in attack_views.finding(rates.error_rates(verdicts("html", "iiii")), "j")
+    assert "most often" not in attack_views.finding(suite.error_rates(verdicts("html", "iiii")), "j")
 
 
 def configured(**attacks: object) -> dict[str, Any]:
