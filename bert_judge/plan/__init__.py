@@ -11,7 +11,6 @@ from bert_judge.config import files as config_files
 from bert_judge.config import parse
 from bert_judge.plan import capability_checks, checks
 from bert_judge.plan.pairs import PairSpecs
-from bert_judge.plan.probes import ProbeSpecs
 from bert_judge.plan.resolved_config import ATTACKS
 from bert_judge.plan.specs import Spec
 from bert_judge.plan.students import StudentSpecs, expand_models
@@ -47,7 +46,7 @@ STAGE_VERSIONS = {
 }
 
 
-class Plan(PairSpecs, ProbeSpecs, StudentSpecs):
+class Plan(PairSpecs, StudentSpecs):
     """A validated configuration with resolved names and a specification for each table."""
 
 

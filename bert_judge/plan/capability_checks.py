@@ -5,7 +5,7 @@ Each check returns a list of problems, one line each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,57 +18,7 @@ from bert_judge.runtime.errors import InputError
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
 
-
-def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return uses of models and judges that they do not support.
-
-    Args:
-        plan: the resolved configuration.
-        models_by_import: import → names of the models in its file.
-    """
-    problems = _model_problems(plan, models_by_import)
-    for name, dataset in plan.config.datasets.items():
-        models_used = [] if dataset.models == "all" else dataset.models
-        references = (("models", models_used), ("mix.per_model", dataset.mix.per_model))
-        problems += [
-            unknown_name(f"datasets.{name}.{key}", model, "defined under models", plan.models)
-            for key, models in references
-            for model in models
-            if model not in plan.models
-        ]
-        if all(model in plan.models for model in models_used):
-            if not plan.dataset_tables(name):
-                problems.append(f"datasets.{name}: none of its models has answers to its tasks; fix its models or tasks")
-            problems += verdict_problems(plan, f"datasets.{name}.teacher", dataset.teacher, plan.dataset_tables(name))
-            if dataset.weak_teacher:
-                where = f"datasets.{name}.weak_teacher.teacher"
-                problems += verdict_problems(plan, where, dataset.weak_teacher.teacher, plan.weakly_labelled_tables(name))
-    if not plan.score_tables:
-        problems.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
-    for judge in plan.config.scorers:
-        problems += verdict_problems(plan, "scorers", judge, plan.score_tables)
-    return [*problems, *_pair_problems(plan), *_student_problems(plan)]
-
-
-def _model_problems(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
-    problems = []
-    for key, model in plan.models.items():
-        if not isinstance(model, ImportedModel):
-            continue
-        model_name = model.model_name or key
-        available = sorted({name for source in model.source for name in models_by_import.get(source, ())})
-        if available and model_name not in (*available, files.EVERY_MODEL):
-            problems.append(f"models.{key}: {model_name!r} is not in its files; set `model_name` to one of: {', '.join(available)}")
-    return problems
-
-
-def verdict_problems(plan: Plan, where: str, name: str, tables: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a line if a judge that does not read answers has no verdicts on a required table, and the same for its members."""
-    tables, kind = list(tables), plan.kind_of(name)
-    reasons = (kind.table_problem(plan, name, model, task) for model, task in tables)
-    problems = [f"{where}: {name!r} {problem}" for problem in reasons if problem][:1]
-    members = kind.depends_on(plan.config.judges[name]).judges
-    return problems + [problem for member in members for problem in verdict_problems(plan, f"judges.{name}.judges", member, tables)]
+NO_ANSWERS = "none of its models has answers to its tasks; fix its models or tasks"
 
 
 def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
@@ -89,13 +39,84 @@ def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[s
     return models_by_import, problems
 
 
+def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return uses of models and judges that they do not support.
+
+    Args:
+        plan: the resolved configuration.
+        models_by_import: import → names of the models in its file.
+    """
+    problems = _imported_model_problems(plan, models_by_import)
+    for name, dataset in plan.config.datasets.items():
+        problems += _unknown_models(plan, f"datasets.{name}.mix.per_model", dataset.mix.per_model, plan.models)
+        unknown = _training_model_problems(plan, f"datasets.{name}.models", dataset.models)
+        problems += unknown
+        if unknown:
+            continue
+        if not plan.dataset_tables(name):
+            problems.append(f"datasets.{name}: {NO_ANSWERS}")
+        problems += _verdict_problems(plan, f"datasets.{name}.teacher", dataset.teacher, plan.dataset_tables(name))
+        if dataset.weak_teacher:
+            where = f"datasets.{name}.weak_teacher.teacher"
+            problems += _verdict_problems(plan, where, dataset.weak_teacher.teacher, plan.weakly_labelled_tables(name))
+    if not plan.score_tables:
+        problems.append("tasks.test: no model has answers to any test task; add a model, or a task of the models' files")
+    for judge in plan.config.scorers:
+        problems += _verdict_problems(plan, "scorers", judge, plan.score_tables)
+    problems += _pair_problems(plan)
+    for name, entry in plan.config.filters.items():
+        unknown = _training_model_problems(plan, f"filters.{name}.models", entry.models)
+        problems += unknown
+        if not unknown and not plan.filter_tables(name):
+            problems.append(f"filters.{name}: {NO_ANSWERS}")
+        if not unknown and (chooser := plan.filter_judge(name)):
+            problems += _verdict_problems(plan, f"filters.{name}.judge", chooser, plan.filter_tables(name))
+    return problems
+
+
+def _imported_model_problems(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:
+    problems = []
+    for key, model in plan.models.items():
+        if not isinstance(model, ImportedModel):
+            continue
+        model_name = model.model_name or key
+        available = sorted({name for source in model.source for name in models_by_import.get(source, ())})
+        if available and model_name not in (*available, files.EVERY_MODEL):
+            problems.append(f"models.{key}: {model_name!r} is not in its files; set `model_name` to one of: {', '.join(available)}")
+    return problems
+
+
+def _unknown_models(plan: Plan, where: str, names: Iterable[str], known: Collection[str]) -> list[str]:
+    return [unknown_name(where, name, "defined under models", known) for name in names if name not in plan.models]
+
+
+def _training_model_problems(plan: Plan, where: str, models: Sequence[str]) -> list[str]:
+    """Return models that are unknown, or that are students and cannot provide training answers; none for `all`."""
+    names = [] if models == "all" else models
+    students = [name for name in names if name in plan.students]
+    return _unknown_models(plan, where, names, plan.base_models) + [
+        f"{where}: {name!r} is a student and cannot provide training answers; name other models" for name in students
+    ]
+
+
+def _verdict_problems(plan: Plan, where: str, name: str, tables: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line if a judge that does not read answers has no verdicts on a required table, and the same for its members."""
+    kind = plan.kind_of(name)
+    reasons = (kind.table_problem(plan, name, model, task) for model, task in tables)
+    problems = [f"{where}: {name!r} {problem}" for problem in reasons if problem][:1]
+    members = kind.depends_on(plan.config.judges[name]).judges
+    return problems + [
+        problem for member in members for problem in _verdict_problems(plan, f"judges.{name}.judges", member, tables)
+    ]
+
+
 def _pair_problems(plan: Plan) -> list[str]:
     generated_sets = {key: entry for key, entry in plan.config.pairs.items() if not entry.source}
     unknown = [
-        unknown_name(f"pairs.{key}", name, "defined under models", plan.models)
+        problem
         for key, entry in generated_sets.items()
-        for name in [*([] if entry.models == "all" else entry.models), *([entry.baseline] if entry.baseline else [])]
-        if name not in plan.models
+        for names in ([] if entry.models == "all" else entry.models, [entry.baseline] if entry.baseline else [])
+        for problem in _unknown_models(plan, f"pairs.{key}", names, plan.models)
     ]
     if unknown:
         return unknown
@@ -104,7 +125,7 @@ def _pair_problems(plan: Plan) -> list[str]:
         if not plan.pair_parts(key):
             problems.append(f"pairs.{key}: no two of its models have answers to the same task; fix its models or tasks")
         if entry.gold:
-            problems += verdict_problems(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
+            problems += _verdict_problems(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
     for name in plan.trained_pair_judges:
         problems += [
             f"judges.{name}.pairs: {key!r} has no labels; give it a gold judge"
@@ -112,28 +133,3 @@ def _pair_problems(plan: Plan) -> list[str]:
             if not (entry := plan.config.pairs[key]).source and not entry.gold
         ]
     return problems
-
-
-def _student_problems(plan: Plan) -> list[str]:
-    problems = []
-    for name, entry in plan.config.filters.items():
-        models = plan.base_models if entry.models == "all" else entry.models
-        unknown = [model for model in models if model not in plan.base_models]
-        problems += [_model_problem(plan, f"filters.{name}.models", model) for model in unknown]
-        if unknown:
-            continue
-        pairs = plan.filter_tables(name)
-        if not pairs:
-            problems.append(f"filters.{name}: none of its models has answers to its tasks; fix its models or tasks")
-        if judge := plan.filter_judge(name):
-            problems += verdict_problems(plan, f"filters.{name}.judge", judge, pairs)
-    for name, dataset in plan.config.datasets.items():
-        models = [] if dataset.models == "all" else dataset.models
-        problems += [_model_problem(plan, f"datasets.{name}.models", model) for model in models if model in plan.students]
-    return problems
-
-
-def _model_problem(plan: Plan, where: str, model: str) -> str:
-    if model in plan.students:
-        return f"{where}: {model!r} is a student and cannot provide training answers; name other models"
-    return unknown_name(where, model, "defined under models", plan.base_models)

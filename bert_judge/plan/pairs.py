@@ -70,8 +70,9 @@ class PairSpecs(ResolvedConfig):
         models = self.pair_models(entry)
         if entry.schedule == "sampled":
             return sample_pairs(models, entry.opponents, lambda *models: bool(self._shared_tasks(entry, models)), entry.seed)
-        pairs = pair_all(models) if entry.baseline is None else pair_with_baseline(models, entry.baseline)
-        return {pair for pair in pairs if self._shared_tasks(entry, pair)}
+        everyone = combinations(models, 2)
+        pairs = everyone if entry.baseline is None else ((m, entry.baseline) for m in models if m != entry.baseline)
+        return {pair for first, second in pairs if self._shared_tasks(entry, pair := _sorted(first, second))}
 
     def pair_models(self, entry: PairSet) -> list[str]:
         """Return the models of a set in the order of the configuration."""
@@ -163,14 +164,6 @@ class PairSpecs(ResolvedConfig):
         """Return the spec of agreement, ranks and rank correlations."""
         tables = [[model, task] for model, task in self.rank_score_tables]
         return {"sets": self.ranked_sets, "judges": self.config.scorers, "tables": tables}
-
-
-def pair_all(models: Sequence[str]) -> set[ModelPair]:
-    return {_sorted(first, second) for first, second in combinations(models, 2)}
-
-
-def pair_with_baseline(models: Sequence[str], baseline: str) -> set[ModelPair]:
-    return {_sorted(model, baseline) for model in models if model != baseline}
 
 
 def sample_pairs(

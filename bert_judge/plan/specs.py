@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 
 from bert_judge.config import ImportedModel, LocalModel, Tuning
+from bert_judge.judges.probe import aspect_features, backbone_asset
+from bert_judge.judges.probe.config import ProbeJudgeConfig
 from bert_judge.judges.registry import LabelTable, Spec
 from bert_judge.plan.resolved_config import ATTACKS, ResolvedConfig
 from bert_judge.runtime.errors import InputError
@@ -23,7 +25,7 @@ CHAT_SETTINGS = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_c
 
 
 class Specs(ResolvedConfig):
-    """Specs of tasks, answers, labels, datasets, scores and reports."""
+    """Specs of tasks, answers, labels, datasets, judges, scores and reports."""
 
     @cached_property
     def selections(self) -> list[str]:
@@ -109,6 +111,50 @@ class Specs(ResolvedConfig):
     def cascades_spec(self) -> Spec:
         return {**self.standings_spec(), "cascades": self.measured_cascades}
 
+    def probe(self, name: str) -> ProbeJudgeConfig:
+        entry = self.config.judges[name]
+        assert isinstance(entry, ProbeJudgeConfig)
+        return entry
+
+    @cached_property
+    def feature_sets(self) -> dict[str, Spec]:
+        """Return the name of each set of hidden states → the settings that the states depend on.
+
+        Probes and aspects with the same backbone, prompt and settings share a set, which is named after the backbone and a hash.
+        """
+        return {name: spec for judge in self.judges("probe") for name, spec in aspect_features(self.probe(judge)).values()}
+
+    def features_of(self, judge: str) -> list[str]:
+        """Return the distinct names of the sets of hidden states that a probe reads."""
+        return list(dict.fromkeys(name for name, _ in aspect_features(self.probe(judge)).values()))
+
+    def backbone_of(self, features: str) -> str:
+        """Return the asset of the model that produces a set of hidden states."""
+        spec = self.feature_sets[features]
+        return backbone_asset(spec["backbone"], spec["revision"])
+
+    def features_spec(self, features: str, model: str, task: str) -> Spec:
+        """Return the spec of the hidden states of a model's answers to a task, or of a selection of answers."""
+        return {"features": features, "model": model, "task": task, **self.feature_sets[features]}
+
+    def probe_spec(self, judge: str) -> Spec:
+        probe = self.probe(judge)
+        # The threshold applies to labels only.
+        excluded = {"aspects", "threshold", *ProbeJudgeConfig.reads} - {"pooling"}
+        settings = probe.model_dump(mode="json", exclude=excluded)
+        features = aspect_features(probe)
+        aspects = {
+            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": features[name][0]}
+            for name, entry in probe.aspect_configs.items()
+        }
+        return {
+            "judge": judge,
+            **settings,
+            "aspects": aspects,
+            "features": dict(features.values()),
+            "tables": [[model, task] for model, task in self.dataset_tables(probe.dataset)],
+        }
+
     def scores_spec(self, model: str, task: str) -> Spec:
         return {"model": model, "task": task, "judges": self.config.scorers}
 
@@ -181,9 +227,9 @@ class Specs(ResolvedConfig):
         spec = {**self.standings_spec(), "kinds": kinds, "simulated": simulated}
         if self.config.attacks:
             spec["attacks"] = self.attack_rates_spec()
-        return (
-            {**spec, "audit": self.corrected_spec() if self.corrects_accuracy else self.audit_spec()} if self.config.audit else spec
-        )
+        if self.config.audit:
+            spec["audit"] = self.corrected_spec() if self.corrects_accuracy else self.audit_spec()
+        return spec
 
     def import_spec(self, name: str) -> Spec:
         # Aspects belong to labels, not to questions and answers; pairs have their own spec.

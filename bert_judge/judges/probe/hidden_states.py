@@ -49,7 +49,7 @@ class HiddenStateExtractor:
 
     Args:
         folder: the model in the format of transformers.
-        spec: features spec of `plan.probes`: prompt, poolings, max_length, precision, storage_dtype.
+        spec: features spec of `plan.specs`: prompt, poolings, max_length, precision, storage_dtype.
         batch_tokens: tokens per batch, padding included; by default suited to the device.
 
     Raises:

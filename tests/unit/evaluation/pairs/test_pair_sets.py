@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_siz
 @given(names, st.integers(1, 4), st.integers(0, 3))
 def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str], opponents: int, seed: int) -> None:
     result = plan_pairs.sample_pairs(models, opponents, lambda *_: True, seed)
-    assert result <= plan_pairs.pair_all(models)
+    assert result <= {*combinations(sorted(models), 2)}
     reached = set(models[:1])
     while more := {model for two in result if set(two) & reached for model in two} - reached:
         reached |= more
@@ -36,15 +37,6 @@ def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str]
     degrees = [sum(model in two for two in result) for model in models]
     assert max(degrees, default=0) <= max(2 * opponents + 1, 0)
     assert plan_pairs.sample_pairs([*models, "new"], opponents, lambda *_: True, seed) >= result
-
-
-@given(names)
-def test_full_and_baseline_schedules(models: list[str]) -> None:
-    every = plan_pairs.pair_all(models)
-    assert len(every) == len(models) * (len(models) - 1) // 2
-    assert plan_pairs.pair_all(list(reversed(models))) == every
-    for model in models[:1]:
-        assert plan_pairs.pair_with_baseline(models, model) == {two for two in every if model in two}
 
 
 # --- what the configuration asks for ---
