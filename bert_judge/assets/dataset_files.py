@@ -62,11 +62,7 @@ def select_split_files(
 
 
 def list_split_files(folder: Path, configs: Sequence[str] | None, split: str, dataset: str) -> list[str]:
-    """Return the names of a split's files in a folder with the layout of the hub.
-
-    Raises:
-        InputError: see `select_split_files`.
-    """
+    """Return the names of a split's files in a folder with the layout of the hub."""
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     readme = folder / "README.md"
     card = parse_card_configs(readme.read_text("utf-8", errors="replace")) if readme.is_file() else []

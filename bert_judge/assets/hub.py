@@ -41,9 +41,6 @@ def snapshot(repository: str, revision: str | None, remote_code: bool) -> Snapsh
         repository: hub id.
         revision: commit, tag or branch; None for the newest.
         remote_code: download the repository's Python files too.
-
-    Raises:
-        InputError: see `describe_error`.
     """
 
     def find_files() -> RemoteFiles:
@@ -64,9 +61,6 @@ def dataset_snapshot(repository: str, revision: str | None, configs: Sequence[st
     Args:
         repository, revision: see `snapshot`.
         configs, split: see `dataset_files.select_split_files`.
-
-    Raises:
-        InputError: see `describe_error` and `dataset_files.select_split_files`.
     """
     find_cached = partial(dataset_files.list_split_files, configs=configs, split=split, dataset=f"dataset {repository!r}")
     find_files = partial(list_remote_split, repository, revision, configs, split)

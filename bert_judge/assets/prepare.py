@@ -73,11 +73,7 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
 
 
 def make_manifest(name: str, folder: Path, remote_code: bool = False) -> dict[str, Any]:
-    """Return the manifest of a model that was trained here, as plain values.
-
-    Raises:
-        InputError: the folder does not contain a complete model.
-    """
+    """Return the manifest of a model that was trained here, as plain values."""
     return _build_manifest(name, folder, model_files.list_model_files(folder, remote_code, f"model {name!r}: {folder}"), None)
 
 

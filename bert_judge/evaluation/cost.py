@@ -57,7 +57,7 @@ def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | 
     counts = [pq.read_table(path, columns=TOKENS).to_pandas() for path in existing]
     sums = {name: [frame[name].sum() for frame in counts if frame[name].notna().any()] for name in TOKENS}
     if timings is None:
-        timings = [(seconds, num_rows(path)) for path in existing if (seconds := job_seconds(path)) is not None]
+        timings = [(seconds, tables.count(path)) for path in existing if (seconds := job_seconds(path)) is not None]
     return Usage(
         rows=sum(map(len, counts)),
         counted_rows=sum(int(frame.notna().any(axis=1).sum()) for frame in counts),
@@ -86,10 +86,10 @@ def job_seconds(table: Path) -> float | None:
     seconds = _read_seconds(results / "benchmarks" / relative.with_suffix(".tsv"))
     for batch in _find_batches(results, relative) if relative.parts[0] == "labels" else []:
         batch_seconds = _read_seconds(results / "benchmarks" / batch.relative_to(results).with_suffix(".tsv"))
-        rows = sum(num_rows(path) for task in _batch_specs(batch) if (path := table.with_name(f"{task}.parquet")).exists())
+        rows = sum(tables.count(path) for task in _batch_specs(batch) if (path := table.with_name(f"{task}.parquet")).exists())
         if seconds is None or batch_seconds is None or not rows:
             return None
-        seconds += batch_seconds * num_rows(table) / rows
+        seconds += batch_seconds * tables.count(table) / rows
     return seconds
 
 
@@ -100,16 +100,8 @@ def generation_timings(results: Path, model: str) -> list[tuple[float, int]]:
         seconds = _read_seconds(results / "benchmarks" / "answer_batches" / model / f"{batch.stem}.tsv")
         paths = [results / "candidates" / model / f"{task}.parquet" for task in _batch_specs(batch)]
         if seconds is not None and all(path.exists() for path in paths):
-            timings.append((seconds, sum(map(num_rows, paths))))
+            timings.append((seconds, sum(map(tables.count, paths))))
     return timings
-
-
-def num_rows(path: Path) -> int:
-    """Return the number of rows of a table, from its footer."""
-    try:
-        return pq.read_metadata(path).num_rows
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not a table; delete it and run again") from error
 
 
 def _find_batches(results: Path, relative: Path) -> list[Path]:
@@ -245,7 +237,7 @@ def _cost_row(stage: str, component: str, use: str, usage: Usage, gpus: int) -> 
 
 def _training_usage(results: Path, judge: str, dataset: str) -> Usage:
     table = results / "datasets" / dataset / "train.parquet"
-    rows = num_rows(table) if table.is_file() else 0
+    rows = tables.count(table) if table.is_file() else 0
     seconds = _read_seconds(results / "benchmarks" / "judges" / f"{judge}.tsv")
     return Usage(rows, 0, None, None, 0 if seconds is None else rows, seconds)
 

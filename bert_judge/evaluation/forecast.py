@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bert_judge import tables
 from bert_judge.config import HFModel, ImportedModel, OpenAIModel, SimulatedModel, StudentModel, VLLMModel
-from bert_judge.evaluation.cost import Usage, generation_timings, measure_usage, num_rows
+from bert_judge.evaluation.cost import Usage, generation_timings, measure_usage
 from bert_judge.plan import Plan
 
 TABLE_PATH = re.compile(r"(?P<stage>candidates|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
@@ -105,7 +106,7 @@ def _count_rows(plan: Plan, pairs: Sequence[tuple[str, str]], results: Path) -> 
     total = 0
     for model, task in pairs:
         table = results / "tasks" / f"{task}.parquet"
-        questions = num_rows(table) if table.exists() else plan.config.tasks.limit.get(task)
+        questions = tables.count(table) if table.exists() else plan.config.tasks.limit.get(task)
         if questions is None:
             return None
         total += questions * getattr(plan.models[model], "attempts", 1)

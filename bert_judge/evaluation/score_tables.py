@@ -121,11 +121,6 @@ def identify_table(path: Path) -> tuple[str, str]:
     return spec["model"], spec["task"]
 
 
-def merge_revisions(paths: Sequence[Path]) -> dict[str, str]:
-    """Merge the model revisions (model → revision) of several tables."""
-    return {model: revision for path in paths for model, revision in tables.provenance(path).get("revisions", {}).items()}
-
-
 def _judge_columns(judges: Sequence[str]) -> list[str]:
     return [name for judge in judges for name in (judge, f"{judge}_verdict")]
 

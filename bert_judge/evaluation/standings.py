@@ -21,7 +21,6 @@ from bert_judge.evaluation.score_tables import (
     group_by_family,
     group_by_task,
     load_verdicts,
-    merge_revisions,
 )
 
 # The tables that `build_standings` writes, each as {name}.parquet; the standings are the last.
@@ -51,9 +50,6 @@ def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Pat
         spec: `Plan.standings_spec`: `judges`, `gold`, `trained`, `families`, `styles`, `tables`.
         scores: the score tables of all (model, task) in `tables`, in any order.
         folder: output folder.
-
-    Raises:
-        InputError: a file is not a score table, or lacks a judge.
     """
     judges, gold = spec["judges"], spec["gold"]
     frame = load_verdicts(scores, judges, answer_features=True)
@@ -70,7 +66,7 @@ def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Pat
     if "cost" in spec:
         frames["cost"] = cost_table(spec["cost"], folder, float(frame[TOTAL_LENGTH].sum()))
     for name, schema in SCHEMAS.items():
-        revisions = merge_revisions(scores) if name == "standings" else None
+        revisions = tables.merge_revisions(scores) if name == "standings" else None
         tables.write(frames.get(name, tables.empty(schema)), folder / f"{name}.parquet", schema, spec, revisions)
     log.info("%d answers in %d score tables, %d judges", len(frame), len(scores), len(judges))
 

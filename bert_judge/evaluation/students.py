@@ -23,9 +23,6 @@ def build_students(spec: Mapping[str, Any], standings: Path, pairs: Path, metric
         standings, pairs: tables of the standings stage.
         metrics: student → its metrics.json.
         output: a table in the schema `tables.STUDENTS`.
-
-    Raises:
-        InputError: a file cannot be read.
     """
     accuracies, model_pairs = tables.read(standings, tables.STANDINGS), tables.read(pairs, tables.MODEL_PAIRS)
     rows = []

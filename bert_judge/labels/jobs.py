@@ -24,9 +24,6 @@ def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, c
         inputs: the answers as `candidates`, and the files of `JudgeKind.label_inputs`.
         block: the judge's block of the configuration.
         check_device: raises `InputError` when a cluster job did not get its GPUs.
-
-    Raises:
-        InputError: an input cannot be read, or the judge cannot be loaded or refuses its input.
     """
     kind = registry.find(spec["settings"]["kind"])
     if kind.combines_labels:

@@ -79,11 +79,7 @@ def train_student(
 def encode(
     rows: Sequence[Mapping[str, Any]], encoder: PromptEncoder, eos_ids: frozenset[int], spec: Mapping[str, Any], max_length: int
 ) -> tuple[list[Example], int]:
-    """Encode filtered answers; return the examples and the number of rows that are too long or cannot be encoded.
-
-    Raises:
-        InputError: no row is left.
-    """
+    """Encode filtered answers; return the examples and the number of rows that are too long or cannot be encoded."""
     prompts = (row["question"] + instruction(spec["families"][row["task"]], spec["prompt_style"]) for row in rows)
     pairs = zip(prompts, (row["candidate"] for row in rows), strict=True)
     return encode_examples(partial(encode_dialogue, encoder, eos_ids), pairs, max_length, "filter other answers")

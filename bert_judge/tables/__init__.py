@@ -6,6 +6,7 @@ from bert_judge.tables.files import (
     count,
     empty,
     fingerprint,
+    merge_revisions,
     names,
     provenance,
     read,

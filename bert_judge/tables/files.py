@@ -128,11 +128,7 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
 
 
 def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.DataFrame]:
-    """Read a table in frames of at most `rows` rows, so that memory does not grow with the file; list columns become arrays.
-
-    Raises:
-        InputError: as `read`.
-    """
+    """Read a table in frames of at most `rows` rows, so that memory does not grow with the file; list columns become arrays."""
     file = _open(path, schema)
     with _explain_damage(path):
         for batch in file.iter_batches(batch_size=rows, columns=schema.names):
@@ -153,20 +149,12 @@ def read_columns(path: str | Path, names: Sequence[str]) -> pa.Table:
 
 
 def names(path: str | Path) -> list[str]:
-    """Return the names of a table's columns.
-
-    Raises:
-        InputError: no such file, or no parquet.
-    """
+    """Return the names of a table's columns."""
     return list(_parquet(path).schema_arrow.names)
 
 
 def count(path: str | Path) -> int:
-    """Return the number of rows of a table, from its footer.
-
-    Raises:
-        InputError: no such file, or no parquet.
-    """
+    """Return the number of rows of a table, from its footer."""
     return _parquet(path).metadata.num_rows
 
 
@@ -175,6 +163,11 @@ def provenance(path: str | Path) -> dict[str, Any]:
     # From the file's metadata: those of its Arrow schema lack what was added after the first rows.
     metadata = _parquet(path).metadata.metadata or {}
     return json.loads(metadata[METADATA_KEY]) if METADATA_KEY in metadata else {}
+
+
+def merge_revisions(paths: Iterable[str | Path]) -> dict[str, str]:
+    """Merge the revisions of several tables: model → revision."""
+    return {model: revision for path in paths for model, revision in provenance(path).get("revisions", {}).items()}
 
 
 def fingerprint(frame: pd.DataFrame) -> str:

@@ -26,11 +26,7 @@ class UnusableRow(Exception):
 
 
 def get_cell(row: SourceRow, name: str) -> Any:
-    """Return the value of a column; `a.b` is the member `b` of column `a`, and for a list of structures the list of their members.
-
-    Raises:
-        InputError: no such column.
-    """
+    """Return the value of a column; `a.b` is the member `b` of column `a`, for a list of structures the list of their members."""
     if name in row:
         return row[name]
     value: Any = row
@@ -130,11 +126,7 @@ def without_unit(answer: str) -> list[str]:
 
 
 def drop_answers(cell: Any) -> Iterator[str]:
-    """Yield the text of each answer of a cell with one or several annotators' answers (DROP); a list of spans is one answer.
-
-    Raises:
-        InputError: the cell does not have DROP's structure.
-    """
+    """Yield the text of each answer of a cell with one or several annotators' answers (DROP); a list of spans is one answer."""
     for answer in _split_answers(cell):
         number, date = get_cell(answer, "number"), get_cell(answer, "date") or {}
         spans = parse_texts(get_cell(answer, "spans") or [], "list of spans")

@@ -28,9 +28,6 @@ def prompt(sample: Sample, family: str, style: str) -> str:
     Args:
         family: one of `config.Family`; it determines X.
         style: `free`, `soft` or `strict`.
-
-    Raises:
-        InputError: unknown family or style.
     """
     return sample.question + instruction(family, style)
 

@@ -22,9 +22,6 @@ def read_samples(task: str, source: families.Source, files: Sequence[Path]) -> I
 
     Args:
         source: `config.TaskSource` as plain values.
-
-    Raises:
-        InputError: a file or row is invalid, or no row gives a question.
     """
     yield from map_rows(task, source, read_rows(files, *needed_columns(source)))
 

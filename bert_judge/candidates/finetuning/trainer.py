@@ -166,9 +166,6 @@ def fine_tune(
 
     Returns:
         None in all but the first of several processes.
-
-    Raises:
-        InputError: the base model cannot be loaded, or no row fits into its context.
     """
     loaded = load_model(name, spec["settings"], base.path, use_accelerators=not is_launched())
     encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])

@@ -42,9 +42,6 @@ def write_attacks(spec: Mapping[str, Any], task: Path, candidates: Path, attacks
         task: the task's table.
         candidates: output table of the answers.
         attacks: output table of their families.
-
-    Raises:
-        InputError: the task's table cannot be read.
     """
     answers, families = generate_attacks(tables.read(task, tables.TASK), spec["rows"], spec["seed"])
     tables.write(answers, candidates, tables.CANDIDATES, spec)
@@ -201,9 +198,6 @@ def attack_judge(
         task_table: table of the questions.
         rows, seed: see `generate_attacks`.
         folder: output folder.
-
-    Raises:
-        InputError: the task's table cannot be read, or the judge refuses its input.
     """
     outputs = AttackTables(*(folder / f"{name}.parquet" for name in AttackTables._fields))
     name, task = labels_spec["judge"], labels_spec["task"]

@@ -15,7 +15,7 @@ from bert_judge import tables
 from bert_judge.evaluation.audit import ppi
 from bert_judge.evaluation.audit.labels import labels_from_gold, match_labels, read_labels
 from bert_judge.evaluation.audit.sampling import assign_strata, draw_sample
-from bert_judge.evaluation.score_tables import MODEL, TASK, load_verdicts, merge_revisions
+from bert_judge.evaluation.score_tables import MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy
 
 LABEL = "(label)"
@@ -30,9 +30,6 @@ def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheet: Path
         scores: the score tables, in any order.
         sheet: the annotators' sheet; None to use the verdicts of the judge `labels_from` on the sampled answers.
         output: a table in the schema `tables.CORRECTED_ACCURACY`.
-
-    Raises:
-        InputError: the sheet is invalid (`read_labels`), or a file is not a score table.
     """
     gold = spec["labels_from"]
     verdicts = load_verdicts(scores, [*spec["judges"], *([gold] if gold else [])])
@@ -40,7 +37,7 @@ def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheet: Path
         labels = match_labels(verdicts, scores, read_labels(sheet), sheet)
     else:
         labels = labels_from_gold(verdicts, draw_sample(verdicts, spec["judge"], spec["size"], spec["seed"]), gold)
-    tables.write(corrected_table(verdicts, labels, spec), output, tables.CORRECTED_ACCURACY, spec, merge_revisions(scores))
+    tables.write(corrected_table(verdicts, labels, spec), output, tables.CORRECTED_ACCURACY, spec, tables.merge_revisions(scores))
     log.info("%s: %d labels on %d answers", output, int((labels >= 0).sum()), len(verdicts))
 
 

@@ -54,9 +54,6 @@ def build_pairs(
         spec: `Plan.pairs_spec`.
         answers: per model, its candidate tables in the order of the spec's tasks.
         gold: per model, the gold judge's label tables in the same order; empty without a gold judge.
-
-    Raises:
-        InputError: a table cannot be read.
     """
     first, second = (_read_answers(spec["tasks"], paths, gold[side] if gold else ()) for side, paths in enumerate(answers))
     second = second.drop(columns=["task", "question", "references"])

@@ -56,9 +56,6 @@ def build_ranks(
         preferences: set → judge → its verdicts on the set.
         scores: score tables; rankings are compared with accuracies on the tasks of a set.
         folder: output folder.
-
-    Raises:
-        InputError: a file cannot be read, or does not belong to the set.
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
     answers = load_verdicts(scores, spec["judges"])

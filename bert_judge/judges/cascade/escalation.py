@@ -67,11 +67,7 @@ def fitted_judges(path: str | Path) -> list[str]:
 
 
 def load_thresholds(path: str | Path) -> dict[str, DecisionThresholds]:
-    """Return judge → thresholds, for all but the last judge of a fitted cascade.
-
-    Raises:
-        InputError: the file is missing or does not describe a cascade.
-    """
+    """Return judge → thresholds, for all but the last judge of a fitted cascade."""
     return {name: DecisionThresholds(**values) for name, values in _read_json(path)["thresholds"].items()}
 
 
@@ -109,13 +105,12 @@ def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], casc
     Args:
         labels: label tables of the previous judges, the cheapest first.
         cascade: cascade.json of the fitted cascade.
-
-    Raises:
-        InputError: a label table lacks an answer that was escalated to its judge.
     """
     answers = tables.read(candidates, tables.CANDIDATES)
     undecided = answers.drop(_decide(answers, labels, cascade).index).reset_index(drop=True)
-    tables.write(undecided, output, tables.CANDIDATES, {"undecided_by": [judge for judge, _ in labels]}, _revisions([candidates]))
+    tables.write(
+        undecided, output, tables.CANDIDATES, {"undecided_by": [judge for judge, _ in labels]}, tables.merge_revisions([candidates])
+    )
     log.info("%d of %d answers are escalated", len(undecided), len(answers))
 
 
@@ -127,14 +122,11 @@ def label_cascade(
     Args:
         spec: `Plan.labels_spec`.
         labels, cascade: as for `select_undecided`, with the label tables of all judges.
-
-    Raises:
-        InputError: a label table lacks an answer that was escalated to its judge.
     """
     answers = tables.read(candidates, tables.CANDIDATES)
     decided = _decide(answers, labels, cascade).sort_index()
     merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), decided], axis=1)
-    tables.write(merged, output, tables.LABELS, spec, _revisions([path for _, path in labels]))
+    tables.write(merged, output, tables.LABELS, spec, tables.merge_revisions([path for _, path in labels]))
     judges = [judge for judge, _ in labels]
     counts = decided["reason"].map(lambda reason: deciding_judge(reason, judges)).value_counts()
     summary = ", ".join(f"{judge} decided {count}" for judge, count in counts.items())
@@ -178,7 +170,3 @@ def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
     if (missing := merged["verdict"].isna()).any():
         raise InputError(f"{labels}: no label for {merged.loc[missing, 'sample_id'].iloc[0]}; delete the file and run again")
     return merged
-
-
-def _revisions(paths: Iterable[str | Path]) -> dict[str, str]:
-    return {name: revision for path in paths for name, revision in tables.provenance(path).get("revisions", {}).items()}

@@ -104,11 +104,7 @@ def _better(a: float, b: float) -> str:
 
 
 def load_pair_judge(checkpoint: str | Path, name: str) -> PairJudge:
-    """Load a trained pairwise judge, an encoder or a language model; `checkpoint` is as for `judge_folder.resolve_checkpoint`.
-
-    Raises:
-        InputError: it cannot be loaded.
-    """
+    """Load a trained pairwise judge, an encoder or a language model; `checkpoint` is as for `judge_folder.resolve_checkpoint`."""
     folder, revision = resolve_checkpoint(checkpoint)
     metadata = read_card(folder)
     pairwise = metadata.get("pairwise")

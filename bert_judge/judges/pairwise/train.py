@@ -51,9 +51,6 @@ def train_pair_judge(
         backbone: manifest of the prepared backbone.
         folder: receives weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
         work_folder: holds the training checkpoints until the judge is complete.
-
-    Raises:
-        InputError: a table cannot be read, or there are no labelled pairs on one side of the split.
     """
     folder, manifest, seed = Path(folder), load_manifest(backbone), spec["training"]["seed"]
     data = read_split(spec, pairs, seed)
@@ -94,9 +91,6 @@ def tune_pair_judge(
         folder: receives also the manifest.json of the tuned model.
         run_time: settings of `config.Tuning` that change no result.
         pairs, work_folder: as for `train_pair_judge`.
-
-    Raises:
-        InputError: as for `train_pair_judge`, or no pair fits into the model's context.
     """
     folder, manifest, name = Path(folder), load_manifest(base), spec["judge"]
     tuning = Tuning.model_validate({**spec["tuning"], **(run_time or {})})

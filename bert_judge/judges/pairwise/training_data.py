@@ -193,9 +193,6 @@ def encode(
 
     A pair whose prompt and completion together are too long is left out: the judge never gets a truncated prompt, and a truncated
     completion would teach the model to stop in the middle. `settings` are those of the judge.
-
-    Raises:
-        InputError: no pair is left, or the chat template opens a reasoning block.
     """
 
     def prompt(pair: Pair) -> str:

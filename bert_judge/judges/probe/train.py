@@ -89,9 +89,6 @@ def train_probe(
         features: set of hidden states → its tables, in the order of the spec's `tables`.
         revisions: backbone → revision.
         folder: receives the classifiers, selection.json, predictions.parquet and, last, probe.json.
-
-    Raises:
-        InputError: an aspect has no labels, or too few.
     """
     folder = Path(folder)
     rows, num_train = read_rows(train, validation)
