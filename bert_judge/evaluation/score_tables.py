@@ -52,11 +52,10 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
     # pandas 3 cannot merge two empty arrow-backed text columns, so keys are objects.
     frame = _read_columns(candidates, tables.CANDIDATES, {*tables.CANDIDATES.names} - unused).astype({"sample_id": object})
     _check_constant(frame, "model", spec["model"], candidates)
-    revisions = dict(tables.provenance(candidates).get("revisions", {}))
     for judge in spec["judges"]:
         # A left join keeps the candidates' order.
         frame = frame.merge(_read_labels(labels[judge], spec["model"], judge, frame, candidates), on=KEY, how="left")
-        revisions |= tables.provenance(labels[judge]).get("revisions", {})
+    revisions = tables.merge_revisions([candidates, *(labels[judge] for judge in spec["judges"])])
     tables.write(frame, output, tables.scores_schema(spec["judges"]), spec, revisions)
     log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], summarize_statuses(frame))
 

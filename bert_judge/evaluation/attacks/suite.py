@@ -124,7 +124,6 @@ def build_rates(
         InputError: a file cannot be read, or an answer has no verdict.
     """
     frames, texts = [], []
-    revisions: dict[str, str] = {}
     for task in spec["tasks"]:
         families = tables.read(attacks[task], tables.ATTACKS)
         texts.append(tables.read(candidates[task], tables.CANDIDATES)[[*KEY, *TEXTS]].assign(task=task))
@@ -135,8 +134,7 @@ def build_rates(
             if missing := int(frame["verdict"].isna().sum()):
                 raise InputError(f"{path}: {missing} of {len(frame)} answers have no verdict; delete it and run again")
             frames.append(frame)
-            revisions |= tables.provenance(path).get("revisions", {})
-    verdicts = pd.concat(frames, ignore_index=True)
+    verdicts, revisions = pd.concat(frames, ignore_index=True), tables.merge_revisions(labels.values())
     tables.write(error_rates(verdicts), rates, tables.ATTACK_RATES, spec, revisions)
     tables.write(sample_errors(verdicts, pd.concat(texts)), examples, tables.ATTACK_EXAMPLES, spec, revisions)
     log.info("%s: %d verdicts of %d judges", rates, len(verdicts), len(spec["judges"]))

@@ -97,7 +97,7 @@ def test_benchmark_files_without_time_are_ignored(tmp_path: Path, text: str) -> 
 def test_broken_task_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks/facts_test.parquet").write_bytes(b"")
-    with pytest.raises(InputError, match=r"tasks/facts_test.parquet: not a table; delete it and run again"):
+    with pytest.raises(InputError, match=r"tasks/facts_test.parquet: not a readable parquet file"):
         works(tmp_path, "candidates/small/facts_test")
 
 
