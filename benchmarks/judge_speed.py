@@ -34,7 +34,7 @@ from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import Training
 from bert_judge.judges.bert import checkpoint
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.runtime.hardware import best_device, best_dtype, matmul_rate
+from bert_judge.runtime.hardware import best_device, best_dtype
 
 EXACT, LOOP = "this judge, encoder alone, float32", "transformers, batches of 1"
 RIVAL = "CrossEncoder"
@@ -156,7 +156,7 @@ def large_models(folder: Path, options: argparse.Namespace) -> str:
     ways = {f"{CAUSAL}, {name}": peers.causal(lengths, dtype), **{f"{EUROBERT}, {way}": run for way, run in encoders.items()}}
     for run in (ways if options.cuda else encoders).values():
         run()
-    ceiling = matmul_rate(device, dtype, 20)
+    ceiling = timing.matmul_rate(device, dtype, 20)
     times, _ = timing.alternate(ways, max(1, options.rounds - 1))
     lines = [
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
@@ -12,6 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 import torch
+
+# Shapes (rows, width, inner width) that `matmul_rate` times: an encoder's feed-forward layer, with enough rows to fill a GPU; on
+# CUDA also a square product, the best case of its library.
+CPU_PRODUCTS = ((2048, 768, 3072),)
+CUDA_PRODUCTS = ((65536, 768, 3072), (8192, 8192, 8192))
+# Minimum duration of a measurement in seconds, long compared with synchronisation.
+MIN_MEASURED_SECONDS = 0.02
 
 FILES = (
     "nq_open_human",
@@ -97,3 +105,36 @@ def machine() -> str:
     gpu = f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}; " if torch.cuda.is_available() else ""
     cpu = f"{name}, {torch.get_num_threads()} threads, {fast}"
     return f"{gpu}torch {torch.__version__}; {cpu}; load average at the start {os.getloadavg()[0]:.1f}"
+
+
+def matmul_rate(device: torch.device, dtype: torch.dtype, times: int = 3) -> float:
+    """Measure the floating-point operations per second of large matrix products, an upper bound for an encoder.
+
+    The factors are random: zeros and ones draw less power and so run faster than real data. On CUDA the
+    better of two shapes counts.
+
+    Args:
+        times: measurements per shape, of which the best counts.
+    """
+    shapes = CUDA_PRODUCTS if device.type == "cuda" else CPU_PRODUCTS
+    return max(_product_rate(device, dtype, shape, times) for shape in shapes)
+
+
+def _product_rate(device: torch.device, dtype: torch.dtype, shape: tuple[int, int, int], times: int) -> float:
+    rows, width, inner = shape
+    # A separate generator, so that this measurement does not change the random numbers of a training run.
+    generator = torch.Generator(device).manual_seed(0)
+    a, b = (torch.randn(size, generator=generator, device=device, dtype=dtype) for size in ((rows, width), (width, inner)))
+    product = torch.empty((rows, inner), device=device, dtype=dtype)
+
+    def seconds(products: int) -> float:
+        started = time.perf_counter()
+        for _ in range(products):
+            torch.mm(a, b, out=product)
+        # Reading a number waits for asynchronous devices.
+        product[0, 0].item()
+        return (time.perf_counter() - started) / products
+
+    seconds(1)  # warm-up
+    products = math.ceil(MIN_MEASURED_SECONDS / seconds(1))
+    return 2 * rows * width * inner / min(seconds(products) for _ in range(times))

@@ -118,8 +118,7 @@ def main() -> None:
     ]
     print(timing.table(("way", "tokens/s", "tokens per core second", "against the Trainer"), lines))
     figures: Any = results["this program"]
-    share = f"{figures['mfu']:.1%} of what a matrix product alone reaches"
-    print(f"\nthis program, last round: {figures['tokens_per_second']:.0f} tokens/s without start and end, at least {share}")
+    print(f"\nthis program, last round: {figures['tokens_per_second']:.0f} tokens/s without start and end")
 
 
 if __name__ == "__main__":

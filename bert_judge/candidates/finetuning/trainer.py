@@ -31,7 +31,6 @@ from bert_judge.judges.bert.callbacks import SaveOnSigterm, StopIfDiverged, Thro
 from bert_judge.judges.bert.trainer import batch_order, find_last_checkpoint, training_arguments
 from bert_judge.runtime import resume, sigterm
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.hardware import best_device, best_dtype
 
 log = logging.getLogger(__name__)
 
@@ -225,8 +224,7 @@ def tune(
         weight_decay=settings.weight_decay,
         **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
     )
-    tokens = sum(len(examples[index]) for index in order)
-    throughput = ThroughputCallback(model, tokens, best_dtype(best_device()), processes)
+    throughput = ThroughputCallback(sum(len(examples[index]) for index in order))
     trainer = Trainer(
         model=model,
         args=arguments,

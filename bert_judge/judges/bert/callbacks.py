@@ -8,30 +8,19 @@ import time
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from bert_judge.runtime import hardware, sigterm
+from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
 
 class ThroughputCallback(TrainerCallback):
-    """Logs loss, tokens per second and model FLOPs utilisation (MFU).
+    """Logs loss and tokens per second; `tokens` are those of the whole run, without padding."""
 
-    MFU is a lower bound: it counts 6 operations per weight and token (Kaplan et al. 2020, section 2.1) without attention, relative
-    to the rate that the device reaches in a single matrix product.
-
-    Args:
-        tokens: of the whole run, without padding.
-        dtype: of the computation.
-        devices: number of devices in parallel.
-    """
-
-    def __init__(self, model: PreTrainedModel, tokens: int, dtype: torch.dtype, devices: int = 1) -> None:
+    def __init__(self, tokens: int) -> None:
         self.tokens = tokens
-        weights = sum(module.weight.numel() for module in model.modules() if isinstance(module, torch.nn.Linear))
-        self.max_tokens_per_second = devices * hardware.matmul_rate(hardware.best_device(), dtype) / (6 * weights)
         self.first_step, self.start_time = 0, time.monotonic()
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -41,24 +30,14 @@ class ThroughputCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: dict[str, Any] | None = None, **_: Any
     ) -> None:
         if logs and "loss" in logs:
-            summary = self.summary(state)
-            log.info(
-                "step %d of %d, loss %.4f, %.0f tokens/s, MFU %.0f%%",
-                *(state.global_step, state.max_steps, float(logs["loss"])),
-                *(summary["tokens_per_second"], 100 * summary["mfu"]),
-            )
+            rate = self.summary(state)["tokens_per_second"]
+            log.info("step %d of %d, loss %.4f, %.0f tokens/s", state.global_step, state.max_steps, float(logs["loss"]), rate)
 
     def summary(self, state: TrainerState) -> dict[str, float]:
-        """Return tokens, seconds, tokens_per_second and mfu of this process, without what an earlier one did."""
+        """Return tokens, seconds and tokens_per_second of this process, without what an earlier one did."""
         seconds = time.monotonic() - self.start_time
         tokens = round(self.tokens * (state.global_step - self.first_step) / max(1, state.max_steps))
-        rate = tokens / seconds
-        return {
-            "tokens": tokens,
-            "seconds": round(seconds, 1),
-            "tokens_per_second": round(rate, 1),
-            "mfu": round(rate / self.max_tokens_per_second, 4),
-        }
+        return {"tokens": tokens, "seconds": round(seconds, 1), "tokens_per_second": round(tokens / seconds, 1)}
 
 
 class SaveOnSigterm(TrainerCallback):

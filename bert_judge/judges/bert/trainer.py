@@ -97,7 +97,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     # The tags are new tokens and must be trained; the embeddings of other tokens generalise better frozen.
     embeddings.requires_grad_(checkpoint.metadata.input.format == "tags" or not settings.freeze_embeddings)
     pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
-    throughput = ThroughputCallback(model, sum(tokens[i] for i in order), best_dtype(best_device()))
+    throughput = ThroughputCallback(sum(tokens[i] for i in order))
     trainer = _WeightedTrainer(
         model=model,
         args=training_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
