@@ -133,11 +133,6 @@ def _one_format(names: Sequence[str]) -> list[str]:
 
 
 def _check_shards(names: Sequence[str], dataset: str) -> None:
-    """Refuse a split with a missing shard.
-
-    Raises:
-        InputError: names the first missing shard.
-    """
     present = set(names)
     for name in names:
         if not (shard := _SHARD.match(name)):

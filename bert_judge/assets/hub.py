@@ -130,7 +130,6 @@ def _snapshot(
 
 
 def _download(kind: str, repository: str, branch: str | None, commit: str, sizes: dict[str, int]) -> Path:
-    """Download the files that are not cached; return the folder of the snapshot."""
     missing = [name for name in sizes if not _is_cached(kind, repository, name, commit)]
     total = sum(sizes[name] for name in missing)
     _check_space(kind, repository, total)
@@ -161,11 +160,6 @@ def _cached_snapshots(kind: str, repository: str, revision: str | None) -> list[
 
 
 def _check_space(kind: str, repository: str, needed: int) -> None:
-    """Refuse a download of `needed` bytes if the disk of the cache has less.
-
-    Raises:
-        InputError: not enough space.
-    """
     folder = Path(constants.HF_HUB_CACHE)
     while not folder.exists():
         folder = folder.parent

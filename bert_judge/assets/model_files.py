@@ -91,11 +91,6 @@ def check_names(names: Iterable[str], where: str) -> None:
 
 
 def _check_shards(names: Iterable[str], folder: Path) -> None:
-    """Refuse a folder with a missing weight shard.
-
-    Raises:
-        InputError: names the first missing shard, or an invalid index.
-    """
     names = set(names)
     # A folder may contain the index of the other format, without its weights.
     ending = ".safetensors.index.json" if _any(names, SAFE_WEIGHTS) else ".bin.index.json"
@@ -110,7 +105,6 @@ def _any(names: Iterable[str], *patterns: str) -> bool:
 
 
 def _index_shards(index: Path) -> set[str]:
-    """Return the weight files of an index."""
     try:
         return set(json.loads(index.read_text("utf-8"))["weight_map"].values())
     except (ValueError, LookupError, TypeError, AttributeError) as error:

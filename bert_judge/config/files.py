@@ -88,7 +88,6 @@ def _describe_type(content: object) -> str:
 
 
 def _deep_merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two mappings recursively; other values are replaced."""
     merged = dict(base)
     for key, value in override.items():
         current = merged.get(key)

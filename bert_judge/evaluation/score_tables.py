@@ -167,7 +167,6 @@ def _group_by(frame: pd.DataFrame, level: str, values: pd.Series) -> Iterator[Gr
 
 
 def _read_labels(path: Path, model: str, judge: str, candidates: pd.DataFrame, candidates_path: Path) -> pd.DataFrame:
-    """Read score and verdict of one judge for every candidate, with their key."""
     labels = _read_columns(path, tables.LABELS, {*KEY, "model", "judge", "score", "verdict"}).astype({"sample_id": object})
     _check_constant(labels, "model", model, path)
     _check_constant(labels, "judge", judge, path)

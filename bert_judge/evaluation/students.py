@@ -59,7 +59,6 @@ def _find_control(students: Mapping[str, Mapping[str, Any]], name: str) -> str |
 
 
 def _difference(pairs: pd.DataFrame, row: Mapping[str, Any], control: str | None) -> dict[str, float]:
-    """Return the paired difference of a student and its control."""
     group = pairs[(pairs["level"] == row["level"]) & (pairs["task"] == row["task"]) & (pairs["judge"] == row["judge"])]
     for model, opponent, sign in ((row["model"], control, 1), (control, row["model"], -1)):
         matches = group[(group["model"] == model) & (group["other"] == opponent)]

@@ -116,7 +116,6 @@ def _label_frames(
 def _label_answers(
     spec: Mapping[str, Any], answers: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int
 ) -> pd.DataFrame:
-    """Return the label rows of some answers, in their order."""
     texts = [strip_reasoning(candidate) for candidate in answers["candidate"]]
     reasons = [
         FAILED if status == "error" else UNFINISHED if text is None else None
@@ -200,7 +199,6 @@ def _is_valid(record: Mapping[str, Any]) -> bool:
 
 
 def _to_record(preference: Preference) -> dict[str, Any]:
-    """Return a preference as plain values for shards and tables."""
     forward, backward = preference.forward, preference.backward
     return {
         "verdict": preference.verdict,

@@ -256,7 +256,6 @@ def _label_tables(plan: Plan, judges: Iterable[str], pairs: Iterable[tuple[str, 
 
 
 def _attack_tables(plan: Plan) -> TableKeys:
-    """Return the tables behind the attack success rates."""
     if plan.config.attacks is None:
         return set()
     judges = plan.config.attacks.judges
@@ -297,7 +296,6 @@ def _dataset_tables(plan: Plan, datasets: Iterable[str]) -> TableKeys:
 
 
 def _student_tables(plan: Plan, models: Iterable[str]) -> TableKeys:
-    """Return the tables that train those models that are students."""
     return _filter_tables(plan, {plan.students[model].filter for model in models if model in plan.students})
 
 

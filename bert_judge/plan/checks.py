@@ -115,7 +115,6 @@ def check_tasks(raw: Mapping[str, Any]) -> list[str]:
 
 
 def _limit_problems(config: Config) -> list[str]:
-    """Return the limits on tasks that are not listed, or whose answers come from a file."""
     listed = [*config.tasks.train, *config.tasks.test]
     problems = [
         f"tasks.limit: {name!r} is listed neither under train nor under test" for name in config.tasks.limit if name not in listed
@@ -300,7 +299,6 @@ def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
 
 
 def _tuning_problems(config: Config) -> list[str]:
-    """Return the problems of accelerate files, and batch sizes that the processes cannot divide evenly."""
     problems = []
     for where, tuning in _tunings(config):
         try:

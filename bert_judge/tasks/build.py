@@ -104,7 +104,6 @@ def answer_kind(question: str, references: Sequence[str], choices: Sequence[str]
 
 
 def _imported_samples(spec: Mapping[str, Any], source: str | Path) -> Iterator[Sample]:
-    """Yield one sample per distinct question with its references."""
     required = [] if spec["import"]["columns"]["choices"] is None else ["choices"]
     rows = files.read_task_rows(spec, source, required).drop_duplicates("sample_id")
     choices: Iterable[list[str] | None] = rows["choices"] if required else [None] * len(rows)
@@ -125,7 +124,6 @@ def _defined_samples(name: str) -> Iterator[Sample]:
 
 
 def _find_problem(sample: object) -> str | None:
-    """Describe the first error in what a task function yielded, or return None."""
     if not isinstance(sample, Sample):
         return f"it is a {type(sample).__name__}; yield bert_judge.tasks.Sample objects"
     if not _is_text(sample.question):

@@ -69,7 +69,6 @@ def _options(source: Source, row: SourceRow) -> tuple[list[str], list[str]]:
 
 
 def _correct_option(source: Source, row: SourceRow, options: Sequence[str], labels: Sequence[str]) -> int:
-    """Return the index of the correct option."""
     answer = cells.get_cell(row, source["columns"]["answer"][0])
     match source["answer_form"]:
         case "flags":
@@ -165,7 +164,6 @@ def _context(source: Source, row: SourceRow) -> str:
 
 
 def _paragraph(value: Any) -> str:
-    """Return a text, or a list of sentences as one text."""
     return " ".join(cells.parse_texts(value, "text to read"))
 
 

@@ -103,7 +103,6 @@ def encode_dialogue(encoder: PromptEncoder, eos_ids: frozenset[int], prompt: str
 
 
 def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
-    """Return the answer with the text that the chat template adds."""
     if encoder.template is None:
         # A completion of a plain prompt starts on a new line.
         return f"\n{answer}"

@@ -156,7 +156,6 @@ class OpenAIGenerator:
         return limit is not None and self.tokens_used >= limit
 
     def _skip_reason(self) -> str | None:
-        """Return why a request is not sent, or None."""
         if self._budget_is_spent():
             return f"not sent: the budget of {self.settings['budget_tokens']} tokens is spent"
         if not self.breaker.allows_request():

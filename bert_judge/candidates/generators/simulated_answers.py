@@ -113,7 +113,6 @@ def _number_forms(text: str, number: Decimal, question: str) -> list[str]:
 
 
 def _wrong_texts(sample: Sample, rng: KeyedRandom) -> list[str]:
-    """Return three distinct texts that are none of the references."""
     used = {_normalize(reference) for reference in sample.references}
     wrong: list[str] = []
     for text in _proposals(sample, rng):

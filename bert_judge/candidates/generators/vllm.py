@@ -91,7 +91,6 @@ class VLLMProcess:
         return [Completion(**completion) for completion in self._exchange(values)]
 
     def _exchange(self, value: Any) -> Any:
-        """Send a value and wait for the response."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(value) + "\n")

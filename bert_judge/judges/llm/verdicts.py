@@ -163,7 +163,6 @@ def _find_verdict(text: str) -> ParsedVerdict | None:
 
 
 def _marked_verdict(text: str) -> ParsedVerdict | None:
-    """Return the verdict at the last marker that has one."""
     return next(_marked_verdicts(text), None)
 
 

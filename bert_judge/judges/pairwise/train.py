@@ -139,7 +139,6 @@ def tune_pair_judge(
 def _write_encoder_card(
     folder: str | Path, name: str, metadata: JudgeMetadata, metrics: Mapping[str, float], training_pairs: int
 ) -> None:
-    """Write the card of an encoder, with metrics on the held-out questions and the number of pairs before augmentation."""
     ties = (
         "The difference d of its two logits gives P(A) : P(tie) : P(B) = exp(d/2T) : ν : exp(−d/2T), with "
         f"T = {metadata.temperature:.3f} and ln ν = {metadata.pairwise['log_nu']:.3f} (Davidson 1970)."
@@ -167,7 +166,6 @@ def _write_encoder_card(
 def _write_tuned_card(
     folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: Mapping[str, float], training: Mapping[str, Any]
 ) -> None:
-    """Write the card of a tuned language model, with metrics on the held-out questions and those of the training."""
     pairs = f"{training['pairs']} of {_names(spec)}, including augmented ones; {training['left_out']} left out as too long"
     write_model_card(
         folder,
