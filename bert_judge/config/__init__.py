@@ -5,8 +5,7 @@ derives the tables and jobs of a run from a configuration.
 """
 
 from bert_judge.config.base import JudgeConfig, ProbeAspect
-from bert_judge.config.datasets import Dataset, Filter, Mix
-from bert_judge.config.evaluation import Attacks, Audit, PairSet
+from bert_judge.config.datasets import Dataset, Filter, Mix, PairSet
 from bert_judge.config.models import (
     HFModel,
     ImportedModel,
@@ -19,6 +18,6 @@ from bert_judge.config.models import (
     Style,
     VLLMModel,
 )
-from bert_judge.config.root import Config, json_schema, parse
+from bert_judge.config.root import Attacks, Audit, Config, json_schema, parse
 from bert_judge.config.sources import AspectColumns, Columns, Family, Import, TaskSource
 from bert_judge.config.training import Input, Training, Tuning

@@ -1,10 +1,14 @@
-"""The stage that applies a judge to a table of answers, or of pairs: one row each, including those that cannot be judged."""
+"""The stage that applies a judge to a table of answers, or of pairs: one row each, including those that cannot be judged.
+
+The jobs at the end find a judge's kind and load it; they are what the scripts of the workflow call.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,12 +16,15 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
+from bert_judge.judges import registry
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
-from bert_judge.judges.protocol import Judge, Label, Row, from_record, invalid
+from bert_judge.judges.protocol import Judge, Label, LazyJudge, Row, from_record, invalid
+from bert_judge.judges.registry import LoadContext
 from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
 from bert_judge.runtime import resume
-from bert_judge.runtime.resume import Batch
+from bert_judge.runtime.resume import Batch, store_folder, work_folder
 
+Spec = Mapping[str, Any]
 log = logging.getLogger(__name__)
 
 # Answers held in memory at once with their labels, which bounds the memory of a job.
@@ -28,7 +35,7 @@ FAILED = "generation failed"
 
 
 def label_table(
-    spec: Mapping[str, Any],
+    spec: Spec,
     candidates: str | Path,
     output: str | Path,
     judge: Judge,
@@ -59,7 +66,7 @@ def _write(
     frames: Iterator[pd.DataFrame],
     output: str | Path,
     schema: tables.Schema,
-    spec: Mapping[str, Any],
+    spec: Spec,
     judge: Judge | PairJudge,
     subject: str,
 ) -> None:
@@ -95,7 +102,7 @@ def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Call
 
 
 def _label_frames(
-    spec: Mapping[str, Any],
+    spec: Spec,
     candidates: str | Path,
     judge: Judge,
     work_folder: str | Path | None,
@@ -113,9 +120,7 @@ def _label_frames(
             yield _label_answers(spec, selected.reset_index(drop=True), judge, folder, shard_rows)
 
 
-def _label_answers(
-    spec: Mapping[str, Any], answers: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int
-) -> pd.DataFrame:
+def _label_answers(spec: Spec, answers: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int) -> pd.DataFrame:
     texts = [strip_reasoning(candidate) for candidate in answers["candidate"]]
     reasons = [
         FAILED if status == "error" else UNFINISHED if text is None else None
@@ -151,9 +156,7 @@ def _validated(labels: Sequence[Label], rows: Sequence[Row], judge: str) -> Sequ
     return labels
 
 
-def compare_pairs(
-    spec: Mapping[str, Any], shards: Sequence[str | Path], output: str | Path, judge: PairJudge, folder: str | Path
-) -> None:
+def compare_pairs(spec: Spec, shards: Sequence[str | Path], output: str | Path, judge: PairJudge, folder: str | Path) -> None:
     """Compare every pair of a set; a pair with an answer whose generation failed is invalid for every judge.
 
     Args:
@@ -170,7 +173,7 @@ def compare_pairs(
     _write(frames, output, tables.PREFERENCES, spec, judge, spec["set"])
 
 
-def _compare_frame(spec: Mapping[str, Any], pairs: pd.DataFrame, judge: PairJudge, folder: str | Path) -> pd.DataFrame:
+def _compare_frame(spec: Spec, pairs: pd.DataFrame, judge: PairJudge, folder: str | Path) -> pd.DataFrame:
     has_failed = (pairs[["status_a", "status_b"]] == "error").any(axis=1)
     pending = [_to_pair(row) for row in pairs[~has_failed].to_dict("records")]
 
@@ -214,3 +217,76 @@ def _to_record(preference: Preference) -> dict[str, Any]:
         "prompt_tokens": preference.prompt_tokens,
         "completion_tokens": preference.completion_tokens,
     }
+
+
+def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]) -> None:
+    """Write a table of labels, of any kind of judge.
+
+    Args:
+        spec: `Plan.labels_spec`.
+        inputs: the answers as `candidates`, and the files of `JudgeKind.label_inputs`.
+        block: the judge's block of the configuration.
+        check_device: raises `InputError` when a cluster job did not get its GPUs.
+    """
+    kind = registry.find(spec["settings"]["kind"])
+    if kind.combines_labels:
+        kind.combine_labels(_context(spec, inputs, block, check_device), Path(output))
+    else:
+        with _loaded(spec, inputs, block, check_device) as judge:
+            label_table(spec, inputs["candidates"], output, judge, _progress_folder(spec, output))
+
+
+def prelabel_job(
+    specs: Mapping[str, Spec], inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]
+) -> None:
+    """Label several tables of one model, or some rows of each, with a judge that is loaded once; see `prelabel_tables`.
+
+    Args:
+        specs: `Batch.specs`.
+        inputs: the answers as `answers {task}`, and the files of `JudgeKind.inputs`.
+        output: manifest of the batch.
+    """
+    spec = next(iter(specs.values()))["verdicts"]
+    model = spec.get("selection", spec["model"])
+    answers = {name: path for name, path in inputs.items() if name.startswith("answers ")}
+
+    def folder(task: str) -> Path | None:
+        return _progress_folder(spec, f"results/labels/{spec['judge']}/{model}/{task}.parquet")
+
+    with _loaded(spec, inputs, block, check_device) as judge:
+        prelabel_tables(Batch(specs, answers), output, judge, folder)
+
+
+def compare_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]) -> None:
+    """Write a table of preferences, of any kind of pairwise judge; see `label_job`.
+
+    Args:
+        spec: `Plan.preferences_spec`.
+        inputs: the tables of the set as `pairs`, and the files of `JudgeKind.inputs`.
+    """
+    store = store_folder(f"verdicts/{spec['judge']}/pairs")
+    judge = registry.find(spec["settings"]["kind"]).load(LoadContext(spec, inputs, block, None, store, check_device))
+    compare_pairs(spec, inputs["pairs"], output, judge, store_folder(f"preferences/{spec['judge']}"))
+
+
+def _context(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> LoadContext:
+    encoders, store = work_folder(f"results/encoders/{spec['judge']}"), store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
+    return LoadContext(spec, inputs, block, encoders, store, check_device)
+
+
+@contextmanager
+def _loaded(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> Iterator[Judge]:
+    kind, context = registry.find(spec["settings"]["kind"]), _context(spec, inputs, block, check_device)
+    revisions = kind.revisions(context)
+    judge: Judge = kind.load(context) if revisions is None else LazyJudge(revisions, lambda: kind.load(context))
+    try:
+        yield judge
+    finally:
+        if hasattr(judge, "close"):
+            judge.close()
+
+
+def _progress_folder(spec: Spec, output: str) -> Path | None:
+    """Return the folder of finished labels of an unfinished table; None for judges that are fast or cache their completions."""
+    kind = registry.find(spec["settings"]["kind"])
+    return work_folder(output) if kind.keeps_progress else None

@@ -19,7 +19,7 @@ from bert_judge.config.base import JudgeConfig
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.registry import JudgeKind, LoadContext
-from bert_judge.labels.jobs import label_job
+from bert_judge.labels.stage import label_job
 from bert_judge.runtime.errors import ConfigError
 from bert_judge.serve import judge_pool
 from bert_judge.serve.limits import Limits

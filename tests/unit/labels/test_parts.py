@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from bert_judge import tables
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.registry import JudgeKind, LoadContext
-from bert_judge.labels import jobs
-from bert_judge.labels.stage import label_table, prelabel_tables
+from bert_judge.labels.stage import label_job, label_table, prelabel_job, prelabel_tables
 from bert_judge.runtime import resume
 from bert_judge.runtime.resume import Batch
 
@@ -117,7 +116,7 @@ def test_a_selection_is_labelled_where_its_job_looks(tmp_path: Path, monkeypatch
     candidates(Path(answers), 6)
     spec = {**SPEC, "selection": "m@both@j"}
     inputs = {"answers t": answers}
-    jobs.prelabel_job({"t": {"verdicts": spec}}, inputs, "results/label_batches/j/m@both@j/0.json", {}, lambda: None)
+    prelabel_job({"t": {"verdicts": spec}}, inputs, "results/label_batches/j/m@both@j/0.json", {}, lambda: None)
     assert resume.work_folder("results/labels/j/m@both@j/t.parquet").is_dir()
-    jobs.label_job(spec, {"candidates": answers}, "results/labels/j/m@both@j/t.parquet", {}, lambda: None)
+    label_job(spec, {"candidates": answers}, "results/labels/j/m@both@j/t.parquet", {}, lambda: None)
     assert len(judge.rows) == 5
