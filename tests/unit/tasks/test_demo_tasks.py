@@ -10,8 +10,8 @@ import pytest
 
 from bert_judge import tables
 from bert_judge.candidates.generators.simulated_answers import numbers_in
-from bert_judge.tasks import Sample, find
-from bert_judge.tasks.demo import facts, questions
+from bert_judge.tasks import Sample, demo, find
+from bert_judge.tasks.demo import facts
 
 KINDS = ("facts", "word_problems", "multiple_choice")
 PARTS = {"facts": "short_answer", "word_problems": "math", "multiple_choice": "multiple_choice"}
@@ -94,8 +94,8 @@ def test_word_problems_have_numbers_as_answers(name: str) -> None:
     ],
 )
 def test_answers_are_computed_right(story: str, numbers: tuple[int, ...], answer: object) -> None:
-    [template] = [t for t in questions.templates() if story in t["question"]]
-    assert questions.answer_forms(template, dict(zip("abc", numbers, strict=False)))[0] == str(answer)
+    [template] = [t for t in demo.templates() if story in t["question"]]
+    assert demo.answer_forms(template, dict(zip("abc", numbers, strict=False)))[0] == str(answer)
 
 
 def test_sums_of_money_have_both_forms() -> None:
