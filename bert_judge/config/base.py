@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 # A name becomes a folder name and a column name.
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
@@ -22,6 +22,18 @@ def as_list(value: Any) -> Any:
 Texts = Annotated[list[str], Field(min_length=1)]
 Names = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 Value = str | int | float | bool | None
+
+
+def _check_order(bounds: tuple[float, float]) -> tuple[float, float]:
+    if bounds[0] >= bounds[1]:
+        raise ValueError(f"{list(bounds)} is empty; the first number must be the smaller")
+    return bounds
+
+
+# Intervals: the lower bound first.
+Range = Annotated[tuple[float, float], AfterValidator(_check_order)]
+WholeRange = Annotated[tuple[int, int], AfterValidator(_check_order)]
+QuestionSplit = Annotated[tuple[Share, Share], AfterValidator(_check_order)]
 
 
 class Block(BaseModel):
@@ -45,15 +57,8 @@ class Aspect(Block):
 
     description: str | None = None
     """what a high value means, in one sentence; used in prompts that name the aspect"""
-    range: tuple[int, int] = (1, 5)
+    range: WholeRange = (1, 5)
     """lowest and highest label"""
-
-    @model_validator(mode="after")
-    def _check_range(self) -> Aspect:
-        low, high = self.range
-        if high <= low:
-            raise ValueError(f"range {[low, high]} is empty; the first number must be the smaller")
-        return self
 
 
 class ProbeAspect(Aspect):

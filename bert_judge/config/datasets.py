@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from bert_judge.config.base import Block, Name, Share, Value
+from bert_judge.config.base import Block, Name, QuestionSplit, Share, Value
 
 
 class Mix(Block):
@@ -171,7 +171,7 @@ class PairSet(Block):
     """name of an import with pairs; alternative to `tasks`"""
     where: dict[str, Value | list[Value]] = {}
     """with `from`: column → value or list of values; other rows are ignored"""
-    question_split: tuple[Share, Share] = (0.0, 1.0)
+    question_split: QuestionSplit = (0.0, 1.0)
     """with `from`: interval of questions; a hash of its text assigns each question a number in [0, 1)"""
     tasks: list[str] = []
     """tasks whose answers are paired; alternative to `from`"""
@@ -202,6 +202,4 @@ class PairSet(Block):
             )
         if (self.schedule == "baseline") != (self.baseline is not None):
             raise ValueError("set both schedule: baseline and the name under `baseline`, or neither")
-        if self.question_split[0] >= self.question_split[1]:
-            raise ValueError(f"question_split: {list(self.question_split)} is empty; the first number must be the smaller")
         return self

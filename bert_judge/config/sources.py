@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bert_judge.config.base import Block, Name, Names, Share, Value
+from bert_judge.config.base import Block, Name, Names, QuestionSplit, Range, Value
 
 Format = Literal[
     "auto",
@@ -80,7 +80,7 @@ class AspectColumns(Block):
     """column with the aspect's name, for a file with one row per answer and aspect"""
     value: str | None = None
     """column with the aspect's value, used with `name`"""
-    range: tuple[float, float] = (1, 5)
+    range: Range = (1, 5)
     """lowest and highest label"""
 
     @model_validator(mode="after")
@@ -89,8 +89,6 @@ class AspectColumns(Block):
             raise ValueError("set both name and value, or neither")
         if bool(self.columns) == (self.name is not None):
             raise ValueError("set either columns (one row per answer) or name and value (one row per answer and aspect)")
-        if self.range[0] >= self.range[1]:
-            raise ValueError(f"range {list(self.range)} is empty; the first number must be the smaller")
         return self
 
 
@@ -121,7 +119,7 @@ class ImportedTask(Block):
     """name of an import"""
     where: dict[str, Value | list[Value]] = {}
     """column → value or list of values; other rows are ignored"""
-    question_split: tuple[Share, Share] = (0.0, 1.0)
+    question_split: QuestionSplit = (0.0, 1.0)
     """interval of questions; a hash of its text assigns each question a number in [0, 1)"""
     family: Family = "short_answer"
     """task family; agreement is reported per family"""

@@ -33,6 +33,7 @@ from bert_judge.candidates.generators.protocol import Completion, Request, error
 from bert_judge.candidates.generators.tokenization import CompletionDecoder, EncodedPrompt, PromptEncoder
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.hardware import best_device, best_dtype
 
 log = logging.getLogger(__name__)
 # Tokens per batch, prompts and longest possible answers together; the KV cache of an 8B model takes about 8 GB for the first.
@@ -117,10 +118,9 @@ def resolve_dtype(setting: str) -> torch.dtype:
     """Return the dtype of a setting; `auto` is bfloat16 if the hardware computes in it, else float16 (CUDA) or float32 (CPU)."""
     if setting != "auto":
         return getattr(torch, setting)
-    if torch.cuda.is_available():
-        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
-    capabilities = torch.cpu.get_capabilities()
-    return torch.bfloat16 if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else torch.float32
+    device = best_device()
+    dtype = best_dtype(device)
+    return torch.float16 if device.type == "cuda" and dtype == torch.float32 else dtype
 
 
 class HFGenerator:

@@ -96,7 +96,6 @@ def _write_card(folder: str | Path, spec: Mapping[str, Any], aspects: Mapping[st
     backbones = ", ".join(f"`{name}` at {revision}" for name, revision in revisions.items())
     heads = [(name, *_describe_head(aspect)) for name, aspect in aspects.items()]
     scores = [(name, *cells) for name, aspect in aspects.items() for cells in _score_cells(aspect)]
-    sentences = [sentence for name, aspect in aspects.items() for sentence in describe_differences(name, aspect["differences"])]
     score_header = ("aspect", "rows", "predictor", "macro F1", "weighted F1", "n", "difference of the probe in macro F1")
     explanation = (
         "With 95% intervals of a bootstrap over questions; differences are paired. In the cross-validation every fold selects "
@@ -109,27 +108,12 @@ def _write_card(folder: str | Path, spec: Mapping[str, Any], aspects: Mapping[st
         f"It sees question and answer, no reference. Trained on the dataset `{spec['dataset']}`.",
         sections={
             "Aspects": markdown_table(("aspect", "head", "layers and poolings", "classifier"), heads),
-            "Metrics": "\n\n".join([explanation, markdown_table(score_header, scores), "\n".join(f"- {s}" for s in sentences)]),
+            "Metrics": f"{explanation}\n\n{markdown_table(score_header, scores)}",
             "Usage": code_block(USAGE),
         },
         tags=["probe"],
         spec=spec,
     )
-
-
-def describe_differences(aspect: str, differences: Mapping[str, Any]) -> list[str]:
-    """Summarize the differences on the test split: one sentence per outcome that occurs."""
-    outcomes: dict[str, list[str]] = {"better than": [], "worse than": [], "not significantly different from": []}
-    for predictor in PREDICTORS:
-        if predictor in differences:
-            _, low, high = differences[predictor]["macro_f1"]
-            outcome = "better than" if low > 0 else "worse than" if high < 0 else "not significantly different from"
-            outcomes[outcome].append(predictor)
-    return [
-        f"{aspect}: the probe is {outcome} {', '.join(predictors)} in macro F1."
-        for outcome, predictors in outcomes.items()
-        if predictors
-    ]
 
 
 def _describe_head(aspect: Mapping[str, Any]) -> tuple[str, str, str]:

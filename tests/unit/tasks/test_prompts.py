@@ -45,7 +45,6 @@ def test_a_prompt_tells_its_style(family: str, style: str) -> None:
         assert style_of(prompt(sample, family, style), sample.question) == style
 
 
-@pytest.mark.parametrize(("family", "style", "key"), [("math", "harsh", "prompt_style"), ("poetry", "soft", "family")])
-def test_unknown_names_are_clear_errors(family: str, style: str, key: str) -> None:
-    with pytest.raises(InputError, match=f"^{key}: [^\n]*$"):
-        prompt(SAMPLE, family, style)
+def test_unknown_family_is_a_clear_error() -> None:
+    with pytest.raises(InputError, match="family: unknown value 'poetry'"):
+        prompt(SAMPLE, "poetry", "soft")
