@@ -11,6 +11,8 @@ from typing import Any
 from bert_judge import tasks
 from bert_judge.config import (
     Config,
+    Dataset,
+    Filter,
     Import,
     ImportedModel,
     LocalModel,
@@ -94,7 +96,13 @@ class ResolvedConfig:
 
     def dataset_tables(self, dataset: str) -> list[tuple[str, str]]:
         """Return (model, task) of every table that a dataset merges, sorted; input files have the same order."""
-        entry = self.config.datasets[dataset]
+        return self._answer_tables(self.config.datasets[dataset])
+
+    def filter_tables(self, name: str) -> list[tuple[str, str]]:
+        """Return (model, task) of every table that a filter selects from, sorted; input files have the same order."""
+        return self._answer_tables(self.config.filters[name])
+
+    def _answer_tables(self, entry: Dataset | Filter) -> list[tuple[str, str]]:
         models = self.base_models if entry.models == "all" else entry.models
         return sorted((m, t) for t in entry.tasks for m in models if self.answers(m, t))
 

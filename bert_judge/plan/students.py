@@ -106,12 +106,6 @@ class StudentSpecs(Specs):
         """Return (filter, percentage) of every table of filtered answers, as written in its path."""
         return [(name, f"{percent:g}") for name, entry in self.config.filters.items() for percent in entry.percents]
 
-    def filter_tables(self, name: str) -> list[tuple[str, str]]:
-        """Return (model, task) of every table that a filter selects from, sorted; input files have the same order."""
-        entry = self.config.filters[name]
-        models = self.base_models if entry.models == "all" else entry.models
-        return sorted((m, t) for t in entry.tasks for m in models if self.answers(m, t))
-
     def filter_judge(self, name: str) -> str | None:
         """Return the judge whose labels a filter uses; None for a control."""
         judge = self.config.filters[name].judge

@@ -111,15 +111,6 @@ class AspectHead:
     model: Any
 
 
-@dataclass(frozen=True)
-class ProbeFolder:
-    """Content of a probe's folder: heads by aspect, specs of the hidden states, and revisions of the backbones."""
-
-    aspects: Mapping[str, AspectHead]
-    features: Mapping[str, Mapping[str, Any]]
-    revisions: Mapping[str, str]
-
-
 class Probe:
     """A trained probe; `source` provides the hidden states, by default the backbone.
 
@@ -128,14 +119,13 @@ class Probe:
     """
 
     def __init__(self, folder: str | Path, threshold: float = 0.5, source: CachedStates | ComputedStates | None = None) -> None:
-        self.folder = load_folder(folder)
+        self.heads, features, self.revisions = load_folder(folder)
         self.threshold = threshold
-        self.revisions = dict(self.folder.revisions)
-        self._source = source or ComputedStates(self.folder.features)
+        self._source = source or ComputedStates(features)
 
     @property
     def aspects(self) -> list[str]:
-        return list(self.folder.aspects)
+        return list(self.heads)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty answer gets the lowest value of every aspect without running the model."""
@@ -148,8 +138,8 @@ class Probe:
     def _classify(self, rows: Sequence[Row]) -> list[Label]:
         values: dict[str, np.ndarray] = {}
         truncated, tokens = np.zeros(len(rows), bool), np.zeros(len(rows), int)
-        for features in dict.fromkeys(head.features for head in self.folder.aspects.values()):
-            heads = {name: head for name, head in self.folder.aspects.items() if head.features == features}
+        for features in dict.fromkeys(head.features for head in self.heads.values()):
+            heads = {name: head for name, head in self.heads.items() if head.features == features}
             layers = list(dict.fromkeys(layer for head in heads.values() for layer in head.layers))
             hidden = self._source.fetch(features, layers, rows)
             truncated, tokens = truncated | hidden.truncated, tokens + hidden.tokens
@@ -158,7 +148,7 @@ class Probe:
                 values[name] = classifiers.expected_value(head.model.predict_proba(states), head.model.classes_)
         return [
             self._to_label(
-                {name: float(values[name][row]) for name in self.folder.aspects},
+                {name: float(values[name][row]) for name in self.heads},
                 truncated=bool(truncated[row]),
                 prompt_tokens=int(tokens[row]),
             )
@@ -166,13 +156,10 @@ class Probe:
         ]
 
     def _lowest_values(self) -> dict[str, float]:
-        return {
-            name: 0.0 if head.spec["head"] == "binary" else float(head.spec["range"][0])
-            for name, head in self.folder.aspects.items()
-        }
+        return {name: 0.0 if head.spec["head"] == "binary" else float(head.spec["range"][0]) for name, head in self.heads.items()}
 
     def _to_label(self, aspects: dict[str, float], **details: Any) -> Label:
-        scores = [classifiers.normalize(value, self.folder.aspects[name].spec) for name, value in aspects.items()]
+        scores = [classifiers.normalize(value, self.heads[name].spec) for name, value in aspects.items()]
         return decided(sum(scores) / len(scores), self.threshold, aspects=aspects, **details)
 
 
@@ -196,8 +183,8 @@ def save_folder(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[s
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
 
 
-def load_folder(folder: str | Path) -> ProbeFolder:
-    """Read a probe.
+def load_folder(folder: str | Path) -> tuple[dict[str, AspectHead], dict[str, Any], dict[str, str]]:
+    """Read a probe: aspect → head, set of hidden states → its spec, and backbone → revision.
 
     Raises:
         InputError: the folder holds no probe, a broken one, or a classifier of an untrusted type.
@@ -214,7 +201,7 @@ def load_folder(folder: str | Path) -> ProbeFolder:
             )
             for name, head in content["aspects"].items()
         }
-        return ProbeFolder(aspects, content["spec"]["features"], content["revisions"])
+        return aspects, content["spec"]["features"], content["revisions"]
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: no such file, so {folder} is not a probe; {remedy}") from error
     except UntrustedTypesFoundException as error:
