@@ -40,10 +40,7 @@ def test_one_job_judges_and_others_write(grown: Workspace) -> None:
     (grown.folder / TABLE).unlink()
     assert grown.done(TABLE).jobs == {"Verdicts of encoder on middling, other_test"}
     pd.testing.assert_frame_equal(pd.read_parquet(grown.folder / TABLE), together)
-
-
-def test_another_training_judges_together_again(grown: Workspace) -> None:
-    grown.done("labels")
+    # Another training judges the batch together again.
     config = grown.config
     config["judges"]["encoder"]["training"]["epochs"] = 1
     grown.configure(config)

@@ -44,11 +44,6 @@ def rows(run: Workspace, task: str = "long_test") -> pd.DataFrame:
 
 
 def test_a_killed_job_asks_no_question_twice_beyond_a_shard(tmp_path: Path, server: ChatServer) -> None:
-    undisturbed = workspace(tmp_path / "undisturbed", server)
-    undisturbed.done(TARGET)
-    assert len(server.seen) == QUESTIONS
-
-    server.seen.clear()
     run = workspace(tmp_path / "run", server)
     run.kill_when(lambda: len(run.found("results/.work/store/served/[0-9a-f]*.parquet")) > 1, TARGET)
     assert not run.found("results/candidates/served/*")
@@ -56,7 +51,9 @@ def test_a_killed_job_asks_no_question_twice_beyond_a_shard(tmp_path: Path, serv
     run.done("--unlock")
     run.done(TARGET)
     assert QUESTIONS <= len(server.seen) <= QUESTIONS + SHARD_ROWS
-    pd.testing.assert_frame_equal(rows(run), rows(undisturbed))
+    answers = rows(run)
+    assert (answers["status"] == "ok").all() and answers["sample_id"].nunique() == QUESTIONS
+    assert (answers["candidate"] == "answer to " + answers["question"]).all()
 
 
 def test_a_server_that_refuses_and_dies(tmp_path: Path, server: ChatServer) -> None:

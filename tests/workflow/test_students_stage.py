@@ -9,7 +9,7 @@ import pytest
 import tiny_models
 from safetensors.numpy import load_file
 from test_kills import resumed
-from test_reruns import SUMMARIES, SUMMARY_JOBS
+from test_reruns import SUMMARY_JOBS
 from workspace import Workspace
 
 from bert_judge import tables
@@ -92,12 +92,9 @@ def test_a_new_percentage_makes_its_own_table_and_student_and_the_summaries(scho
     config = school.config
     config["filters"]["best"]["keep"] = [20, 50]
     school.configure(config)
-    before = school.times()
-    result = school.done()
-    own = {"results/filtered/best/50.parquet", *own_tables("pupil-best-50")}
-    assert school.changed_since(before) == own | SUMMARIES | {"results/students.parquet"}
-    assert "Train student pupil-best-50" in result.jobs
-    assert len(result.jobs) == 5 + len({*SUMMARY_JOBS, WORTH})
+    own = {"Train student pupil-best-50", "Answers of pupil-best-50 to mini_test", "Scores of pupil-best-50 on mini_test"}
+    own |= {"Select 50% of the answers by best", "Verdicts of strict on pupil-best-50, mini_test"}
+    assert school.planned() == {*own, *SUMMARY_JOBS, WORTH}
 
 
 def test_a_new_model_touches_no_student(school: Workspace) -> None:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import tiny_models
-from safetensors.numpy import load_file
-from test_kills import resumed
 from test_pairs_stage import LINES, table
 from workspace import Workspace
 
@@ -88,14 +86,6 @@ def test_a_new_model_adds_only_its_own_pairs(tuned: Workspace, tmp_path: Path) -
     planned = run.planned("preferences")
     assert {"Pairs of new@solid in arena", "Pairs of new@weak in arena", "Preferences of writer on arena"} <= planned
     assert not {job for job in planned if "solid@weak" in job or "people" in job or job.startswith(("Tune", "Train"))}
-    before, old = run.times(), table(run, LABELS.format("arena"))
-    run.done("preferences")
-    assert not {path for path in run.changed_since(before) if path.startswith(FOLDER)}
-    found = table(run, LABELS.format("arena"))
-    rows = {name: place for place, name in enumerate(found["pair_id"])}
-    assert len(rows) == 3 * len(old["pair_id"])
-    assert [found["raw"][rows[name]] for name in old["pair_id"]] == old["raw"]
-    assert run.run("preferences").idle
 
 
 def test_more_writing_asks_anew_and_trains_nothing(tuned: Workspace, tmp_path: Path) -> None:
@@ -107,18 +97,3 @@ def test_more_writing_asks_anew_and_trains_nothing(tuned: Workspace, tmp_path: P
     config["judges"]["writer"]["tuning"]["epochs"] = 9
     run.configure(config)
     assert "Fine-tune pairwise judge writer" in run.planned("preferences")
-
-
-def test_killed_while_it_learns_and_then_finished(tuned: Workspace, tmp_path: Path) -> None:
-    run = tuned.copy(tmp_path / "run")
-    for path in (run.folder / FOLDER).iterdir():
-        path.unlink()
-    target = f"{FOLDER}/judge.json"
-    run.kill_when(lambda: run.has_checkpoint("judges/writer"), target)
-    assert not run.found(target)
-    resumed(run, target)
-    assert "resuming from step" in run.log("judges/writer")
-    weights = [load_file(place.folder / FOLDER / "model.safetensors") for place in (run, tuned)]
-    for name, values in weights[0].items():
-        assert values == pytest.approx(weights[1][name], abs=1e-5), name
-    assert not run.found("results/.work/judges/writer/*")

@@ -123,10 +123,6 @@ class Probe:
         self.threshold = threshold
         self._source = source or ComputedStates(features)
 
-    @property
-    def aspects(self) -> list[str]:
-        return list(self.heads)
-
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty answer gets the lowest value of every aspect without running the model."""
         not_empty = [row for row in rows if row.candidate.strip()]
