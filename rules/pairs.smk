@@ -113,7 +113,7 @@ rule tune_pair_judge:
         mem_mb=memory_of_weights("base", copies=6),
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
-        gpu=from_wildcards(PLAN.gpus_to_tune),
+        gpu=1,
     params:
         spec=spec_of(PLAN.tuned_judge_spec),
         stage_version=plan.STAGE_VERSIONS["tuned_judge"],

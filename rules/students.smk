@@ -72,7 +72,7 @@ rule train_student:
         mem_mb=memory_of_weights("base", copies=6),
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
         runtime=720,
-        gpu=from_wildcards(PLAN.student_gpus),
+        gpu=1,
     params:
         spec=spec_of(PLAN.student_spec),
         stage_version=plan.STAGE_VERSIONS["student"],

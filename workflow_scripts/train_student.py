@@ -10,17 +10,9 @@ from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
-    from bert_judge.candidates.finetuning import launch
     from bert_judge.students.train import train_student
 
     folder, spec = Path(snakemake.output.manifest).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["models"][spec["recipe"]].get("training", {})
-    arguments = {
-        "spec": spec,
-        "filtered": snakemake.input.filtered,
-        "base": snakemake.input.base,
-        "folder": folder,
-        "work_folder": work_folder(folder),
-        "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
-    }
-    launch.run(train_student, arguments, settings.get("accelerate"))
+    run_time = {key: value for key, value in settings.items() if key in Tuning.run_time}
+    train_student(spec, snakemake.input.filtered, snakemake.input.base, folder, work_folder(folder), run_time)

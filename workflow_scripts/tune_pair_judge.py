@@ -10,17 +10,9 @@ from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
-    from bert_judge.candidates.finetuning import launch
     from bert_judge.judges.pairwise.train import tune_pair_judge
 
     folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["judges"][spec["judge"]].get("tuning", {})
-    arguments = {
-        "spec": spec,
-        "pairs": list(snakemake.input.pairs),
-        "base": snakemake.input.base,
-        "folder": folder,
-        "work_folder": work_folder(folder),
-        "run_time": {key: value for key, value in settings.items() if key in Tuning.run_time},
-    }
-    launch.run(tune_pair_judge, arguments, settings.get("accelerate"))
+    run_time = {key: value for key, value in settings.items() if key in Tuning.run_time}
+    tune_pair_judge(spec, list(snakemake.input.pairs), snakemake.input.base, folder, work_folder(folder), run_time)

@@ -78,7 +78,7 @@ class Lora(Block):
 class Tuning(MicroBatches):
     """How a language model is fine-tuned: a student on answers, a pairwise judge on scores."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "gradient_checkpointing", "accelerate"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "gradient_checkpointing"})
 
     method: Literal["lora", "full"] = "lora"
     """`lora`: low-rank adapters, merged into the weights at the end; `full`: all weights"""
@@ -92,9 +92,6 @@ class Tuning(MicroBatches):
     """share of the steps with linear warm-up"""
     gradient_checkpointing: bool = False
     """recompute activations in the backward pass to save memory"""
-    accelerate: str | None = None
-    """configuration file of `accelerate`, for example `configs/accelerate/fsdp.yaml`, to train with several processes;
-    one process by default"""
     weight_decay: float = Field(0.0, ge=0)
     """weight decay of AdamW"""
     max_length: int = Field(2048, ge=16)

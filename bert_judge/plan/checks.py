@@ -13,13 +13,12 @@ from pydantic import ValidationError
 
 from bert_judge import tasks
 from bert_judge.assets.prepare import local_folder
-from bert_judge.config import Attacks, Audit, Config, Dataset, Filter, Import, StudentModel, Tuning
+from bert_judge.config import Attacks, Audit, Config, Dataset, Filter, Import
 from bert_judge.config.datasets import CONTROLS
 from bert_judge.config.validation import entries, listed_tasks, strings
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
 from bert_judge.plan.resolved_config import import_path, resolve_data_path
-from bert_judge.plan.specs import count_processes
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.registry import published_sources
 
@@ -150,7 +149,7 @@ def check_consistency(config: Config) -> list[str]:
         problems.append(f"gold: {config.gold!r} must be listed under scorers too")
     problems += _attack_problems(config, config.attacks) if config.attacks else []
     problems += _audit_problems(config, config.audit) if config.audit else []
-    return [*problems, *_pair_problems(config), *_filter_problems(config), *_tuning_problems(config)]
+    return [*problems, *_pair_problems(config), *_filter_problems(config)]
 
 
 def _attack_problems(config: Config, attacks: Attacks) -> list[str]:
@@ -291,29 +290,3 @@ def _disjoint(first: Any, second: Any) -> bool:
 
 def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
     return max(first[0], second[0]) < min(first[1], second[1])
-
-
-def _tuning_problems(config: Config) -> list[str]:
-    problems = []
-    for where, tuning in _tunings(config):
-        try:
-            rows_per_step = (tuning.micro_batch_size or 1) * count_processes(tuning)
-        except InputError as error:
-            problems.append(f"{where}.accelerate: {error}")
-            continue
-        if tuning.accelerate and tuning.batch_size % rows_per_step:
-            problems.append(
-                f"{where}: batch_size {tuning.batch_size} must be a multiple of micro_batch_size times the processes "
-                f"of accelerate, {rows_per_step}"
-            )
-    return problems
-
-
-def _tunings(config: Config) -> Iterator[tuple[str, Tuning]]:
-    """Yield (location, settings) of every fine-tuned model and judge."""
-    for name, model in config.models.items():
-        if isinstance(model, StudentModel):
-            yield f"models.{name}.training", model.training
-    for name, judge in config.judges.items():
-        if isinstance(tuning := getattr(judge, "tuning", None), Tuning):
-            yield f"judges.{name}.tuning", tuning

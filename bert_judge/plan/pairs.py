@@ -15,7 +15,7 @@ from bert_judge.config import LocalModel, PairSet
 from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ResolvedConfig
-from bert_judge.plan.specs import CHAT_SETTINGS, count_processes, dump
+from bert_judge.plan.specs import CHAT_SETTINGS, dump
 from bert_judge.runtime import keyed_random
 
 # The only part of an imported set. Names of generated parts contain a `@`.
@@ -145,9 +145,6 @@ class PairSpecs(ResolvedConfig):
             "settings": kind.settings(self.config.judges[judge]),
             "definition": kind.definition(self.config.judges[judge]),
         }
-
-    def gpus_to_tune(self, judge: str) -> int:
-        return count_processes(self.pair_judge(judge).tuning)
 
     @property
     def ranked_sets(self) -> dict[str, list[str]]:

@@ -7,17 +7,13 @@ batch sizes. Equal specs mean equal tables, so the workflow reruns a job only wh
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import yaml
-
-from bert_judge.config import ImportedModel, LocalModel, Tuning
+from bert_judge.config import ImportedModel, LocalModel
 from bert_judge.judges.probe import aspect_features, backbone_asset
 from bert_judge.judges.probe.config import ProbeJudgeConfig
 from bert_judge.judges.registry import LabelTable, Spec
 from bert_judge.plan.resolved_config import ATTACKS, ResolvedConfig
-from bert_judge.runtime.errors import InputError
 from bert_judge.tables import selections
 
 # Settings of a fine-tuned model's prompts, in training and in inference.
@@ -239,22 +235,3 @@ class Specs(ResolvedConfig):
 def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:
     """Convert a section of the configuration to plain JSON, optionally without or with only some keys."""
     return block.model_dump(mode="json", exclude=without, include=only)
-
-
-def count_processes(tuning: Tuning) -> int:
-    """Return the number of processes that fine-tune a model.
-
-    Raises:
-        InputError: the accelerate file is missing or does not set `num_processes`.
-    """
-    if tuning.accelerate is None:
-        return 1
-    remedy = "name a file that `accelerate config` wrote, or configs/accelerate/fsdp.yaml"
-    try:
-        settings = yaml.safe_load(Path(tuning.accelerate).expanduser().read_text("utf-8"))
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise InputError(f"{tuning.accelerate}: cannot be read: {' '.join(str(error).split())[:200]}; {remedy}") from error
-    count = settings.get("num_processes") if isinstance(settings, dict) else None
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"{tuning.accelerate}: does not set num_processes; {remedy}")
-    return count

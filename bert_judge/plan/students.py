@@ -14,7 +14,7 @@ from functools import cached_property
 from bert_judge.config import Config, ImportedModel, LocalModel, Model, StudentModel
 from bert_judge.config.datasets import CONTROLS
 from bert_judge.judges.registry import Spec
-from bert_judge.plan.specs import CHAT_SETTINGS, Specs, count_processes, dump
+from bert_judge.plan.specs import CHAT_SETTINGS, Specs, dump
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,6 @@ class StudentSpecs(Specs):
             "families": {task: self.family(task) for task in sorted(self.config.filters[student.filter].tasks)},
             "filter": self.filtered_spec(student.filter, student.keep),
         }
-
-    def student_gpus(self, model: str) -> int:
-        entry = self.models[model]
-        assert isinstance(entry, StudentModel)
-        return count_processes(entry.training)
 
     def students_spec(self) -> Spec:
         """Return the spec of the comparison of students with each other and with their base models."""

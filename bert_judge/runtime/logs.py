@@ -45,7 +45,7 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
             for line in str(error).splitlines():
                 if path is not None:
                     log.error(line)
-                # One write: several processes of a launched stage share this stream, and `print` writes line ends separately.
+                # One write: jobs share this stream, and `print` writes line ends separately.
                 sys.stderr.write(f"error: {line}\n")
             raise SystemExit(1) from error
         except Exception:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest
-from bert_judge.candidates.finetuning.trainer import (
+from bert_judge.candidates.finetuning import (
     MANIFEST,
     METRICS,
     Example,
@@ -66,8 +66,6 @@ def train_student(
         work_folder=work_folder,
         completion_files=(MANIFEST, METRICS),
     )
-    if result is None:
-        return
     metrics = {"answers": result.examples, "left_out": result.left_out, "training": result.metrics}
     write_json(folder / METRICS, metrics)
     write_card(folder, spec, manifest, metrics)

@@ -61,13 +61,12 @@ class LoadedModel:
     pad_id: int
 
 
-def load_model(name: str, settings: Mapping[str, Any], folder: Path, use_accelerators: bool = True) -> LoadedModel:
+def load_model(name: str, settings: Mapping[str, Any], folder: Path) -> LoadedModel:
     """Load a model onto the available accelerators, else onto the CPU.
 
     Args:
         settings: uses `dtype` and `trust_remote_code`.
         folder: weights, configuration and tokenizer.
-        use_accelerators: False leaves it on the CPU, for a caller that places it.
 
     Raises:
         InputError: the folder is not a complete causal language model known to transformers, or memory is too small.
@@ -82,7 +81,7 @@ def load_model(name: str, settings: Mapping[str, Any], folder: Path, use_acceler
             **common,
             dtype=resolve_dtype(settings["dtype"]),
             # Distributes a model that is larger than one accelerator over all of them.
-            device_map="auto" if use_accelerators and torch.cuda.is_available() else None,
+            device_map="auto" if torch.cuda.is_available() else None,
             output_loading_info=True,
         )
     except torch.OutOfMemoryError as error:

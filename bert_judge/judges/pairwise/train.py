@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest
-from bert_judge.candidates.finetuning.trainer import MANIFEST, METRICS, fine_tune, write_json
+from bert_judge.candidates.finetuning import MANIFEST, METRICS, fine_tune, write_json
 from bert_judge.config import HFModel, Training, Tuning
 from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
@@ -109,8 +109,6 @@ def tune_pair_judge(
         work_folder=work_folder,
         completion_files=(JUDGE_FILE, MANIFEST, METRICS),
     )
-    if result is None:
-        return
     write_json(folder / MANIFEST, result.manifest)
     base_model = {"generator": "hf", "model": manifest.repository, "revision": manifest.revision, **spec["settings"]}
     metadata = {

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.candidates.finetuning.trainer import Example, encode_completion, encode_examples
+from bert_judge.candidates.finetuning import Example, encode_completion, encode_examples
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.judges.pairwise import prompting
 from bert_judge.judges.pairwise.config import PairAugment

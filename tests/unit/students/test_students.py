@@ -16,7 +16,7 @@ from transformers import AutoTokenizer, Trainer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.candidates.finetuning.trainer import encode_dialogue
+from bert_judge.candidates.finetuning import encode_dialogue
 from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.generators.tokenization import PromptEncoder

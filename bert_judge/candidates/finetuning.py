@@ -9,7 +9,6 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,6 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import Manifest, make_manifest
-from bert_judge.candidates.finetuning.launch import is_launched, world_size
 from bert_judge.candidates.generators.hf import LoadedModel, load_model
 from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.config import Tuning
@@ -152,7 +150,7 @@ def fine_tune(
     folder: Path,
     work_folder: str | Path,
     completion_files: Iterable[str],
-) -> FineTuned | None:
+) -> FineTuned:
     """Load a base model, fine-tune it, and save weights and tokenizer into `folder`.
 
     Args:
@@ -161,19 +159,14 @@ def fine_tune(
         data_fingerprint: of the training rows.
         work_folder: holds the training checkpoints.
         completion_files: files that mark the folder as complete; they are deleted first, and the caller writes them last.
-
-    Returns:
-        None in all but the first of several processes.
     """
-    loaded = load_model(name, spec["settings"], base.path, use_accelerators=not is_launched())
+    loaded = load_model(name, spec["settings"], base.path)
     encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])
     max_length = min(tuning.max_length, loaded.max_length or tuning.max_length)
     examples, left_out = encode(encoder, loaded.eos_ids, max_length)
     # Checkpoints of other rows or another spec must not be resumed.
     checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), base.revision, data_fingerprint)
     model, metrics = tune(loaded, examples, tuning, checkpoints)
-    if model is None:
-        return None
     folder.mkdir(parents=True, exist_ok=True)
     for file in completion_files:
         (folder / file).unlink(missing_ok=True)
@@ -190,66 +183,38 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def tune(
     loaded: LoadedModel, examples: Sequence[Example], settings: Tuning, work_folder: str | Path
-) -> tuple[Any | None, dict[str, float]]:
+) -> tuple[Any, dict[str, float]]:
     """Train a model on examples; the loss is the mean over completion tokens.
 
-    Several processes that were launched together each compute their share of every step. A run that finds checkpoints in the work
-    folder resumes.
+    A run that finds checkpoints in the work folder resumes.
 
     Returns:
-        The model, with LoRA weights merged, in its original dtype (None in all processes but the first), and metrics of the run.
-
-    Raises:
-        InputError: a step's rows cannot be divided among the processes.
+        The model, with LoRA weights merged, in its original dtype, and metrics of the run.
     """
-    work_folder, processes = Path(work_folder), world_size()
-    if settings.batch_size % ((settings.micro_batch_size or 1) * processes):
-        raise InputError(
-            f"batch_size {settings.batch_size} must be a multiple of micro_batch_size times the {processes} processes of accelerate"
-        )
     order = batch_order([len(example) for example in examples], settings)
-    steps = math.ceil(len(order) / settings.batch_size)
     dtype = next(loaded.model.parameters()).dtype
-    new_model = partial(_untrained, type(loaded.model), loaded.model.config, loaded.model.generation_config, settings)
     model = _trainable(loaded.model, settings)
-    micro_batch_size = settings.micro_batch_size or settings.batch_size // processes
-    # Before anything else: it assigns a device to each of several processes.
-    arguments = training_arguments(
-        settings,
-        work_folder,
-        steps,
-        per_device_train_batch_size=micro_batch_size,
-        gradient_accumulation_steps=settings.batch_size // (micro_batch_size * processes),
-        weight_decay=settings.weight_decay,
-        **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
-    )
     throughput = ThroughputCallback(sum(len(examples[index]) for index in order))
     trainer = Trainer(
         model=model,
-        args=arguments,
+        args=training_arguments(
+            settings,
+            Path(work_folder),
+            steps=math.ceil(len(order) / settings.batch_size),
+            weight_decay=settings.weight_decay,
+            **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
+        ),
         train_dataset=Subset(cast(Any, examples), order),
         data_collator=partial(_collate, pad_id=loaded.pad_id),
         callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
     )
     trainer.remove_callback(PrinterCallback)
-    # One of several processes that stopped by itself would leave the others waiting.
-    with sigterm.defer_sigterm() if processes == 1 else nullcontext():
-        loss = _train(trainer, work_folder)
-    metrics = {"steps": trainer.state.global_step, **throughput.summary(trainer.state), "loss": loss}
-    # Even a single launched process may hold its weights in FSDP's sharded form.
-    trained = _gather(trainer, new_model) if is_launched() else model
-    return None if trained is None else _merge(trained, settings, dtype), metrics
-
-
-def _train(trainer: Trainer, work_folder: Path) -> float:
-    """Train to the end, or save the progress and exit if SIGTERM came; return the mean loss of this call."""
-    with trainer.args.main_process_first():
-        checkpoint = find_last_checkpoint(work_folder)
-    with float32_attention(cast(PreTrainedModel, trainer.model)):
-        result = trainer.train(resume_from_checkpoint=checkpoint)
-    if trainer.state.global_step < trainer.state.max_steps:
-        sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
-    return result.training_loss
+    with sigterm.defer_sigterm(), float32_attention(cast(PreTrainedModel, trainer.model)):
+        result = trainer.train(resume_from_checkpoint=find_last_checkpoint(Path(work_folder)))
+        if trainer.state.global_step < trainer.state.max_steps:
+            sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
+    metrics = {"steps": trainer.state.global_step, **throughput.summary(trainer.state), "loss": result.training_loss}
+    return _merge(model, settings, dtype), metrics
 
 
 def _trainable(model: Any, settings: Tuning) -> Any:
@@ -269,23 +234,6 @@ def _trainable(model: Any, settings: Tuning) -> Any:
             r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear", task_type="CAUSAL_LM"
         ),
     )
-
-
-def _untrained(model_class: type, config: Any, generation_config: Any, settings: Tuning) -> Any:
-    """Create a model of the same shape as the one in training, on the CPU, with arbitrary weights."""
-    model = model_class(config)
-    model.generation_config = generation_config
-    return _trainable(model, settings)
-
-
-def _gather(trainer: Trainer, new_model: Callable[[], Any]) -> Any | None:
-    """Collect the weights of several processes in the first of them, however they were sharded."""
-    weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
-    if not trainer.is_world_process_zero():
-        return None
-    model = new_model()
-    model.load_state_dict(weights)
-    return model
 
 
 def _merge(model: Any, settings: Tuning, dtype: torch.dtype) -> Any:
