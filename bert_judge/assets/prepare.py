@@ -67,8 +67,7 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
     if commit is None and spec["revision"]:
         log.warning("%s is a local folder: its revision %s is not checked", repository, spec["revision"])
     manifest = _build_manifest(repository, folder, names, commit)
-    with tables.atomic(output) as temporary:
-        temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), "utf-8")
+    tables.write_json(output, manifest)
     log.info("%s: revision %s in %s", repository, manifest["revision"], folder)
 
 

@@ -5,7 +5,6 @@ A training example consists of token ids: those of a prompt, as in generation, a
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -174,11 +173,6 @@ def fine_tune(
     loaded.tokenizer.save_pretrained(folder)
     manifest = make_manifest(name, folder, spec["settings"]["trust_remote_code"])
     return FineTuned(manifest, len(examples), left_out, metrics)
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    with tables.atomic(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def tune(

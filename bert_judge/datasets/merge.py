@@ -80,8 +80,7 @@ def build_dataset(
         splits["train"], splits["weak"] = pd.concat([splits["train"], weak[~held_out]], ignore_index=True), weak[held_out]
     for name, path in (("train", train), ("validation", validation), ("weak", validation_weak)):
         tables.write(splits[name], path, tables.DATASET, spec)
-    with tables.atomic(summary) as temporary:
-        temporary.write_text(json.dumps(counts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    tables.write_json(summary, counts)
     log.info(
         "%d training rows, of which %d synthetic and %d weakly labelled; %d validation rows",
         *(len(splits["train"]), len(synthetic), counts["weak_teacher"], len(splits["validation"])),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -72,8 +71,7 @@ def _check(
                 f"(from {training_tasks[_key(questions[0])]!r}), first: {' '.join(questions[0].split())[:100]!r}; "
                 "split by question, or set allow_test_questions: true"
             )
-    with tables.atomic(output) as temporary:
-        temporary.write_text(json.dumps({"shared_questions": shared}, indent=2) + "\n", encoding="utf-8")
+    tables.write_json(output, {"shared_questions": shared})
 
 
 def _key(question: str) -> str:

@@ -155,8 +155,7 @@ class Batch(NamedTuple):
 
 def write_manifest(batch: Batch, path: str | Path) -> None:
     """Record a finished batch."""
-    with tables.atomic(path) as temporary:
-        temporary.write_text(json.dumps(batch._asdict(), indent=1, ensure_ascii=False), "utf-8")
+    tables.write_json(path, batch._asdict())
 
 
 def read_manifests(folder: str | Path) -> dict[str, Batch]:

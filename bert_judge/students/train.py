@@ -17,7 +17,6 @@ from bert_judge.candidates.finetuning import (
     encode_dialogue,
     encode_examples,
     fine_tune,
-    write_json,
 )
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
@@ -67,9 +66,9 @@ def train_student(
         completion_files=(MANIFEST, METRICS),
     )
     metrics = {"answers": result.examples, "left_out": result.left_out, "training": result.metrics}
-    write_json(folder / METRICS, metrics)
+    tables.write_json(folder / METRICS, metrics)
     write_card(folder, spec, manifest, metrics)
-    write_json(folder / MANIFEST, result.manifest)
+    tables.write_json(folder / MANIFEST, result.manifest)
     resume.clear(work_folder)
     log.info("%s was trained on %d answers; loss %.4f", name, result.examples, result.metrics["loss"])
 

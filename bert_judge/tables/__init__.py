@@ -14,6 +14,7 @@ from bert_judge.tables.files import (
     read_columns,
     storable,
     write,
+    write_json,
     write_parts,
 )
 from bert_judge.tables.identity import pair_id, question_key, question_point, question_stem, sample_id

@@ -198,6 +198,12 @@ def atomic(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file completely or not at all."""
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
 def _parquet(path: str | Path) -> pq.ParquetFile:
     with _explain_damage(path):
         return pq.ParquetFile(path)

@@ -7,7 +7,6 @@ the thresholds; lowering it trades agreement for cost.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -102,8 +101,7 @@ def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping
         "single_judges": single_judges,
         "trade_off": [point.to_json() for point in points],
     }
-    with tables.atomic(output) as temporary:
-        temporary.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    tables.write_json(output, description)
     shares = ", ".join(f"{name} labels {share:.1%}" for name, share in operating_point.row_shares.items())
     log.info("%s: agreement %.1f%% on %d validation rows; %s", spec["judge"], 100 * operating_point.agreement, len(rows), shares)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest
-from bert_judge.candidates.finetuning import MANIFEST, METRICS, fine_tune, write_json
+from bert_judge.candidates.finetuning import MANIFEST, METRICS, fine_tune
 from bert_judge.config import HFModel, Training, Tuning
 from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
@@ -69,7 +69,7 @@ def train_pair_judge(
     folder.mkdir(parents=True, exist_ok=True)
     # Without judge.json, which is written last, the folder does not count as a judge.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
-    write_json(folder / METRICS, {"validation": metrics, "training": training_metrics})
+    tables.write_json(folder / METRICS, {"validation": metrics, "training": training_metrics})
     _write_encoder_card(folder, spec["judge"], metadata, metrics, len(data.train))
     judge.save(folder)
     resume.clear(work_folder)
@@ -109,7 +109,7 @@ def tune_pair_judge(
         work_folder=work_folder,
         completion_files=(JUDGE_FILE, MANIFEST, METRICS),
     )
-    write_json(folder / MANIFEST, result.manifest)
+    tables.write_json(folder / MANIFEST, result.manifest)
     base_model = {"generator": "hf", "model": manifest.repository, "revision": manifest.revision, **spec["settings"]}
     metadata = {
         "pairwise": {"writes": "scores"},
@@ -125,9 +125,9 @@ def tune_pair_judge(
     metrics = measure(from_metadata(metadata, folder, name, result.manifest["revision"]), data.held_out)
     log.info("held-out questions: %s", {key: round(value, 4) for key, value in metrics.items()})
     training_metrics = {"pairs": result.examples, "left_out": result.left_out, "reasons": with_reasons, **result.metrics}
-    write_json(folder / METRICS, {"validation": metrics, "training": training_metrics})
+    tables.write_json(folder / METRICS, {"validation": metrics, "training": training_metrics})
     _write_tuned_card(folder, spec, manifest, metrics, training_metrics)
-    write_json(folder / JUDGE_FILE, metadata)
+    tables.write_json(folder / JUDGE_FILE, metadata)
     resume.clear(work_folder)
 
 

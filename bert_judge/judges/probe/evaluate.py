@@ -38,8 +38,7 @@ def evaluate_probe(spec: Mapping[str, Any], selection: str | Path, predictions: 
     except (OSError, ValueError) as error:
         raise InputError(f"{selection}: not readable: {' '.join(str(error).split())}; delete it and run again") from error
     aspects = {name: {**details, **evaluate_aspect(table[table["aspect"] == name])} for name, details in selected.items()}
-    with tables.atomic(Path(folder) / "metrics.json") as temporary:
-        temporary.write_text(json.dumps({"aspects": aspects}, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    tables.write_json(Path(folder) / "metrics.json", {"aspects": aspects})
     _write_card(folder, spec, aspects, tables.provenance(predictions)["revisions"])
 
 

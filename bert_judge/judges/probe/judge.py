@@ -175,8 +175,7 @@ def save_folder(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[s
             for name, head in aspects.items()
         },
     }
-    with tables.atomic(folder / PROBE_FILE) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
+    tables.write_json(folder / PROBE_FILE, content)
 
 
 def load_folder(folder: str | Path) -> tuple[dict[str, AspectHead], dict[str, Any], dict[str, str]]:

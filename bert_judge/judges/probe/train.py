@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -109,8 +108,7 @@ def train_probe(
         log.info("%s: %s on %s", name, fitted.classifier, fitted.layers)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / judge.PROBE_FILE).unlink(missing_ok=True)
-    with tables.atomic(folder / SELECTION_FILE) as temporary:
-        temporary.write_text(json.dumps(selection, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    tables.write_json(folder / SELECTION_FILE, selection)
     tables.write(pd.concat(predictions), folder / PREDICTIONS_FILE, tables.PREDICTIONS, spec, revisions)
     judge.save_folder(folder, heads, spec, revisions)
 
