@@ -1,8 +1,8 @@
 """The only stage that downloads: resolves the name of a model or dataset to a local folder and writes a manifest of its files.
 
-A model is looked up as `general` (the judge in this package), `minilm` (the encoder in a Python package), a folder, a folder under
-`LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub. Every other stage reads the
-manifest and works offline.
+A model is looked up as `general` (the judge in this package), `minilm` (the encoder in a Python package), a GGUF file (`gguf.py`),
+a folder, a folder under `LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub.
+Every other stage reads the manifest and works offline.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from bert_judge import tables
 from bert_judge.assets import dataset_files, model_files
+from bert_judge.assets.gguf import dequantize, find_gguf
 from bert_judge.assets.model_files import FileInfo
 from bert_judge.runtime.errors import InputError
 
@@ -84,7 +85,8 @@ def _build_manifest(repository: str, folder: Path, names: list[str], commit: str
 
 def resolve_model(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str | None, list[str]]:
     """Return folder, commit (None for a local folder) and files of a model; raises like `prepare`."""
-    folder = local_folder(repository)
+    file = find_gguf(repository)
+    folder = dequantize(file) if file else local_folder(repository)
     commit = None
     if folder is None:
         # Imported lazily: local models do not need the hub client.

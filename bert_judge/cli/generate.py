@@ -43,7 +43,7 @@ SCHEMA = pa.schema(
 def generate(
     file: Annotated[Path, typer.Argument(help="Questions and references: CSV, JSONL or parquet.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file: .csv, .jsonl or .parquet.")],
-    model: Annotated[str, typer.Option("--model", "-m", help="Hub id, folder, or name on the server.")],
+    model: Annotated[str, typer.Option("--model", "-m", help="Hub id, folder, GGUF file, or name on the server.")],
     server: Server = None,
     backend: Annotated[str, typer.Option(help="Backend of a local model: hf or vllm.")] = "hf",
     style: Annotated[

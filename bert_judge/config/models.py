@@ -51,7 +51,7 @@ class Generated(Block):
 
     generator: str
     model: str
-    """hub id or local folder"""
+    """hub id, local folder, path of a `.gguf` file, or `package:NAME` for a Python package that holds one"""
     max_new_tokens: int = Field(2048, gt=0)
     """maximum length of a completion in tokens"""
     temperature: float = Field(0.0, ge=0)

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bert_judge import tasks
+from bert_judge.assets.gguf import find_gguf
 from bert_judge.assets.prepare import local_folder
 from bert_judge.config import Attacks, Audit, Config, Dataset, Filter, Import
 from bert_judge.config.datasets import CONTROLS
@@ -68,7 +69,7 @@ def check_folders(raw: Mapping[str, Any]) -> list[str]:
         if not isinstance(repository, str):
             continue
         try:
-            local_folder(repository)
+            find_gguf(repository) or local_folder(repository)
         except InputError as error:
             problems.append(f"{where}: {str(error).removeprefix('model ')}")
     return problems
