@@ -131,5 +131,14 @@ rule all:
         rules.ranks.input,
 
 
+onstart:
+    claim_summary()
+
+
 onsuccess:
-    show_standings()
+    show_results()
+
+
+onerror:
+    show_results()
+    print(summaries.first_failure(log))

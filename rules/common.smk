@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 
 from bert_judge import plan, tables, tasks
 from bert_judge.plan import batches
+from bert_judge.runtime import summaries
 from bert_judge.runtime.errors import ConfigError
 from bert_judge.tables import selections
 
@@ -397,13 +398,20 @@ def student_overlap(wildcards):
     return f"results/filtered/{PLAN.students[wildcards.model].filter}/overlap/{wildcards.task}.json" if is_test else []
 
 
-# --- the end of a run ---
+# --- the start and the end of a run ---
 
 
-def show_standings():
-    """Print the standings if this run has written them."""
-    path = Path(STANDINGS)
-    if path.exists() and path.stat().st_mtime >= STARTED:
+def claim_summary():
+    """Stop a run that would replace the standings or the report of another configuration."""
+    outputs = [Path(path) for job in workflow.dag.needrun_jobs() for path in job.output]
+    summaries.claim(outputs, map(Path, workflow.configfiles), workflow=Path(workflow.basedir))
+
+
+def show_results():
+    """Print the standings and the paths of the pages, if this run has written them."""
+    if Path(STANDINGS).exists() and Path(STANDINGS).stat().st_mtime >= STARTED:
         from bert_judge.cli.show_standings import show
 
-        show(path)
+        show(Path(STANDINGS))
+    for line in summaries.new_pages(STARTED):
+        print(line)

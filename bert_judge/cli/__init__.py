@@ -27,6 +27,7 @@ COMMANDS = {
     "serve": ("serve:serve", "Serve judges over HTTP and on a web page."),
     "show": ("show_file:show", "Print what a file of a run contains and the settings that produced it."),
     "standings": ("show_standings:standings", "Print the accuracy of every model under every judge."),
+    "run": ("run:run", "Run a configuration: models, tasks, judges, report."),
     "check": ("check_config:check", "Validate a configuration."),
     "cost": ("show_cost:cost", "Print tokens, cost and seconds per 1,000 verdicts of each judge."),
     "attack": ("attack:attack", "Attack a judge with incorrect answers that claim to be correct."),
@@ -75,7 +76,7 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Score the answers of language models with a small trained judge. Whole runs are started with Snakemake.",
+    help="Score the answers of language models with a small trained judge, or run a grid of models and tasks.",
     epilog="Start with: bert-judge score answers.csv",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

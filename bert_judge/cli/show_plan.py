@@ -42,8 +42,8 @@ def plan(
     data: DataFolder = None,
 ) -> None:
     """Print what a run would do: jobs per rule, and the remaining rows, tokens and GPU hours per model and judge."""
-    screen, files = console(), configfile or []
-    raw = config_files.load(files or [Path("config.yaml")])
+    screen, files = console(), [config_files.find(path) for path in configfile or [Path("config.yaml")]]
+    raw = config_files.load(files)
     if data is not None:
         raw["data"] = str(data)
     planned = build_plan(raw, files)
@@ -57,8 +57,9 @@ def plan(
 
 def summary(files: Sequence[Path], targets: Sequence[str], data: Path | None) -> str:
     """Return the output of `snakemake --summary`."""
-    command = [sys.executable, "-m", "snakemake", *targets, "--summary", "--cores", "1"]
-    command += ["--configfile", *map(str, files)] if files else []
+    snakefile = config_files.workflow_folder() / "Snakefile"
+    command = [sys.executable, "-m", "snakemake", *targets, "--summary", "--cores", "1", "--snakefile", str(snakefile)]
+    command += ["--configfile", *map(str, files)]
     command += ["--config", f"data={data}"] if data is not None else []
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode or HEADER not in process.stdout:

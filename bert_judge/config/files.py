@@ -10,6 +10,39 @@ import yaml
 
 from bert_judge.runtime.errors import ConfigError
 
+PACKAGE = Path(__file__).parents[1]
+# Where the workflow and its configurations are: at the top of a clone, or inside an installed package (setup.py puts them there).
+WORKFLOW_FOLDERS = (PACKAGE.parent, PACKAGE / "workflow")
+
+
+def workflow_folder() -> Path:
+    """Return the folder that holds the Snakefile of this library.
+
+    Raises:
+        ConfigError: the library was installed without its workflow.
+    """
+    for folder in WORKFLOW_FOLDERS:
+        if (folder / "Snakefile").is_file() and (folder / "rules").is_dir():
+            return folder
+    raise ConfigError([f"{PACKAGE}: bert-judge was installed without its workflow; reinstall it: pip install FOLDER_OF_THE_CLONE"])
+
+
+def find(path: Path) -> Path:
+    """Return a configuration file: `path` itself or, if there is none, the file of this name that comes with the workflow.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    if path.exists():
+        return path
+    folder = workflow_folder()
+    if not path.is_absolute() and (folder / path).resolve().is_relative_to(folder.resolve()) and (folder / path).is_file():
+        return folder / path
+    names = ", ".join(sorted(file.stem for file in (folder / "configs").glob("*.yaml")))
+    raise ConfigError(
+        [f"{path}: no such file; fix the path, or name config.yaml or configs/NAME.yaml of bert-judge, NAME being {names}"]
+    )
+
 
 def load(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Read and deep-merge configuration files; later files override earlier ones, as in Snakemake.

@@ -1,0 +1,49 @@
+"""`bert-judge run`: start Snakemake on the workflow that comes with this library, from any folder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bert_judge.cli.check_config import DataFolder
+from bert_judge.config import files as config_files
+from bert_judge.runtime.errors import InputError
+
+LOCAL_PROFILE = "default"
+
+
+def run(
+    config: Annotated[Path, typer.Argument(help="A configuration: your file, or one of bert-judge, such as configs/paper.yaml.")],
+    targets: Annotated[list[str] | None, typer.Argument(help="What to build: scores, report, …, or files in results/.")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="CPU cores to use; default: all of this machine.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print what would run, and why.")] = False,
+    data: DataFolder = None,
+    directory: Annotated[Path | None, typer.Option(help="Folder that results/ and logs/ go to; default: this one.")] = None,
+    profile: Annotated[str, typer.Option(help="Name or folder of a Snakemake profile: default, slurm, …")] = LOCAL_PROFILE,
+    snakemake: Annotated[str, typer.Option(help="More options of Snakemake, in one text: '--forcerun label'.")] = "",
+) -> None:
+    """Build everything that a configuration asks for and that is missing or out of date; results go to results/ in this folder."""
+    folder, file = config_files.workflow_folder(), config_files.find(config)
+    if not any(place.is_dir() for place in (Path(profile), Path("profiles", profile), folder / "profiles" / profile)):
+        names = ", ".join(sorted(place.name for place in (folder / "profiles").iterdir()))
+        raise InputError(f"{profile}: no such profile; name a folder with a config.yaml, or one of bert-judge: {names}")
+    # Another profile usually sends jobs to other machines, and says how many.
+    count = [] if cores is None and profile != LOCAL_PROFILE else ["--cores", str(cores or "all")]
+    command = [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(folder / "Snakefile"), "--workflow-profile", profile, *count),
+        *(["--dry-run"] if dry_run else []),
+        *(["--directory", str(directory)] if directory else []),
+        *shlex.split(snakemake),
+        *("--configfile", str(file.resolve())),
+        *(["--config", f"data={data.resolve()}"] if data else []),
+        # Several options accept any number of values, so targets follow `--`.
+        *("--", *(targets or [])),
+    ]
+    sys.stdout.flush()
+    # Snakemake replaces this process: signals and the exit code are its own.
+    os.execv(command[0], command)

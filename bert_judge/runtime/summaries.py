@@ -1,0 +1,81 @@
+"""Start and end of a workflow run: to which configuration the summary belongs, where its pages are, and what failed first."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from bert_judge.runtime.errors import ConfigError
+
+# The files directly in these folders summarise a run; other tables belong to a model, a task or a judge.
+FOLDERS = tuple(map(Path, ("results", "results/audit", "results/attacks")))
+# The configuration files whose summary is there, one per line.
+OWNER_FILE = Path("results/configuration.txt")
+# What a run may end with, in this order.
+PAGES = {
+    "Report": "results/report.html",
+    "Ranks": "results/ranks.md",
+    "Attack rates": "results/attacks/rates.parquet",
+    "Sheet to label": "results/audit/sheet.html",
+    "Corrected accuracies": "results/audit/corrected_accuracy.parquet",
+    "Students": "results/students.parquet",
+}
+_FAILED_JOB = re.compile(r"^Error in (?:rule|group) (?P<rule>\S+):\n(?P<details>(?: {4}.*\n)*)", re.MULTILINE)
+_JOB_LOG = re.compile(r"^ {4}log: (\S+?)(?: \(check log|,|$)", re.MULTILINE)
+_ERROR_LINE = re.compile(r"^\S+ \S+ ERROR \S+: (?!the job failed$)(.+)$", re.MULTILINE)
+
+
+def claim(outputs: Iterable[Path], configs: Iterable[Path], *, workflow: Path) -> None:
+    """Note that the summary in results/ belongs to these configuration files, if a run is going to write it.
+
+    Args:
+        outputs: files that the run writes.
+        configs: its configuration files.
+        workflow: folder of the workflow, whose configurations have the same name wherever it is.
+
+    Raises:
+        ConfigError: there is a summary of other configuration files.
+    """
+    if not any(path.parent in FOLDERS for path in outputs):
+        return
+    names = [_name(path, workflow) for path in configs]
+    owners = OWNER_FILE.read_text("utf-8").split("\n") if OWNER_FILE.exists() else names
+    if owners != names and any(path.suffix in (".parquet", ".csv") for folder in FOLDERS for path in folder.glob("*.*")):
+        owner, new, folder = " ".join(owners), " ".join(names), f"runs/{Path(names[-1]).stem}"
+        raise ConfigError(
+            [
+                f"results/ has the standings and the report of {owner}, which a run of {new} would replace: "
+                f"choose another folder with --directory {folder}, or delete {OWNER_FILE} to replace them"
+            ]
+        )
+    OWNER_FILE.parent.mkdir(exist_ok=True)
+    OWNER_FILE.write_text("\n".join(names), "utf-8")
+
+
+def _name(path: Path, workflow: Path) -> str:
+    path = path.resolve()
+    start = workflow.resolve()
+    return os.path.relpath(path, start if path.is_relative_to(start) else Path.cwd())
+
+
+def new_pages(since: float) -> Iterator[str]:
+    """Yield a line per page that was written after a time in seconds."""
+    for title, path in PAGES.items():
+        if Path(path).exists() and Path(path).stat().st_mtime >= since:
+            yield f"{title}: {Path(path).absolute()}"
+
+
+def first_failure(snakemake_logs: Sequence[str]) -> str:
+    """Describe the first failed job in the logs of Snakemake: how many failed, its rule, the reason, and its own log."""
+    snakemake_log = "\n".join(Path(path).read_text("utf-8", errors="replace") for path in snakemake_logs)
+    failures = list(_FAILED_JOB.finditer(snakemake_log))
+    if not failures:
+        return f"The run stopped before the first job; the reason is in {', '.join(snakemake_logs)}"
+    job_log = _JOB_LOG.search(failures[0]["details"])
+    text = Path(job_log[1]).read_text("utf-8", errors="replace") if job_log and Path(job_log[1]).exists() else ""
+    reasons = _ERROR_LINE.findall(text) or [line for line in text.splitlines() if line.strip()]
+    reason = reasons[-1].strip() if reasons else "no message"
+    count = "1 job failed" if len(failures) == 1 else f"{len(failures)} jobs failed, first"
+    return f"{count}: {failures[0]['rule']}: {reason}" + (f"\nIts log: {job_log[1]}" if job_log else "")

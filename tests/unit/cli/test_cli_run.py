@@ -1,0 +1,91 @@
+"""`bert-judge run` starts Snakemake on the workflow of the library, and the wheel has that workflow in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from snakemake.cli import get_argument_parser
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
+from bert_judge.config import files as config_files
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """Collect the commands that would replace this process."""
+    commands: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, command: commands.append(command))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("models: {}")
+    return commands
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["run", *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], {"targets": set(), "workflow_profile": "default", "dryrun": False}),
+        (["scores", "report", "-n"], {"targets": {"scores", "report"}, "dryrun": True}),
+        (["--cores", "3", "--data", "files"], {"cores": 3, "config": ["data=FOLDER/files"]}),
+        (["--profile", "slurm"], {"workflow_profile": "slurm", "cores": None}),
+        (["--directory", "runs/b", "--snakemake", "--forcerun label"], {"directory": "runs/b", "forcerun": {"label"}}),
+    ],
+)
+def test_snakemake_understands_the_command(
+    started: list[list[str]], tmp_path: Path, arguments: list[str], expected: dict[str, Any]
+) -> None:
+    assert run("mine.yaml", *arguments) == (0, "")
+    [[python, flag, program, *options]] = started
+    assert (python, flag, program) == (sys.executable, "-m", "snakemake")
+    parsed = vars(get_argument_parser().parse_args(options))
+    assert parsed["configfile"] == [tmp_path / "mine.yaml"] and str(parsed["snakefile"]) == str(ROOT / "Snakefile")
+    for option, value in expected.items():
+        found = parsed[option]
+        if option == "config":
+            value, found = [text.replace("FOLDER", str(tmp_path)) for text in value], list(map(str, found))
+        assert (str(found) if isinstance(found, Path) else set(found) if isinstance(value, set) else found) == value
+
+
+def test_a_configuration_of_the_library_needs_no_path(started: list[list[str]]) -> None:
+    assert run("configs/paper.yaml") == (0, "")
+    assert str(ROOT / "configs/paper.yaml") in started[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.yaml"], "error: absent.yaml: no such file; fix the path"),
+        (["../Snakefile.yaml"], "error: ../Snakefile.yaml: no such file"),
+        (["mine.yaml", "--profile", "absent"], "error: absent: no such profile"),
+    ],
+)
+def test_a_missing_file_is_one_line(started: list[list[str]], arguments: list[str], message: str) -> None:
+    code, output = run(*arguments)
+    assert code == 1 and output.startswith(message) and output.count("\n") == 1 and not started
+
+
+def test_a_library_without_its_workflow_says_so(started: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(config_files, "WORKFLOW_FOLDERS", (tmp_path,))
+    code, output = run("mine.yaml")
+    assert code == 1 and "installed without its workflow; reinstall it" in output and not started
+
+
+def test_the_wheel_has_the_workflow(tmp_path: Path) -> None:
+    command = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", tmp_path, "build_py", "--build-lib", tmp_path]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    built = tmp_path / "bert_judge" / "workflow"
+    for name in ("Snakefile", "rules", "workflow_scripts", "profiles", "configs", "config.yaml", "report", "envs"):
+        files = [path for path in [ROOT / name, *(ROOT / name).rglob("*")] if path.is_file() and "__pycache__" not in path.parts]
+        assert files and all((built / path.relative_to(ROOT)).read_bytes() == path.read_bytes() for path in files)
