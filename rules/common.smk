@@ -404,7 +404,7 @@ def student_overlap(wildcards):
 def claim_summary():
     """Stop a run that would replace the standings or the report of another configuration."""
     outputs = [Path(path) for job in workflow.dag.needrun_jobs() for path in job.output]
-    summaries.claim(outputs, map(Path, workflow.configfiles), workflow=Path(workflow.basedir))
+    summaries.claim(outputs, Path(workflow.configfiles[0]), workflow=Path(workflow.basedir))
 
 
 def show_results():

@@ -19,6 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bert_judge.cli.terminal import console
+from bert_judge.config import files as config_files
+from bert_judge.runtime.errors import InputError
 
 PLUGIN = "snakemake-executor-plugin-slurm"
 # Seconds to wait for a program or the hub.
@@ -40,7 +42,7 @@ def doctor(
     """Check that this machine has what a run needs: versions, GPUs, disk, hub, vLLM, SLURM and its partitions."""
     table = Table("", "", "", show_header=False)
     all_good = True
-    for check in (_python, _packages, _gpus, _disk, _hub, _vllm, lambda: slurm_findings(profile)):
+    for check in (_python, _packages, _workflow, _gpus, _disk, _hub, _vllm, lambda: slurm_findings(profile)):
         for finding in check():
             all_good = all_good and finding.state != "bad"
             colour = {"ok": "green", "note": "yellow", "bad": "red"}[finding.state]
@@ -60,6 +62,13 @@ def _packages() -> Iterator[Finding]:
     """Check the versions of all direct dependencies."""
     faults = list(package_faults(importlib.metadata.requires("bert-judge") or []))
     yield Finding("packages", "bad" if faults else "ok", "; ".join(faults) or "all within their ranges")
+
+
+def _workflow() -> Iterator[Finding]:
+    try:
+        yield Finding("workflow", "ok", str(config_files.workflow_folder()))
+    except InputError as error:
+        yield Finding("workflow", "bad", str(error))
 
 
 def package_faults(requirements: list[str]) -> Iterator[str]:

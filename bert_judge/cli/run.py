@@ -19,7 +19,10 @@ LOCAL_PROFILE = "default"
 
 def run(
     config: Annotated[Path, typer.Argument(help="A configuration: your file, or one of bert-judge, such as configs/paper.yaml.")],
-    targets: Annotated[list[str] | None, typer.Argument(help="What to build: scores, report, …, or files in results/.")] = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="What to build: scores, report, …, or files in results/. YAML files override keys of CONFIG."),
+    ] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="CPU cores to use; default: all of this machine.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print what would run, and why.")] = False,
     data: DataFolder = None,
@@ -28,7 +31,9 @@ def run(
     snakemake: Annotated[str, typer.Option(help="More options of Snakemake, in one text: '--forcerun label'.")] = "",
 ) -> None:
     """Build everything that a configuration asks for and that is missing or out of date; results go to results/ in this folder."""
-    folder, file = config_files.workflow_folder(), config_files.find(config)
+    folder = config_files.workflow_folder()
+    overrides = [target for target in targets or [] if target.endswith((".yaml", ".yml"))]
+    files = [config_files.find(path).resolve() for path in [config, *map(Path, overrides)]]
     if not any(place.is_dir() for place in (Path(profile), Path("profiles", profile), folder / "profiles" / profile)):
         names = ", ".join(sorted(place.name for place in (folder / "profiles").iterdir()))
         raise InputError(f"{profile}: no such profile; name a folder with a config.yaml, or one of bert-judge: {names}")
@@ -39,10 +44,10 @@ def run(
         *(["--dry-run"] if dry_run else []),
         *(["--directory", str(directory)] if directory else []),
         *shlex.split(snakemake),
-        *("--configfile", str(file.resolve())),
+        *("--configfile", *map(str, files)),
         *(["--config", f"data={data.resolve()}"] if data else []),
         # Several options accept any number of values, so targets follow `--`.
-        *("--", *(targets or [])),
+        *("--", *(target for target in targets or [] if target not in overrides)),
     ]
     sys.stdout.flush()
     # Snakemake replaces this process: signals and the exit code are its own.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bert_judge.cli.commands import Judges
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, pip_install
 from bert_judge.runtime.logs import job_log
 
 
@@ -39,7 +39,7 @@ def serve(
             from bert_judge.serve import server
             from bert_judge.serve.limits import Limits
         except ModuleNotFoundError as error:
-            raise InputError(f"serve: {error.name} is not installed; pip install 'bert-judge[serve]'") from error
+            raise InputError(f"serve: {error.name} is not installed; {pip_install('serve')}") from error
 
         server.serve(
             host=host,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -19,33 +20,36 @@ MARKERS = {"gold": "D", "trained": "o", "other": "s"}
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def save_standings_plot(standings: Path, path: Path) -> None:
+def save_standings_plot(standings: Path, path: Path, models: Sequence[str] = ()) -> None:
     """Plot the standings over all tasks to a .png, .svg or .pdf file; equal tables give equal files.
 
     Marker: accuracy, with invalid verdicts counted as incorrect. Line: 95% interval. Pale bar: up to the accuracy if all invalid
     verdicts were correct. Tick: accuracy among valid verdicts.
 
+    Args:
+        models: the models to plot; default: all.
+
     Raises:
-        InputError: the table is no standings table or is empty, or the file extension is unknown.
+        InputError: the table is no standings table or has no such model, or the file extension is unknown.
     """
     standings, path = Path(standings), Path(path)
     if path.suffix not in FORMATS:
         raise InputError(f"{path}: unknown image format; use one of {', '.join(FORMATS)}")
     table = tables.read(standings, tables.STANDINGS)
-    table = table[table["level"] == "all"]
+    table = table[(table["level"] == "all") & (table["model"].isin(models) if models else True)]
     if table.empty:
         raise InputError(f"{standings}: no row to plot; score some answers first")
     spec = json.loads(tables.provenance(standings).get("spec", "{}"))
     roles = {spec.get("gold"): "gold"} | dict.fromkeys(spec.get("trained", []), "trained")
     judges = sorted(table["judge"].unique(), key=lambda judge: list(MARKERS).index(roles.get(judge, "other")))
     lead = next((judge for judge in judges if roles.get(judge) == "trained"), judges[0])
-    models = table.loc[table["judge"] == lead, "model"].tolist()
+    names = table.loc[table["judge"] == lead, "model"].tolist()
     with matplotlib.rc_context({"svg.hashsalt": "standings", "font.size": 9}):
-        figure = Figure(figsize=(8, 1.2 + len(models) * (0.16 * len(judges) + 0.14)), layout="constrained")
+        figure = Figure(figsize=(8, 1.2 + len(names) * (0.16 * len(judges) + 0.14)), layout="constrained")
         axes = figure.subplots()
         for index, judge in enumerate(judges):
-            _draw_judge(axes, table[table["judge"] == judge], models, index, len(judges), roles.get(judge, "other"))
-        _style_axes(axes, models)
+            _draw_judge(axes, table[table["judge"] == judge], names, index, len(judges), roles.get(judge, "other"))
+        _style_axes(axes, names)
         figure.legend(loc="outside upper left", ncols=min(len(judges), 4), frameon=False)
         # A date in the file would make equal plots differ.
         metadata = {"Software": None} if path.suffix == ".png" else {"Date" if path.suffix == ".svg" else "CreationDate": None}

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import shlex
+
+from packaging.requirements import Requirement
+
 
 class InputError(Exception):
     """Invalid configuration, file, column, id or resource. The message names the place, the problem and the fix in one line."""
@@ -17,3 +22,10 @@ class ConfigError(InputError):
     def __init__(self, errors: list[str]) -> None:
         self.errors = errors
         super().__init__("\n".join(errors))
+
+
+def pip_install(extra: str) -> str:
+    """Return the command that installs the packages of an extra, wherever bert-judge itself was installed from."""
+    requirements = map(Requirement, importlib.metadata.requires("bert-judge") or [])
+    needed = [requirement for requirement in requirements if requirement.marker and requirement.marker.evaluate({"extra": extra})]
+    return shlex.join(["pip", "install", *(f"{requirement.name}{requirement.specifier}" for requirement in needed)])

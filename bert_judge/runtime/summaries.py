@@ -11,7 +11,7 @@ from bert_judge.runtime.errors import ConfigError
 
 # The files directly in these folders summarise a run; other tables belong to a model, a task or a judge.
 FOLDERS = tuple(map(Path, ("results", "results/audit", "results/attacks")))
-# The configuration files whose summary is there, one per line.
+# The configuration whose summary is there.
 OWNER_FILE = Path("results/configuration.txt")
 # What a run may end with, in this order.
 PAGES = {
@@ -27,37 +27,31 @@ _JOB_LOG = re.compile(r"^ {4}log: (\S+?)(?: \(check log|,|$)", re.MULTILINE)
 _ERROR_LINE = re.compile(r"^\S+ \S+ ERROR \S+: (?!the job failed$)(.+)$", re.MULTILINE)
 
 
-def claim(outputs: Iterable[Path], configs: Iterable[Path], *, workflow: Path) -> None:
-    """Note that the summary in results/ belongs to these configuration files, if a run is going to write it.
+def claim(outputs: Iterable[Path], config: Path, *, workflow: Path) -> None:
+    """Note that the summary in results/ belongs to a configuration, if a run is going to write it.
 
     Args:
         outputs: files that the run writes.
-        configs: its configuration files.
+        config: its configuration file; of several, the first, whose keys the others override.
         workflow: folder of the workflow, whose configurations have the same name wherever it is.
 
     Raises:
-        ConfigError: there is a summary of other configuration files.
+        ConfigError: there is a summary of another configuration.
     """
     if not any(path.parent in FOLDERS for path in outputs):
         return
-    names = [_name(path, workflow) for path in configs]
-    owners = OWNER_FILE.read_text("utf-8").split("\n") if OWNER_FILE.exists() else names
-    if owners != names and any(path.suffix in (".parquet", ".csv") for folder in FOLDERS for path in folder.glob("*.*")):
-        owner, new, folder = " ".join(owners), " ".join(names), f"runs/{Path(names[-1]).stem}"
+    config, workflow = config.resolve(), workflow.resolve()
+    name = os.path.relpath(config, workflow if config.is_relative_to(workflow) else None)
+    owner = OWNER_FILE.read_text("utf-8") if OWNER_FILE.exists() else name
+    if owner != name and any(path.suffix in (".parquet", ".csv") for folder in FOLDERS for path in folder.glob("*.*")):
         raise ConfigError(
             [
-                f"results/ has the standings and the report of {owner}, which a run of {new} would replace: "
-                f"choose another folder with --directory {folder}, or delete {OWNER_FILE} to replace them"
+                f"results/ has the standings and the report of {owner}, which a run of {name} would replace: "
+                f"choose another folder with --directory runs/{config.stem}, or delete {OWNER_FILE} to replace them"
             ]
         )
     OWNER_FILE.parent.mkdir(exist_ok=True)
-    OWNER_FILE.write_text("\n".join(names), "utf-8")
-
-
-def _name(path: Path, workflow: Path) -> str:
-    path = path.resolve()
-    start = workflow.resolve()
-    return os.path.relpath(path, start if path.is_relative_to(start) else Path.cwd())
+    OWNER_FILE.write_text(name, "utf-8")
 
 
 def new_pages(since: float) -> Iterator[str]:

@@ -58,6 +58,12 @@ def test_snakemake_understands_the_command(
         assert (str(found) if isinstance(found, Path) else set(found) if isinstance(value, set) else found) == value
 
 
+def test_further_files_override_the_first(started: list[list[str]], tmp_path: Path) -> None:
+    (tmp_path / "more.yaml").write_text("gold: human")
+    assert run("mine.yaml", "more.yaml", "scores") == (0, "")
+    assert started[0][-5:] == ["--configfile", str(tmp_path / "mine.yaml"), str(tmp_path / "more.yaml"), "--", "scores"]
+
+
 def test_a_configuration_of_the_library_needs_no_path(started: list[list[str]]) -> None:
     assert run("configs/paper.yaml") == (0, "")
     assert str(ROOT / "configs/paper.yaml") in started[0]

@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def claim(config: str, *outputs: Path) -> None:
-    summaries.claim(outputs, [Path(config)], workflow=WORKFLOW)
+    summaries.claim(outputs, Path(config), workflow=WORKFLOW)
 
 
 def test_another_configuration_may_not_replace_standings() -> None:

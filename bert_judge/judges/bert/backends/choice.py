@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from bert_judge.runtime import hardware
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, pip_install
 
 # Backend → precisions; of two backends with the same precision, the first is chosen.
 PRECISIONS = {"torch": ("float32", "bfloat16"), "openvino": ("float32", "bfloat16", "int8"), "onnx": ("float32", "int8")}
@@ -60,7 +60,7 @@ def choose_backend(backend: str, precision: str, device: torch.device, parameter
     if parameters < MIN_PARAMETERS:
         return BackendChoice("torch", torch_precision, "the encoder is too small to be worth a conversion")
     if not is_installed(FASTEST_BACKEND):
-        hint = f"{FASTEST_BACKEND} in {fastest} would be faster: pip install 'bert-judge[{FASTEST_BACKEND}]'"
+        hint = f"{FASTEST_BACKEND} in {fastest} would be faster: {pip_install(FASTEST_BACKEND)}"
         return BackendChoice("torch", torch_precision, hint)
     return BackendChoice(FASTEST_BACKEND, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
 
@@ -88,10 +88,10 @@ def _check(backend: str, precision: str) -> None:
         raise InputError(f"precision: unknown value {precision!r}; choose one of {', '.join(precisions)}")
     if backend == "auto":
         if precision == "int8" and not any(map(_has_int8, PRECISIONS)):
-            raise InputError(f"precision: int8 needs another backend; pip install 'bert-judge[{FASTEST_BACKEND}]'")
+            raise InputError(f"precision: int8 needs another backend; {pip_install(FASTEST_BACKEND)}")
         return
     if not is_installed(backend):
-        raise InputError(f"backend: {backend} is not installed; pip install 'bert-judge[{backend}]', or choose torch")
+        raise InputError(f"backend: {backend} is not installed; {pip_install(backend)}, or choose torch")
     if precision != "auto" and precision not in PRECISIONS[backend]:
         supporting = ", ".join(name for name, supported in PRECISIONS.items() if precision in supported)
         raise InputError(f"precision: {backend} does not support {precision}; choose one of the backends {supporting}")

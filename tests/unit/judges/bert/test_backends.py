@@ -38,10 +38,10 @@ def machine(
     ("settings", "device", "parameters", "hardware_of", "expected", "reason"),
     [
         (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "rechecked in float32"),
-        (("auto", "auto"), CPU, LARGE, {"packages": "onnx"}, ("torch", "float32"), "pip install 'bert-judge[openvino]'"),
+        (("auto", "auto"), CPU, LARGE, {"packages": "onnx"}, ("torch", "float32"), "pip install 'openvino>="),
         (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "fast in float32 only"),
         (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "fastest precision of this CPU"),
-        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16, "packages": ""}, ("torch", "bfloat16"), "bert-judge[openvino]"),
+        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16, "packages": ""}, ("torch", "bfloat16"), "pip install 'openvino>="),
         (("auto", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "too small"),
         (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
         (("auto", "auto"), GPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest precision of this CUDA"),
@@ -74,9 +74,9 @@ def test_choose_backend(
 @pytest.mark.parametrize(
     ("settings", "packages", "message"),
     [
-        (("onnx", "auto"), "", "pip install 'bert-judge[onnx]'"),
-        (("openvino", "int8"), "onnx", "pip install 'bert-judge[openvino]'"),
-        (("auto", "int8"), "", "pip install 'bert-judge[openvino]'"),
+        (("onnx", "auto"), "", "pip install 'onnx>="),
+        (("openvino", "int8"), "onnx", "pip install 'openvino>="),
+        (("auto", "int8"), "", "pip install 'openvino>="),
         (("tensorflow", "auto"), "onnx", "unknown value 'tensorflow'; choose one of auto, torch, openvino, onnx"),
         (("torch", "int4"), "onnx", "unknown value 'int4'; choose one of auto, float32, bfloat16, int8"),
         (("torch", "int8"), "onnx", "torch does not support int8; choose one of the backends openvino, onnx"),
