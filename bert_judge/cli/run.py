@@ -25,6 +25,7 @@ def run(
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="CPU cores to use; default: all of this machine.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print what would run, and why.")] = False,
+    settings: Annotated[list[str] | None, typer.Option("--config", help="Override a key: KEY=VALUE, in YAML.")] = None,
     data: DataFolder = None,
     directory: Annotated[Path | None, typer.Option(help="Folder that results/ and logs/ go to; default: this one.")] = None,
     profile: Annotated[str, typer.Option(help="Name or folder of a Snakemake profile: default, slurm, …")] = LOCAL_PROFILE,
@@ -32,8 +33,9 @@ def run(
 ) -> None:
     """Build everything that a configuration asks for and that is missing or out of date; results go to results/ in this folder."""
     folder = config_files.workflow_folder()
-    overrides = [target for target in targets or [] if target.endswith((".yaml", ".yml"))]
-    files = [config_files.find(path).resolve() for path in [config, *map(Path, overrides)]]
+    more = [target for target in targets or [] if target.endswith((".yaml", ".yml"))]
+    files = [config_files.find(path).resolve() for path in [config, *map(Path, more)]]
+    overrides = [*(settings or []), *([f"data={data.resolve()}"] if data else [])]
     if not any(place.is_dir() for place in (Path(profile), Path("profiles", profile), folder / "profiles" / profile)):
         names = ", ".join(sorted(place.name for place in (folder / "profiles").iterdir()))
         raise InputError(f"{profile}: no such profile; name a folder with a config.yaml, or one of bert-judge: {names}")
@@ -45,9 +47,9 @@ def run(
         *(["--directory", str(directory)] if directory else []),
         *shlex.split(snakemake),
         *("--configfile", *map(str, files)),
-        *(["--config", f"data={data.resolve()}"] if data else []),
+        *(["--config", *overrides] if overrides else []),
         # Several options accept any number of values, so targets follow `--`.
-        *("--", *(target for target in targets or [] if target not in overrides)),
+        *("--", *(target for target in targets or [] if target not in more)),
     ]
     sys.stdout.flush()
     # Snakemake replaces this process: signals and the exit code are its own.

@@ -14,7 +14,7 @@ rm -f teacher.yaml
 trap 'rm -f teacher.yaml' EXIT
 until curl --silent --fail --output /dev/null "$url/health"; do
     kill -0 $! || exit 1
-    sleep 5
+    sleep 1
 done
 echo "judges: {$judge: {model: {base_url: $url/v1}}}" >teacher.yaml
 wait $!

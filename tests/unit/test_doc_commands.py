@@ -24,12 +24,12 @@ from typer.testing import CliRunner
 
 from bert_judge.cli import app
 
-# Files that a reader has: a configuration of their own, and a folder of data.
-OWN_CONFIGS = {"mine.yaml", "FILE"}
+# Configurations that a reader has.
+OWN_CONFIGS = {"mine.yaml", "teacher.yaml", "FILE"}
 # Programs that are not part of this project; their lines are read by people only.
 OTHER_PROGRAMS = {
     *("git", "cd", "export", "source", ".", "cp", "mkdir", "cat", "jq", "curl", "openssl", "tmux", "docker"),
-    *("podman", "apptainer", "sbatch", "vllm", "lm_eval", "lighteval", "inspect"),
+    *("podman", "apptainer", "sbatch", "scancel", "vllm", "lm_eval", "lighteval", "inspect"),
 }
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 # Of an unknown option or a wrong value; typer does not export it.
@@ -115,7 +115,9 @@ def check_bert_judge(arguments: list[str]) -> str | None:
     except UsageError as error:
         return error.format_message()
     if arguments[0] == "run":
-        return check_targets([str(context.params["config"])], context.params["targets"] or [])
+        words = [str(context.params["config"]), *(context.params["targets"] or [])]
+        configs = [word for place, word in enumerate(words) if place == 0 or word.endswith(".yaml")]
+        return check_targets(configs, [word for word in words if word not in configs])
     return check_targets(list(map(str, context.params.get("configfile") or [])), [])
 
 

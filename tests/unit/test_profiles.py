@@ -1,8 +1,10 @@
-"""The profiles name rules of the workflow, and send every rule that requests a GPU to the GPU partition."""
+"""The profiles name rules of the workflow, send every rule that requests a GPU to the GPU partition, and start a teacher."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,3 +34,29 @@ def test_every_gpu_rule_has_the_gpu_partition() -> None:
     gpu_rules = {name for name, text in rules() if re.search(r"^        gpu=", text, re.MULTILINE)}
     assert {rule for rule, settings in resources.items() if settings.get("slurm_partition") == "gpu"} == gpu_rules
     assert "train_student" in gpu_rules
+
+
+def write_program(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("server", "code", "address"),
+    [("until [ -s teacher.yaml ]; do sleep 0.1; done; cp teacher.yaml seen", 0, True), ("exit 3", 1, False)],
+)
+def test_the_address_of_a_teacher_is_a_configuration_while_it_serves(tmp_path: Path, server: str, code: int, address: bool) -> None:
+    write_program(tmp_path / "bin/hostname", "echo node7")
+    write_program(tmp_path / "bin/curl", 'exit "$SERVER_IS_DOWN"')
+    write_program(tmp_path / "vllm_python", f'echo "$@" >arguments; {server}')
+    variables = {"SLURM_JOB_ID": "40012", "BERT_JUDGE_VLLM_PYTHON": str(tmp_path / "vllm_python"), "SERVER_IS_DOWN": str(code)}
+    environment = os.environ | variables | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    command = ["bash", str(ROOT / "profiles/slurm/teacher.sh"), "judge", "owner/model", "--dtype", "bfloat16"]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, check=False)
+    assert ended.returncode == code and not (tmp_path / "teacher.yaml").exists()
+    assert (tmp_path / "arguments").read_text().split()[-4:] == ["--port", "20012", "--dtype", "bfloat16"]
+    if address:
+        seen = yaml.safe_load((tmp_path / "seen").read_text())
+        assert seen == {"judges": {"judge": {"model": {"base_url": "http://node7:20012/v1"}}}}
+    assert (tmp_path / "seen").exists() == address

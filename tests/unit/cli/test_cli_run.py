@@ -38,7 +38,7 @@ def run(*arguments: str) -> tuple[int, str]:
     [
         ([], {"targets": set(), "workflow_profile": "default", "dryrun": False}),
         (["scores", "report", "-n"], {"targets": {"scores", "report"}, "dryrun": True}),
-        (["--cores", "3", "--data", "files"], {"cores": 3, "config": ["data=FOLDER/files"]}),
+        (["--cores", "3", "--config", "a={b: 1}", "--data", "files"], {"cores": 3, "config": ["a={b: 1}", "data=FOLDER/files"]}),
         (["--profile", "slurm"], {"workflow_profile": "slurm", "cores": None}),
         (["--directory", "runs/b", "--snakemake", "--forcerun label"], {"directory": "runs/b", "forcerun": {"label"}}),
     ],
