@@ -44,7 +44,7 @@ def attack(
 def _table_path(task: str) -> Path:
     path = Path(task) if task.endswith(".parquet") else Path("results/tasks", f"{task}.parquet")
     if not path.is_file():
-        raise InputError(f"{path}: no such file; build it with snakemake --cores 1 {path}, or name another task")
+        raise InputError(f"{path}: no such file; build it with bert-judge run CONFIG {path}, or name another task")
     return path
 
 

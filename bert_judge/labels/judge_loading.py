@@ -74,7 +74,7 @@ class JudgeReference:
     def missing(self) -> str | None:
         """Describe the first file that is missing to load the judge; None if all exist."""
         path = next((path for path in self.required.values() if not path.is_file()), None)
-        return None if path is None else f"{path}: no such file; make it with snakemake --cores 2 {path}"
+        return None if path is None else f"{path}: no such file; make it with bert-judge run CONFIG {path}"
 
     def load(self) -> NamedJudge:
         """Load the judge; download its model first if that is missing.

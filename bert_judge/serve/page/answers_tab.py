@@ -70,7 +70,7 @@ def read_page(results: Path, model: str, task: str, show: str, search: str, firs
         InputError: the table is missing or damaged.
     """
     if task not in list_score_tables(results).get(model, []):
-        raise InputError(f"{results}/scores/{model}/{task}.parquet: no such table; create it with snakemake --cores 2 scores")
+        raise InputError(f"{results}/scores/{model}/{task}.parquet: no such table; create it with bert-judge run CONFIG scores")
     path = results / "scores" / model / f"{task}.parquet"
     judges = _judges(path)
     rows: list[JudgedAnswer] = []

@@ -99,7 +99,7 @@ def _read_sheet(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; draw the sheet with snakemake --cores 2 audit") from error
+        raise InputError(f"{path}: no such file; draw the sheet with bert-judge run CONFIG audit") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {' '.join(str(error).split())}") from error
     if missing := [name for name in columns if name not in frame.columns]:

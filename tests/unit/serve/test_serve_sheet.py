@@ -86,7 +86,7 @@ def test_marks_of_several_people_at_once_are_all_kept(sheet: AuditLabels) -> Non
 
 
 def test_no_sheet_says_how_to_draw_one(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="snakemake --cores 2 audit"):
+    with pytest.raises(InputError, match="bert-judge run CONFIG audit"):
         AuditLabels(tmp_path / "none.csv", tmp_path / "labels.csv").rows()
     blocked = AuditLabels(tmp_path / "none.csv", tmp_path / "file" / "labels.csv")
     (tmp_path / "file").write_text("")
