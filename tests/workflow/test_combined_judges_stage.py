@@ -1,0 +1,97 @@
+"""Judges that use others' labels: a cascade, which asks each about what is left to it, and one that adapts scores to a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from workspace import Workspace
+
+from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
+
+pytestmark = pytest.mark.workflow
+
+CASCADE = {"kind": "cascade", "judges": ["overlap", "encoder", "noisy"], "dataset": "mix", "budget": 0.5}
+ADAPTED = {"kind": "prior_shift", "judge": "encoder", "dataset": "mix"}
+
+
+@pytest.fixture(scope="module")
+def combined(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The finished run with a cascade of three of its judges, and its encoder's scores adapted. Tests must not change it."""
+    made = finished.copy(tmp_path_factory.mktemp("combined") / "run")
+    config = made.config
+    config["judges"] |= {"both": CASCADE, "fitted": ADAPTED}
+    config["scorers"] += ["both", "fitted"]
+    made.configure(config)
+    jobs = made.done().jobs
+    assert not {job for job in jobs if job.startswith(("Train", "Answers", "Training rows", "Verdicts of encoder on solid"))}
+    return made
+
+
+def planned_with(run: Workspace, section: str, **blocks: dict) -> set[str]:
+    """Messages of the jobs that a run would start with other blocks in a section of the configuration."""
+    before = run.config
+    run.configure(before | {section: before[section] | blocks})
+    try:
+        return run.planned()
+    finally:
+        run.configure(before)
+
+
+def table(run: Workspace, path: str) -> pd.DataFrame:
+    return pd.read_parquet(run.folder / "results" / path)
+
+
+@pytest.mark.parametrize("model", ["solid", "weak"])
+def test_the_verdicts_are_those_of_whoever_was_sure(combined: Workspace, model: str) -> None:
+    found = table(combined, f"labels/both/{model}/mini_test.parquet")
+    assert found["sample_id"].tolist() == table(combined, f"candidates/{model}/mini_test.parquet")["sample_id"].tolist()
+    # The encoder is asked about all answers anyway, the teacher only about what is left to it.
+    asked = {"overlap": model, "encoder": model, "noisy": f"{model}@both@noisy"}
+    said = {judge: table(combined, f"labels/{judge}/{name}/mini_test.parquet") for judge, name in asked.items()}
+    verdicts = {judge: labels.set_index("sample_id")["verdict"] for judge, labels in said.items()}
+    deciders = found["reason"].str.extract(r"^decided by (\w+)")[0]
+    assert found["verdict"].tolist() == [verdicts[judge][i] for judge, i in zip(deciders, found["sample_id"], strict=True)]
+    assert said["noisy"]["sample_id"].tolist() == found.loc[deciders == "noisy", "sample_id"].tolist()
+    assert table(combined, f"scores/{model}/mini_test.parquet")["both_verdict"].tolist() == found["verdict"].tolist()
+
+
+def test_the_teacher_is_not_asked_about_its_own_labels(combined: Workspace) -> None:
+    assert combined.found("results/labels/encoder/@mix/validation.parquet")
+    assert not combined.found("results/labels/noisy/@mix/*")
+
+
+@pytest.mark.parametrize("model", ["solid", "weak"])
+def test_the_scores_are_the_encoders_moved_to_the_share_of_each_table(combined: Workspace, model: str) -> None:
+    prior = table(combined, "datasets/mix/validation.parquet")["label"].mean()
+    before, after = (table(combined, f"labels/{judge}/{model}/mini_test.parquet") for judge in ("encoder", "fitted"))
+    share = estimate_base_rate(before["score"], prior, prior_strength=20)
+    assert after["score"].to_numpy() == pytest.approx(shift_prior(before["score"], prior, share), abs=1e-6)
+    assert (after["verdict"] == np.where(after["score"] >= 0.5, "correct", "incorrect")).all()
+    scores = table(combined, f"scores/{model}/mini_test.parquet")
+    assert scores["fitted_verdict"].tolist() == after["verdict"].tolist()
+
+
+def test_the_report_shows_both_beside_their_judge(combined: Workspace) -> None:
+    page = (combined.folder / "results/report.html").read_text("utf-8")
+    assert "fitted" in page and "both" in page
+    assert {"encoder", "fitted", "both"} <= set(table(combined, "agreement.parquet")["judge"])
+
+
+def test_a_second_run_has_nothing_to_do(combined: Workspace) -> None:
+    assert combined.run().idle
+
+
+def test_other_settings_judge_anew_and_train_nothing(combined: Workspace) -> None:
+    planned = planned_with(combined, "judges", both=CASCADE | {"budget": 0.1}, fitted=ADAPTED | {"prior_strength": 200})
+    assert {"Fit both", "Verdicts of both on solid, mini_test", "Verdicts of fitted on solid, mini_test"} <= planned
+    assert not {job for job in planned if job.startswith(("Train", "Answers", "Training rows", "Verdicts of encoder"))}
+
+
+def test_a_new_model_brings_its_own_jobs_only(combined: Workspace) -> None:
+    planned = planned_with(combined, "models", new={"generator": "simulated", "p_correct": 0.5})
+    assert {
+        "Select answers of new to mini_test that both escalates to noisy",
+        "Verdicts of fitted on new, mini_test",
+    } <= planned
+    assert {job for job in planned if "solid" in job or "weak" in job or job.startswith(("Train", "Fit"))} == set()
