@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.generators.cache import CachedGenerator
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.candidates.importers import files
@@ -56,48 +58,34 @@ def generate_candidates(
     spec: Mapping[str, Any],
     task_table: str | Path,
     output: str | Path,
-    folder: str | Path,
-    make_generator: Callable[[], Generator],
-    revisions: Mapping[str, str] | None = None,
-    shard_rows: int = SHARD_ROWS,
-    keep: bool = False,
+    cache: CachedGenerator,
+    keep: bool = True,
 ) -> None:
     """Generate a model's answers to every question of a task, `attempts` per question, and write them.
 
     Args:
         spec: `Plan.candidates_spec` of a generating model.
-        folder: folder of the finished shards, see `answer_cache`.
-        make_generator: loads the model; called only if an answer is missing.
-        revisions: of the model, as far as known without loading it.
-        shard_rows: answers per shard, the most that a kill can lose.
-        keep: leave the shards in the folder, for expensive answers; otherwise they are deleted once the table is written.
+        cache: the model, from `answer_cache` or `load_model`.
+        keep: leave the answers in the cache's folder; otherwise they are deleted once the table is written.
     """
     requests = plan_requests(spec, task_table)
-    cache = answer_cache(spec, folder, make_generator, revisions, shard_rows)
     completions = cache.generate(requests)
     rows = [_to_row(spec["model"], request, completion) for request, completion in zip(requests, completions, strict=True)]
     frame = pd.DataFrame(rows, columns=tables.CANDIDATES.names)
     tables.write(frame, output, tables.CANDIDATES, spec, cache.revisions)
     if not keep:
-        resume.clear(folder)
+        resume.clear(cache.folder)
     log.info("%s, %s: %s", spec["model"], spec["task"], summarize_statuses(frame))
 
 
-def pregenerate_answers(
-    batch: Batch,
-    output: str | Path,
-    folder: str | Path,
-    make_generator: Callable[[], Generator],
-    revisions: Mapping[str, str] | None = None,
-    shard_rows: int = SHARD_ROWS,
-) -> None:
+def pregenerate_answers(batch: Batch, output: str | Path, cache: CachedGenerator) -> None:
     """Generate all answers that several tables lack, loading the model once; `generate_candidates` then only writes the tables.
 
     Args:
         batch: the tables, all of one model. Their questions are built again here, which is cheap: if the task tables were inputs
             of this job, new questions of one task would make all the others stale.
         output: the manifest of the batch.
-        folder, make_generator, revisions, shard_rows: as for `generate_candidates`.
+        cache: the model.
     """
     requests: list[Request] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -105,8 +93,7 @@ def pregenerate_answers(
             table = Path(scratch, f"{task}.parquet")
             build_task(specs["questions"], table, batch.inputs.get(f"source {task}"), batch.inputs.get(f"manifest {task}"))
             requests += plan_requests(specs["answers"], table)
-            spec = specs["answers"]
-    answer_cache(spec, folder, make_generator, revisions, shard_rows).generate(requests)
+    cache.generate(requests)
     resume.write_manifest(batch, output)
 
 
@@ -139,10 +126,15 @@ def answer_cache(
     revisions: Mapping[str, str] | None = None,
     shard_rows: int = SHARD_ROWS,
 ) -> CachedGenerator:
-    """Return the model with its answers cached in a folder.
+    """Return the model of a spec with its answers cached in a folder.
 
     An answer is reused if model, revision, settings and prompt agree, regardless of task, limit and number of attempts. An
     error of a server is written to the table but not cached, so the next run asks again.
+
+    Args:
+        make_generator: loads the model; called only if an answer is missing.
+        revisions: of the model, as far as known without loading it.
+        shard_rows: answers per shard, the most that a kill can lose.
     """
     settings = {key: value for key, value in spec["settings"].items() if key != "attempts"}
     return CachedGenerator(
@@ -154,6 +146,25 @@ def answer_cache(
         retry_errors=settings["generator"] == "openai",
         shard_rows=shard_rows,
     )
+
+
+def load_model(
+    spec: Mapping[str, Any],
+    folder: str | Path,
+    block: Mapping[str, Any] | None,
+    manifest: str | Path | None,
+    shard_rows: int = SHARD_ROWS,
+) -> CachedGenerator:
+    """Return the model of a spec as in `answer_cache`, with the settings of its block in the configuration.
+
+    Args:
+        block: None for a student, whose spec holds all its settings.
+        manifest: of its files; None for a model behind a server.
+    """
+    model, path = spec["model"], Path(manifest) if manifest else None
+    settings = with_runtime_settings(spec["settings"], block) if block else spec["settings"]
+    revisions = {model: load_manifest(path).revision} if path else None
+    return answer_cache(spec, folder, lambda: make_generator(model, settings, path), revisions, shard_rows)
 
 
 def with_runtime_settings(settings: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:

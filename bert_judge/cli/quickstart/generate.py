@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bert_judge import plan
-from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.candidates.generators import make_generator
-from bert_judge.candidates.stage import generate_candidates, with_runtime_settings
+from bert_judge.assets.prepare import prepare
+from bert_judge.candidates.stage import generate_candidates, load_model
 from bert_judge.cli.quickstart.configurations import FILE
 from bert_judge.tasks.build import build_task
 
@@ -36,8 +34,5 @@ def generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
     if asset := planned.assets.get(f"model-{name}"):
         manifest = work / "model.json"
         prepare(asset, manifest)
-    settings = with_runtime_settings(spec["settings"], raw["models"][name])
-    revisions = {name: load_manifest(manifest).revision} if manifest else None
-    make = partial(make_generator, name, settings, manifest)
-    generate_candidates(spec, questions, answers, work / "store", make, revisions, keep=True)
+    generate_candidates(spec, questions, answers, load_model(spec, work / "store", raw["models"][name], manifest))
     return answers

@@ -15,7 +15,7 @@ import pytest
 
 from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.candidates.stage import generate_candidates, import_candidates, summarize_statuses
+from bert_judge.candidates.stage import answer_cache, generate_candidates, import_candidates, summarize_statuses
 from bert_judge.config import Import
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.build import build_task
@@ -113,11 +113,20 @@ class Echo:
         ]
 
 
-def generated(folder: Path, echo: Echo, spec: dict[str, Any] = HF_SPEC, shard_rows: int = 2, **more: Any) -> pd.DataFrame:
+def generated(
+    folder: Path,
+    echo: Echo,
+    spec: dict[str, Any] = HF_SPEC,
+    *,
+    revisions: dict[str, str] | None = None,
+    shard_rows: int = 2,
+    keep: bool = False,
+) -> pd.DataFrame:
     table = folder / "task.parquet"
     if not table.exists():
         task_table(table)
-    generate_candidates(spec, table, folder / "c.parquet", folder / "work", lambda: echo, shard_rows=shard_rows, **more)
+    cache = answer_cache(spec, folder / "work", lambda: echo, revisions, shard_rows)
+    generate_candidates(spec, table, folder / "c.parquet", cache, keep=keep)
     return tables.read(folder / "c.parquet", tables.CANDIDATES)
 
 
@@ -182,9 +191,8 @@ def test_model_is_not_loaded_if_all_answers_are_cached(tmp_path: Path, monkeypat
         patch.setattr(tables, "write", full)
         with pytest.raises(OSError, match="the disk is full"):
             generated(tmp_path, Echo())
-    generate_candidates(
-        HF_SPEC, tmp_path / "task.parquet", tmp_path / "c.parquet", tmp_path / "work", lambda: pytest.fail("loaded")
-    )
+    cache = answer_cache(HF_SPEC, tmp_path / "work", lambda: pytest.fail("loaded"))
+    generate_candidates(HF_SPEC, tmp_path / "task.parquet", tmp_path / "c.parquet", cache)
     assert len(tables.read(tmp_path / "c.parquet", tables.CANDIDATES)) == 5
 
 
@@ -211,7 +219,7 @@ def test_summarize_statuses(statuses: list[str], reasons: list[str | None], summ
 
 SLOW = """
 import sys, time
-from bert_judge.candidates.stage import generate_candidates
+from bert_judge.candidates.stage import answer_cache, generate_candidates
 from bert_judge.candidates.generators.protocol import Completion
 
 class Slow:
@@ -222,7 +230,8 @@ class Slow:
 
 folder = sys.argv[1]
 spec = {"model": "m", "task": "t", "family": "math", "settings": {"generator": "hf"}, "prompt_style": "soft"}
-generate_candidates(spec, f"{folder}/task.parquet", f"{folder}/c.parquet", f"{folder}/work", Slow, shard_rows=4)
+cache = answer_cache(spec, f"{folder}/work", Slow, shard_rows=4)
+generate_candidates(spec, f"{folder}/task.parquet", f"{folder}/c.parquet", cache, keep=False)
 """
 
 

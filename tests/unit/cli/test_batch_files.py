@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from bert_judge import plan, tables
-from bert_judge.candidates.stage import generate_candidates
+from bert_judge.candidates.stage import answer_cache, generate_candidates
 from bert_judge.cli import app
 from bert_judge.runtime import resume
 
@@ -85,8 +85,8 @@ def test_the_next_run_finds_the_answers() -> None:
     calls = written()
     take(*map(response, calls))
     spec = plan.build_plan(yaml.safe_load(Path("config.yaml").read_text())).candidates_spec("served", "facts_test")
-    paths = ("results/tasks/facts_test.parquet", "c.parquet", resume.store_folder("served"))
-    generate_candidates(spec, *paths, lambda: pytest.fail("asked"), keep=True)
+    cache = answer_cache(spec, resume.store_folder("served"), lambda: pytest.fail("asked"))
+    generate_candidates(spec, "results/tasks/facts_test.parquet", "c.parquet", cache)
     frame = tables.read("c.parquet", tables.CANDIDATES)
     assert frame["candidate"].tolist() == [f"to {c['body']['messages'][0]['content']} {c['body']['seed']}" for c in calls]
     assert frame["completion_tokens"].unique().tolist() == [4]

@@ -16,7 +16,7 @@ from chat_server import ChatServer, serving
 from bert_judge import tables
 from bert_judge.candidates.generators.openai import CircuitBreaker, OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.candidates.stage import generate_candidates
+from bert_judge.candidates.stage import answer_cache, generate_candidates
 from bert_judge.config import OpenAIModel
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
@@ -285,8 +285,8 @@ def test_no_row_is_lost_and_the_key_is_written_nowhere(
     spec = {"model": "served", "task": "t", "family": "short_answer", "settings": spec_settings, "prompt_style": "free"}
 
     def run() -> pd.DataFrame:
-        paths = (tmp_path / "t.parquet", tmp_path / "c.parquet", tmp_path / "store")
-        generate_candidates(spec, *paths, lambda: OpenAIGenerator("served", settings), shard_rows=20, keep=True)
+        cache = answer_cache(spec, tmp_path / "store", lambda: OpenAIGenerator("served", settings), shard_rows=20)
+        generate_candidates(spec, tmp_path / "t.parquet", tmp_path / "c.parquet", cache)
         return tables.read(tmp_path / "c.parquet", tables.CANDIDATES)
 
     first = run()

@@ -12,7 +12,7 @@ import pytest
 
 from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.candidates.stage import generate_candidates, pregenerate_answers, with_runtime_settings
+from bert_judge.candidates.stage import answer_cache, generate_candidates, pregenerate_answers, with_runtime_settings
 from bert_judge.config import Import, OpenAIModel
 from bert_judge.runtime import resume
 from bert_judge.runtime.resume import Batch
@@ -57,9 +57,8 @@ def task_table(folder: Path, questions: Sequence[str], task: str = "t") -> Path:
 
 def table(folder: Path, model: CountingGenerator, questions: Sequence[str], task: str = "t", **settings: Any) -> pd.DataFrame:
     output = folder / f"c_{task}.parquet"
-    generate_candidates(
-        spec(task, **settings), task_table(folder, questions, task), output, folder / "store", model.load, shard_rows=3, keep=True
-    )
+    cache = answer_cache(spec(task, **settings), folder / "store", model.load, shard_rows=3)
+    generate_candidates(spec(task, **settings), task_table(folder, questions, task), output, cache)
     return tables.read(output, tables.CANDIDATES)
 
 
@@ -144,7 +143,8 @@ def pregenerate(folder: Path, model: CountingGenerator, parts: dict[str, Sequenc
             "answers": spec(task),
             "questions": {"task": task, "part": {"where": {}, "question_split": [0.0, 1.0]}, "import": entry},
         }
-    pregenerate_answers(Batch(made, inputs), folder / "note.json", folder / "store", model.load, shard_rows=3)
+    cache = answer_cache(spec(task), folder / "store", model.load, shard_rows=3)
+    pregenerate_answers(Batch(made, inputs), folder / "note.json", cache)
 
 
 def test_pregeneration_loads_the_model_once(tmp_path: Path) -> None:
