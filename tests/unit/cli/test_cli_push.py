@@ -60,6 +60,17 @@ def test_transformers_gives_the_raw_scores(tmp_path: Path, architecture: str, se
     )
 
 
+def test_the_general_judge_becomes_a_standard_folder(tmp_path: Path) -> None:
+    assert run("push", "general", "-o", "published").exit_code == 0
+    judge = BERTJudge(precision="float32", early_exit=False)
+    pairs = [hub_folder.tokenizer_inputs(judge, *row) for row in zip(*ROWS, strict=True)]
+    expected = judge.explain(*map(list, ROWS)).raw_scores
+    np.testing.assert_allclose(hub_folder.plain_scores(tmp_path / "published", pairs), expected, atol=1e-5)
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    encoder = sentence_transformers.CrossEncoder(str(tmp_path / "published"), device="cpu")
+    np.testing.assert_allclose(encoder.predict(pairs, apply_softmax=True)[:, 1], expected, atol=1e-5)
+
+
 def test_code_in_the_card_runs(tmp_path: Path) -> None:
     trained(tmp_path)
     judge = BERTJudge(tmp_path / "judge", precision="float32")

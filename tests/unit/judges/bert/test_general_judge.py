@@ -55,8 +55,9 @@ def test_the_table_has_sixty_verdicts() -> None:
     assert sum(map(len, VERDICTS.values())) == 60
 
 
-def test_example_of_the_published_package() -> None:
-    judge = BERTJudge(trust_remote_code=True, dtype="bfloat16")
+@pytest.mark.parametrize("references", ["Paris", ["Paris"], ["Lutetia", "Paris"]], ids=["text", "list", "several"])
+def test_example_of_the_published_package(references: str | list[str]) -> None:
+    judge = BERTJudge(model_path="general", trust_remote_code=True, dtype="bfloat16")
     candidates = [
         "Paris.",
         "The capital of France is Paris.",
@@ -65,7 +66,15 @@ def test_example_of_the_published_package() -> None:
         "The capital of France is London.",
         "I'm hesitating between Paris and London. I would say London.",
     ]
-    scores = judge.predict(
-        questions=["What is the capital of France?"] * 6, references=["Paris"] * 6, candidates=candidates, batch_size=1
-    )
+    questions = ["What is the capital of France?"] * 6
+    scores = judge.predict(questions=questions, references=[references] * 6, candidates=candidates, batch_size=1)
+    assert all(isinstance(score, float) for score in scores)
     assert [score >= 0.5 for score in scores] == [True] * 3 + [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("candidate", "correct"), [("Paris", True), ("paris", True), ("London", False), ("Yes", False), ("", False)]
+)
+def test_one_word_answers(judge: BERTJudge, candidate: str, correct: bool) -> None:
+    [score] = judge.predict(["What is the capital of France?"], [["Paris"]], [candidate])
+    assert (score >= 0.5) == correct
