@@ -57,7 +57,7 @@ def main() -> int:
         print(f"==> {lines[-1]}", file=sys.stderr, flush=True)
         labelled = own_labels(run, source, data.train).sample(frac=1, random_state=options.seed)
         for count in options.labels:
-            judges = {column: train(labelled.head(count), path) for column, path in starts(start).items()}
+            judges = {column: train(labelled.head(count), path, source) for column, path in starts(start).items()}
             lines.append({"file": source, "labels": count, **{column: measure(judge, test) for column, judge in judges.items()}})
             print(f"==> {lines[-1]}", file=sys.stderr, flush=True)
     print(pd.DataFrame(lines).to_markdown(index=False))
@@ -75,9 +75,10 @@ def own_labels(run: Run, source: str, rows: pd.DataFrame) -> pd.DataFrame:
     return own[["question", "references", "candidate", "label"]]
 
 
-def train(rows: pd.DataFrame, start: str) -> Path:
+def train(rows: pd.DataFrame, start: str, source: str) -> Path:
     """Train a judge on labelled answers as a user does."""
-    file, folder = WORK / "labelled.jsonl", WORK / "judge" / f"{len(rows)}_{Path(start).name}"
+    file, folder = WORK / f"{source}.jsonl", WORK / source / f"{len(rows)}_{Path(start).name}"
+    folder.parent.mkdir(exist_ok=True)
     rows.to_json(file, orient="records", lines=True, force_ascii=False)
     program = Path(sys.executable).with_name("bert-judge")
     command = [str(program), "train", str(file), "-o", str(folder), "--from", start, "--force"]
