@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
+import yaml
 from snakemake.cli import get_argument_parser
 from test_docs import FENCE, PAGES, ROOT, targets
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
+from bert_judge.plan import build_plan
 
 # Configurations that a reader has.
 OWN_CONFIGS = {"mine.yaml", "teacher.yaml", "FILE"}
@@ -282,6 +284,20 @@ def assert_same(shown: str, printed: str) -> None:
     number = re.compile(r"\d+\.\d+")
     assert number.sub("#", shown).strip() == number.sub("#", printed).strip()
     assert list(map(float, number.findall(printed))) == pytest.approx(list(map(float, number.findall(shown))), abs=0.05)
+
+
+def test_the_line_that_adds_a_model_fits_into_the_demo() -> None:
+    line = re.search(r"^```\n(  my-model: .*\n)```$", PAGES["docs/running.md"], re.MULTILINE)
+    assert line is not None
+    text = (ROOT / "config.yaml").read_text("utf-8").replace("\nmodels:\n", f"\nmodels:\n{line[1]}")
+    assert "my-model" in build_plan(yaml.safe_load(text)).models
+
+
+def test_the_standings_of_the_demo_have_its_models_and_judges() -> None:
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    header, *rows = re.findall(r"^(?:model|simulated-\S+)  .*", PAGES["docs/running.md"], re.MULTILINE)
+    assert header.replace(" (gold)", "").split() == ["model", "answers", *demo["scorers"]]
+    assert {row.split()[0] for row in rows} == set(demo["models"])
 
 
 def python_examples() -> Iterator[tuple[str, str, str]]:

@@ -176,8 +176,12 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
             "error: --judge nobody: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint "
             "(owner/name); available: adapted, both, ",
         ),
-        ("demo_judge", None, "error: results/judges/demo_judge/judge.json: no such file; make it with snakemake --cores 2"),
-        ("regex_lenient", "facts_test", "error: results/tasks/facts_test.parquet: no such file; build it with snakemake --cores 1"),
+        ("demo_judge", None, "error: results/judges/demo_judge/judge.json: no such file; make it with bert-judge run CONFIG"),
+        (
+            "regex_lenient",
+            "facts_test",
+            "error: results/tasks/facts_test.parquet: no such file; build it with bert-judge run CONFIG",
+        ),
         ("adapted", None, "error: --judge adapted: is corrected per model and task of a run; name its judge 'demo_judge'"),
         (
             "both",
