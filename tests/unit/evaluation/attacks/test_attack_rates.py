@@ -180,7 +180,7 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
         (
             "regex_lenient",
             "facts_test",
-            "error: results/tasks/facts_test.parquet: no such file; build it with bert-judge run CONFIG",
+            "error: results/tasks/facts_test.parquet: no such file; build it with bert-judge",
         ),
         ("adapted", None, "error: --judge adapted: is corrected per model and task of a run; name its judge 'demo_judge'"),
         (
