@@ -20,7 +20,7 @@ help:
 	@echo "make clean      remove results, logs and the environments"
 
 demo: $(INSTALLED)-demo
-	@echo "==> Running the demo on $(CORES) cores: simulated models, offline, three to nine minutes the first time"
+	@echo "==> Running the demo on $(CORES) cores: simulated models, offline, four to ten minutes the first time"
 	@$(BIN)/snakemake --cores $(CORES)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 

@@ -19,12 +19,18 @@ import pytest
 import typer
 import yaml
 from snakemake.cli import get_argument_parser
+from starlette.testclient import TestClient
 from test_docs import FENCE, PAGES, ROOT, targets
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
+from bert_judge.judges import BERTJudge
 from bert_judge.plan import build_plan
+from bert_judge.serve.app import make_app
+from bert_judge.serve.judge_pool import JudgePool, pointwise
+from bert_judge.serve.limits import Limits
+from bert_judge.serve.metrics import Metrics
 
 # Configurations that a reader has.
 OWN_CONFIGS = {"mine.yaml", "teacher.yaml", "FILE"}
@@ -284,6 +290,19 @@ def assert_same(shown: str, printed: str) -> None:
     number = re.compile(r"\d+\.\d+")
     assert number.sub("#", shown).strip() == number.sub("#", printed).strip()
     assert list(map(float, number.findall(printed))) == pytest.approx(list(map(float, number.findall(shown))), abs=0.05)
+
+
+def test_the_server_answers_what_its_page_shows() -> None:
+    [command] = [command for command in commands_of("docs/serving.md") if command.output]
+    body = command.arguments[command.arguments.index("-d") + 1]
+    limits, metrics = Limits(), Metrics()
+    pool = JudgePool({"general": pointwise("general", BERTJudge, limits, metrics)}, {})
+    pool.load()
+    with TestClient(make_app(pool, limits, metrics)) as client:
+        answer = client.post("/v1/judge", content=body, headers={"content-type": "application/json"}).text
+    pool.close()
+    kept = re.sub(r'"raw":.*?(?="truncated")|(?<="truncated":false,).*(?="judge")', "…,", answer)
+    assert_same(command.output, kept)
 
 
 def test_the_line_that_adds_a_model_fits_into_the_demo() -> None:
