@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from bert_judge import tables
+from bert_judge import plan, tables
 from bert_judge.config import files as config_files
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
@@ -110,8 +109,7 @@ def add_tiny_lm(run: dict[str, Any], folder: Path, epochs: float) -> None:
         # Only here: it brings torch.
         import tiny_lm
 
-        data = Path(run.get("data") or os.environ["BERT_JUDGE_DATA"])
-        files = [data / entry["path"] for entry in run["imports"].values()]
+        files = [entry["path"] for entry in plan.resolve_paths(run, [])["imports"].values()]
         frames = [pd.read_parquet(path, columns=["question", "answer_a", "answer_b"]) for path in files]
         instructions = prompting.build_prompt(prompting.render_pair(Pair("", "", "x"), 0, 1000), prompting.TUNED)
         tiny_lm.write(folder, [text for frame in frames for text in frame.stack().astype(str)] + [instructions] * 100)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,18 @@ def merge(paths: Iterable[str | Path]) -> dict[str, Any]:
     for path in paths:
         merged = _deep_merge(merged, _load_file(Path(path))[0])
     return merged
+
+
+def origin(paths: Iterable[str | Path], keys: Sequence[str], value: Any) -> Path:
+    """Return the folder of the last file in which nested keys have a value; the working folder if none has, e.g. of an option."""
+    folder = Path()
+    for path in paths:
+        content: Any = _load_file(Path(path))[0]
+        for key in keys:
+            content = content.get(key) if isinstance(content, Mapping) else None
+        if content is not None and content == value:
+            folder = Path(path).parent
+    return folder
 
 
 def problems(paths: Iterable[str | Path]) -> list[str]:

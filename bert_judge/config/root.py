@@ -56,7 +56,7 @@ class Config(Block):
     """A run: models, tasks, datasets and judges."""
 
     data: str | None = None
-    """folder of the imported files; default: the environment variable BERT_JUDGE_DATA"""
+    """folder of the imported files; `$NAME` is an environment variable; default: the folder of the configuration file"""
     imports: dict[Name, Import] = {}
     """name → existing file of answers"""
     models: dict[ModelKey, Model] = Field(min_length=1)
@@ -103,16 +103,26 @@ def parse(raw: Mapping[str, Any]) -> Config:
         ConfigError: with one line per error.
     """
     lines: list[str] = []
-    config = None
-    try:
-        # Accept only the documented keys, not the Python names of fields with an alias.
-        config = config_model().model_validate(raw, by_alias=True, by_name=False)
-    except ValidationError as error:
-        lines = validation.check_shape(raw, error.errors(), json_schema())
-    lines += validation.check_names(raw)
+    while True:
+        config, errors = _validate(raw)
+        schema = json_schema() if errors else {}
+        raw, misspelt = validation.correct_keys(raw, errors, schema)
+        lines += misspelt
+        if not misspelt:
+            break
+    lines += validation.check_shape(raw, errors, schema) + validation.check_names(raw)
     if lines or config is None:
         raise ConfigError(lines)
     return config
+
+
+def _validate(raw: Mapping[str, Any]) -> tuple[Config | None, list[Any]]:
+    """Return the parsed configuration, or pydantic's errors."""
+    try:
+        # Accept only the documented keys, not the Python names of fields with an alias.
+        return config_model().model_validate(raw, by_alias=True, by_name=False), []
+    except ValidationError as error:
+        return None, error.errors()
 
 
 def json_schema() -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +61,22 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
     Raises:
         ConfigError: with one line per problem, reporting all problems at once.
     """
-    config, problems = None, config_files.problems(paths)
+    config, paths = None, list(paths)
+    problems = config_files.problems(paths)
+    raw = resolve_paths(raw, paths)
     try:
         config = parse(raw)
     except ConfigError as error:
         problems += error.errors
-    data_folder = _data_folder(raw)
-    path_problems = checks.check_paths(raw, data_folder)
+    path_problems = checks.check_paths(raw)
     problems += [*checks.check_tasks(raw), *path_problems, *checks.check_folders(raw)]
     problems += checks.check_consistency(config) if config else []
     if config is None or path_problems:
         # The remaining checks read files and need a valid configuration.
         raise ConfigError(problems)
-    models_by_import, file_problems = capability_checks.models_in_files(config, data_folder)
+    models_by_import, file_problems = capability_checks.models_in_files(config)
     models, name_problems = expand_models(config, models_by_import)
-    plan = Plan(config, data_folder, models)
+    plan = Plan(config, models)
     problems += [*file_problems, *name_problems]
     if not file_problems:
         # Without the models of an unreadable file, these checks would report false problems.
@@ -84,6 +86,22 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
     return plan
 
 
-def _data_folder(raw: Mapping[str, Any]) -> Path | None:
-    folder = raw.get("data") or os.environ.get("BERT_JUDGE_DATA")
-    return Path(folder).expanduser() if isinstance(folder, str) else None
+def resolve_paths(raw: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
+    """Return a configuration whose imported files have absolute paths.
+
+    A relative path starts in the folder `data` if the configuration has one, otherwise in the folder of the file that contains it.
+    """
+    resolved = copy.deepcopy(dict(raw))
+    data = resolved.get("data")
+    if isinstance(data, str):
+        folder = Path(os.path.expandvars(data)).expanduser()
+        resolved["data"] = data = str(config_files.origin(files, ["data"], data).absolute() / folder)
+    for section in (["imports"], ["tasks", "sources"]):
+        block: Any = resolved
+        for key in section:
+            block = block.get(key) if isinstance(block, dict) else None
+        for name, entry in block.items() if isinstance(block, dict) else ():
+            if isinstance(entry, dict) and isinstance(path := entry.get("path"), str):
+                folder = Path(data) if isinstance(data, str) else config_files.origin(files, [*section, name, "path"], path)
+                entry["path"] = str(folder.absolute() / Path(path).expanduser())
+    return resolved

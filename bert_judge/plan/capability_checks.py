@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from bert_judge.candidates.importers import files
 from bert_judge.config import Config, ImportedModel
 from bert_judge.config.validation import unknown_name
-from bert_judge.plan.resolved_config import import_path
 from bert_judge.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 NO_ANSWERS = "none of its models has answers to its tasks; fix its models or tasks"
 
 
-def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[str]], list[str]]:
+def models_in_files(config: Config) -> tuple[dict[str, list[str]], list[str]]:
     """Return import → names of the models in its file, for the imports that models come from, and the problems of the files."""
     # A file whose answers all belong to one model need not name models.
     imported_models = [
@@ -33,7 +32,7 @@ def models_in_files(config: Config, data: Path | None) -> tuple[dict[str, list[s
     for source in sources:
         entry = config.imports[source]
         try:
-            models_by_import[source] = files.distinct_models(entry, import_path(entry, data))
+            models_by_import[source] = files.distinct_models(entry, Path(entry.path))
         except InputError as error:
             problems.append(f"imports.{source}: {error}")
     return models_by_import, problems

@@ -5,21 +5,19 @@ Each check returns a list of problems, one line each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from bert_judge import tasks
 from bert_judge.assets.gguf import find_gguf
 from bert_judge.assets.prepare import local_folder
-from bert_judge.config import Attacks, Audit, Config, Dataset, Filter, Import
+from bert_judge.config import Attacks, Audit, Config, Dataset, Filter
 from bert_judge.config.datasets import CONTROLS
 from bert_judge.config.validation import entries, listed_tasks, strings
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
-from bert_judge.plan.resolved_config import import_path, resolve_data_path
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.registry import published_sources
 
@@ -27,33 +25,25 @@ from bert_judge.tasks.registry import published_sources
 PAIRS_FOLDER = "pairs"
 
 
-def check_paths(raw: Mapping[str, Any], data: Path | None) -> list[str]:
-    """Return the imported files that do not exist."""
-    valid_imports = {
-        name: valid_entry for name, entry in entries(raw, "imports").items() if (valid_entry := _validate_import(entry))
-    }
+def check_paths(raw: Mapping[str, Any]) -> list[str]:
+    """Return the imported files that do not exist; see `resolve_paths`."""
+    located = [(f"imports.{name}", entry.get("path")) for name, entry in entries(raw, "imports").items()]
+    located += [(f"tasks.sources.{name}", entry.get("path")) for name, entry in entries(raw, "tasks", "sources").items()]
+    paths = [(where, Path(path)) for where, path in located if isinstance(path, str)]
     problems = []
-    # All relative paths share the problem of the data folder.
-    relative = [name for name, entry in valid_imports.items() if not Path(entry.path).expanduser().is_absolute()]
-    if relative and data is None:
-        problems.append(
-            f"data: no folder is given, and the paths of {', '.join(relative)} under imports are relative to it; "
-            "add --config data=FOLDER or set BERT_JUDGE_DATA"
-        )
-    elif relative and data is not None and not data.is_dir():
-        problems.append(f"data: {data}: no such folder; fix --config data=FOLDER or BERT_JUDGE_DATA")
-    if problems:
-        valid_imports = {name: entry for name, entry in valid_imports.items() if name not in relative}
-    for name, entry in valid_imports.items():
-        path = import_path(entry, data)
-        if path.is_file():
-            continue
-        problem = "is a folder; name a file in it" if path.is_dir() else "no such file; fix the path or the data folder"
-        problems.append(f"imports.{name}.path: {path}: {problem}")
-    for name, raw_source in entries(raw, "tasks", "sources").items():
-        relative_path = raw_source.get("path")
-        if isinstance(relative_path, str) and not (path := resolve_data_path(relative_path, data)).is_file():
-            problems.append(f"tasks.sources.{name}.path: {path}: no such file; fix the path or the data folder")
+    data = raw.get("data")
+    if isinstance(data, str) and not Path(data).is_dir():
+        # All files in this folder share the problem.
+        remaining = [(where, path) for where, path in paths if not path.is_relative_to(data)]
+        if len(remaining) < len(paths):
+            variable = re.search(r"\$\{?(\w+)", data)
+            problem = f"the environment variable {variable[1]} is not set" if variable else f"{data}: no such folder"
+            problems.append(f"data: {problem}; set the folder of the imported files with --config data=FOLDER")
+        paths = remaining
+    for where, path in paths:
+        if not path.is_file():
+            problem = "is a folder; name a file in it" if path.is_dir() else "no such file; fix the path or the data folder"
+            problems.append(f"{where}.path: {path}: {problem}")
     return problems
 
 
@@ -73,14 +63,6 @@ def check_folders(raw: Mapping[str, Any]) -> list[str]:
         except InputError as error:
             problems.append(f"{where}: {str(error).removeprefix('model ')}")
     return problems
-
-
-def _validate_import(entry: Mapping[str, Any]) -> Import | None:
-    """Parse an import, or return None if it is invalid; `parse` has already reported why."""
-    try:
-        return Import.model_validate(entry, by_alias=True, by_name=False)
-    except ValidationError:
-        return None
 
 
 def check_tasks(raw: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,6 @@ from bert_judge.config import (
     Config,
     Dataset,
     Filter,
-    Import,
     ImportedModel,
     LocalModel,
     Model,
@@ -36,12 +35,10 @@ class ResolvedConfig:
 
     Attributes:
         config: the validated configuration.
-        data: folder of the imported files.
         models: every model by its name; keys with `*` are replaced by the models they stand for.
     """
 
     config: Config
-    data: Path | None
     models: Mapping[str, Model]
 
     @property
@@ -130,10 +127,10 @@ class ResolvedConfig:
     def source_path(self, task: str) -> Path | None:
         """Return the local file of a task's source; None if it has none or is on the hub."""
         source = self.source_of(task)
-        return resolve_data_path(source.path, self.data) if source and source.path else None
+        return Path(source.path) if source and source.path else None
 
     def import_path(self, name: str) -> Path:
-        return import_path(self.config.imports[name], self.data)
+        return Path(self.config.imports[name].path)
 
     def source_file(self, task: str) -> Path | None:
         """Return the file that a task's questions come from: an imported file, a data set, a user's task file, or None."""
@@ -209,14 +206,3 @@ class ResolvedConfig:
                 weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style
                 style_by_model[model] = max(weights, key=lambda style: weights[style])
         return style_by_model
-
-
-def import_path(entry: Import, data: Path | None) -> Path:
-    """Return the path of an imported file; relative paths start in the data folder."""
-    return resolve_data_path(entry.path, data)
-
-
-def resolve_data_path(configured_path: str, data: Path | None) -> Path:
-    """Resolve a path of the configuration; a relative path starts in the data folder, if there is one."""
-    path = Path(configured_path).expanduser()
-    return path if path.is_absolute() or data is None else data / path

@@ -349,13 +349,13 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"imports/one/path": "folder.csv"},
         "imports.one.path: {folder}/folder.csv: is a folder; name a file in it",
     ),
-    "no data folder": (
-        {"data": DELETE},
-        "data: no folder is given, and the paths of one, two under imports are relative to it; add --config data=FOLDER",
+    "unset variable": (
+        {"data": "$BERT_JUDGE_DATA"},
+        "data: the environment variable BERT_JUDGE_DATA is not set; set the folder of the imported files with --config data=FOLDER",
     ),
     "data folder that is not there": (
         {"data": "/no/such"},
-        "data: /no/such: no such folder; fix --config data=FOLDER or BERT_JUDGE_DATA",
+        "data: /no/such: no such folder; set the folder of the imported files with --config data=FOLDER",
     ),
     "checkpoint that is not there": (
         {"judges/other": {"kind": "bert", "checkpoint": "./no/such"}},
@@ -483,6 +483,32 @@ def test_a_fault_comes_alone(case: str, folder: Path) -> None:
     assert len(faults(changed(sound(folder), BAD[case][0]))) == 1
 
 
+def test_misspelt_keys_come_at_once_and_hide_nothing() -> None:
+    """A misspelt discriminator, block and key, and what is wrong behind them."""
+    raw = {
+        "modles": {"m": {"generater": "openai", "model": "x", "temprature": -1}},
+        "tasks": {"tset": ["facts_test"]},
+        "judges": {"c": {"kidn": "lexical", "metric": "contain"}},
+        "scorers": ["d"],
+    }
+    before = copy.deepcopy(raw)
+    with pytest.raises(ConfigError) as caught:
+        config.parse(raw)
+    assert raw == before
+    for line in (
+        "modles: unknown key; did you mean 'models'?",
+        "models.m.generater: unknown key; did you mean 'generator'?",
+        "models.m.temprature: unknown key; did you mean 'temperature'?",
+        "models.m.temperature: needs number at least 0",
+        "tasks.tset: unknown key; did you mean 'test'?",
+        "judges.c.kidn: unknown key; did you mean 'kind'?",
+        "judges.c.metric: needs ",
+        "scorers: 'd' is not defined under judges; choose one of: c",
+    ):
+        assert sum(error.startswith(line) for error in caught.value.errors) == 1, (line, caught.value.errors)
+    assert len(caught.value.errors) == 8
+
+
 def test_all_faults_come_at_once(folder: Path) -> None:
     """Faults of shape, dangling names, missing files and parts that do not fit, in one go."""
     cases = [
@@ -504,9 +530,8 @@ def test_all_faults_come_at_once(folder: Path) -> None:
         assert any(line.startswith(start) for line in found), start
 
 
-def test_a_data_folder_that_nobody_needs_may_be_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BERT_JUDGE_DATA", "/no/such")
-    raw = changed(sound(folder), {"data": DELETE})
+def test_a_data_folder_that_nobody_needs_may_be_missing(folder: Path) -> None:
+    raw = changed(sound(folder), {"data": "/no/such"})
     for name in ("one", "two"):
         raw["imports"][name]["path"] = str(folder / f"{name}.csv")
     assert plan.build_plan(raw).import_path("one") == folder / "one.csv"

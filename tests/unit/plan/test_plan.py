@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -240,13 +241,31 @@ def test_plain_names(text: str, name: str) -> None:
 
 
 def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = raw_config(data)
-    del raw["data"]
-    monkeypatch.delenv("BERT_JUDGE_DATA", raising=False)
-    with pytest.raises(ConfigError, match="BERT_JUDGE_DATA"):
-        plan.build_plan(raw)
+    raw = raw_config(data) | {"data": "$BERT_JUDGE_DATA"}
     monkeypatch.setenv("BERT_JUDGE_DATA", str(data))
     assert plan.build_plan(raw).import_path("one") == data / "one.csv"
+
+
+def test_without_a_data_folder_paths_start_at_the_file_that_has_them(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From any working folder, and with several files; an option, which no file has, starts in the working folder."""
+    raw = raw_config(data)
+    del raw["data"]
+    first, second = tmp_path / "first" / "a.yaml", tmp_path / "second" / "b.yaml"
+    for path, content in ((first, raw), (second, {"imports": {"two": {"path": "sub/two.csv"}}})):
+        path.parent.mkdir()
+        path.write_text(yaml.safe_dump(content), "utf-8")
+    shutil.copy(data / "one.csv", first.parent)
+    for folder in (data / "sub", second.parent / "sub"):
+        folder.mkdir()
+        shutil.copy(data / "two.csv", folder)
+    made = plan.build_plan(config_files.load([first, second]), [first, second])
+    assert made.import_path("one") == first.parent / "one.csv"
+    assert made.import_path("two") == second.parent / "sub" / "two.csv"
+    monkeypatch.chdir(data.parent)
+    made = plan.build_plan(config_files.load([first, second]) | {"data": data.name}, [first, second])
+    assert made.import_path("one") == data / "one.csv"
 
 
 @pytest.mark.real_data
