@@ -8,6 +8,8 @@ rule prepare_asset:
     benchmark:
         "<benchmarks>/prepared/{asset}.tsv"
     localrule: True
+    # The hub's client repeats what may succeed; without a network, a retry only prints the error again.
+    retries: 0
     conda:
         "../envs/core.yaml"
     resources:

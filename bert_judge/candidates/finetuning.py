@@ -170,6 +170,8 @@ def fine_tune(
     for file in completion_files:
         (folder / file).unlink(missing_ok=True)
     model.save_pretrained(folder, max_shard_size=SINGLE_FILE)
+    for weights in folder.glob("*.safetensors"):
+        tables.set_default_mode(weights)
     loaded.tokenizer.save_pretrained(folder)
     manifest = make_manifest(name, folder, spec["settings"]["trust_remote_code"])
     return FineTuned(manifest, len(examples), left_out, metrics)

@@ -16,9 +16,9 @@ from bert_judge.runtime.errors import InputError
 
 # Command → its function, or its group of commands, in this folder, and its line in `bert-judge --help`.
 COMMANDS = {
-    "score": ("commands:score", "Score a file of answers: append verdict, score and reason columns."),
+    "score": ("score:score", "Score a file of answers: append verdict, score and reason columns."),
     "predict": ("predict:app", "Judge a single answer, or JSON lines from a pipe."),
-    "import": ("commands:import_", "Convert the output of other frameworks to rows."),
+    "import": ("import_files:import_", "Convert the output of other frameworks to rows."),
     "export": ("export_files:export", "Export accuracies and verdicts in the formats of other programs."),
     "push": ("push:push", "Write a judge as a folder for the hub, and upload it."),
     "generate": ("generate:generate", "Generate a language model's answers to a file of questions."),
@@ -69,9 +69,16 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            for line in str(error).splitlines():
-                typer.echo(f"error: {line}", err=True)
-            raise typer.Exit(1) from error
+            lines: list[str] = str(error).splitlines()
+            cause: Exception = error
+        except OSError as error:
+            # A full disk or a folder without permission is no bug; a broken pipe has no file name.
+            if error.filename is None:
+                raise
+            lines, cause = [f"{error.filename}: {error.strerror}"], error
+        for line in lines:
+            typer.echo(f"error: {line}", err=True)
+        raise typer.Exit(1) from cause
 
 
 app = typer.Typer(

@@ -2,59 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bert_judge import tables
-from bert_judge.cli.terminal import console, make_table
+from bert_judge import plan, tables
+from bert_judge.assets.prepare import GENERAL
+from bert_judge.candidates.importers.frameworks import detect
+from bert_judge.cli.options import DEFAULT_CONFIG, ConfigFiles, Question, References, without_none
+from bert_judge.cli.quickstart import configurations
+from bert_judge.cli.terminal import console, format_percent, log, make_table
+from bert_judge.cli.train import find_columns
 from bert_judge.evaluation.attacks.suite import AttackTables, attack_judge
 from bert_judge.labels.judge_loading import find_judge
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.errors import InputError
+from bert_judge.tasks.build import build_task
 
 MAX_CHARS = 160
 HEADINGS = {"attack": "Attacks: called correct, in %", "benign_perturbation": "Benign perturbations: called incorrect, in %"}
 
 
 def attack(
-    judge: Annotated[str, typer.Option(help="Folder of a trained judge, or name of a judge in the configuration.")],
-    task: Annotated[str, typer.Option("--task", "-t", help="Task to take questions from: a name, or the path of its table.")],
+    judge: Annotated[
+        str, typer.Option("--judge", "-j", help="Folder of a trained judge, general, a rule, or a judge of the configuration.")
+    ] = GENERAL,
+    task: Annotated[
+        str | None, typer.Option("--task", "-t", help="Task to take questions from: a name, or the path of its table.")
+    ] = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="Or a file to take questions and references from: CSV, JSON lines or parquet.")
+    ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Number of questions.")] = 150,
     seed: Annotated[int, typer.Option(help="Seed of the question sample and of the attacks.")] = 0,
-    configfile: Annotated[list[Path], typer.Option("--configfile", "-c", help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
-    output: Annotated[Path | None, typer.Option(help="Output folder. Default: results/attacks/trials/JUDGE/TASK.")] = None,
+    question: Question = None,
+    references: References = None,
+    configfile: ConfigFiles = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Output folder. Default: results/attacks/trials/JUDGE/TASK.")
+    ] = None,
 ) -> None:
     """Attack a judge with incorrect answers that claim to be correct, and with correct answers in unusual formats."""
-    table = _table_path(task)
-    # A folder needs no configuration.
-    config = [] if Path(judge).is_dir() else configfile
-    reference = find_judge(judge, config_files=config, model=ATTACKS, task=table.stem)
+    if (task is None) == (answers is None):
+        raise InputError("set either --answers FILE, a file with questions and references, or --task NAME, a task of a run")
+    name = answers.stem if answers else Path(str(task)).stem if str(task).endswith(".parquet") else str(task)
+    reference = find_judge(judge, config_files=_config_files(judge, configfile), model=ATTACKS, task=name)
     block = reference.kind.config.model_validate(reference.context.block, by_alias=True)
     if problem := reference.kind.attack_problem(block):
         raise InputError(f"--judge {judge}: {problem}")
-    folder = output or Path("results/attacks/trials", reference.name, table.stem)
+    folder = output or Path("results/attacks/trials", reference.name, name)
+    for path in (folder / f"{field}.parquet" for field in AttackTables._fields):
+        if path.is_file() and not tables.provenance(path):
+            raise InputError(f"{path}: not a table of this program, and would be overwritten; choose another folder with -o")
+    if answers is None:
+        table = _task_table(str(task))
+    else:
+        table = folder / "questions.parquet"
+        _build_questions(answers, without_none(question=question, references=references), table)
     with closing(reference.load()) as named_judge:
         result = attack_judge(named_judge.judge, reference.context.spec, table, rows, seed, folder)
     _print(result, folder)
 
 
-def _table_path(task: str) -> Path:
+def _config_files(judge: str, files: list[Path] | None) -> list[Path]:
+    """Return the files of the configuration that a judge may be in; a folder or the shipped judge needs none."""
+    if files is None and (Path(judge).is_dir() or judge == GENERAL or not DEFAULT_CONFIG.is_file()):
+        return []
+    return files or [DEFAULT_CONFIG]
+
+
+def _task_table(task: str) -> Path:
     path = Path(task) if task.endswith(".parquet") else Path("results/tasks", f"{task}.parquet")
     if not path.is_file():
-        raise InputError(f"{path}: no such file; build it with bert-judge run CONFIG {path}, or name another task")
+        fix = f"build it with bert-judge run CONFIG {path}, name another task, or a file with --answers FILE"
+        raise InputError(f"{path}: no such file; {fix}")
     return path
+
+
+def _build_questions(file: Path, named_columns: Mapping[str, str], output: Path) -> None:
+    """Write the distinct questions of a file as a task table."""
+    columns = find_columns(file, named_columns, ("question", "references")) if named_columns or not detect(file) else {}
+    log("; ".join(f"{role}: {column!r}" for role, column in columns.items()) or f"{file}: {detect(file)}")
+    planned = plan.build_plan(configurations.questions(file, columns))
+    build_task(planned.task_spec(configurations.FILE), output, planned.import_path(configurations.FILE))
 
 
 def _print(result: AttackTables, folder: Path) -> None:
     """Print the error rates, and one answer per family that the judge got wrong."""
     screen, rates = console(), tables.read(result.rates, tables.ATTACK_RATES)
     for kind, heading in HEADINGS.items():
-        table = make_table("theme", "family", numbers=("answers", "error_rate", "95% interval", "invalid"), title=heading)
+        table = make_table("theme", "family", numbers=("answers", "error rate", "95% interval", "invalid"), title=heading)
         for row in rates[(rates["kind"] == kind) & (rates["level"] != "theme")].to_dict("records"):
-            rate, low, high, invalid = (f"{100 * row[name]:.1f}" for name in ("error_rate", "low", "high", "invalid"))
+            rate, low, high, invalid = (format_percent(row[name]) for name in ("error_rate", "low", "high", "invalid"))
             theme, family = (row["theme"], row["group"]) if row["level"] == "family" else ("", "all")
             table.add_row(theme, family, f"{row['n']:,}", rate, f"{low} to {high}", invalid)
         screen.print(table)

@@ -18,8 +18,8 @@ from bert_judge.candidates.generators.cache import to_row
 from bert_judge.candidates.generators.openai_format import MalformedResponseError
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.stage import answer_cache, plan_requests, with_runtime_settings
+from bert_judge.cli.options import ConfigFiles, DataFolder, read_config
 from bert_judge.config import OpenAIModel
-from bert_judge.config import files as config_files
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
@@ -37,10 +37,11 @@ class _BatchRequests(NamedTuple):
 def requests(
     model: Annotated[str, typer.Argument(help="Model behind a server.")],
     task: Annotated[str, typer.Argument(help="Task whose table is in results/tasks.")],
-    configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
+    configfile: ConfigFiles = None,
+    data: DataFolder = None,
 ) -> None:
     """Print requests for missing answers, one per line, in the format of batch APIs."""
-    batch = _load_requests(configfile, model, task)
+    batch = _load_requests(configfile, data, model, task)
     for key in resume.missing_keys(batch.store, batch.requests):
         call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
         body = openai_format.request_body(batch.settings, batch.requests[key])
@@ -51,10 +52,11 @@ def responses(
     model: Annotated[str, typer.Argument(help="Model behind a server.")],
     task: Annotated[str, typer.Argument(help="Task of the requests.")],
     file: Annotated[Path, typer.Argument(help="Responses, one per line, in any order.")],
-    configfile: Annotated[list[Path], typer.Option(help="The configuration.")] = [Path("config.yaml")],  # noqa: B006
+    configfile: ConfigFiles = None,
+    data: DataFolder = None,
 ) -> None:
     """Import responses; the next run uses them and generates only what is missing or failed."""
-    batch = _load_requests(configfile, model, task)
+    batch = _load_requests(configfile, data, model, task)
     answers: dict[str, dict[str, Any]] = {}
     failed = unknown = 0
     for key, body in _parse_responses(file):
@@ -72,9 +74,9 @@ def responses(
     typer.echo(f"{len(answers)} answers of {model} to {task}, {failed} failed{unknown_note}; {missing} of {total} are missing")
 
 
-def _load_requests(files: Sequence[Path], model: str, task: str) -> _BatchRequests:
-    raw = config_files.merge(files)
-    planned = plan.build_plan(raw, files)
+def _load_requests(files: Sequence[Path] | None, data: Path | None, model: str, task: str) -> _BatchRequests:
+    found, raw = read_config(files, data)
+    planned = plan.build_plan(raw, found)
     server_models = [name for name, entry in planned.models.items() if isinstance(entry, OpenAIModel)]
     if model not in server_models:
         raise InputError(f"{model}: not a model behind a server; available: {', '.join(server_models) or 'none'}")

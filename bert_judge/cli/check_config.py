@@ -8,11 +8,10 @@ from typing import Annotated, Literal
 import typer
 
 from bert_judge import plan
+from bert_judge.cli.options import DataFolder
 from bert_judge.config import docs
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import ConfigError
-
-DataFolder = Annotated[Path | None, typer.Option(help="Folder of imported files, as with --config data=FOLDER.")]
 
 
 def check(

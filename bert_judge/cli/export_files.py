@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from bert_judge import tables
-from bert_judge.cli.commands import Force
 from bert_judge.cli.import_files import read_answers
-from bert_judge.cli.terminal import check_output
+from bert_judge.cli.options import Force
 from bert_judge.report.exporters import formats, results
 from bert_judge.report.exporters.results import AccuracyResult
 from bert_judge.report.format import TABLE_FORMATS
@@ -43,7 +42,7 @@ def export(
     if to not in FORMATS:
         raise InputError(f"--to {to}: unknown; choose one of {', '.join(FORMATS)}")
     if to in LINE_FORMATS:
-        check_output(output, file, force)
+        tables.check_output(output, file, force=force)
         count = _write_lines(output, _lines(file, to, judge, teacher))
         typer.echo(f"{output}: {count:,} lines")
         return
@@ -54,7 +53,7 @@ def export(
         by_model = _model_documents(to, accuracies, _datasets(dataset or [], accuracies), formats.file_timestamp(file))
         documents = {output / path: content for path, content in by_model.items()}
     for path in documents:
-        check_output(path, file, force)
+        tables.check_output(path, file, force=force, parents=to in MODEL_FORMATS)
     for path, content in documents.items():
         with tables.atomic(path) as temporary:
             temporary.write_text(content, encoding="utf-8")

@@ -12,9 +12,9 @@ import yaml
 
 from bert_judge import tables
 from bert_judge.cli import import_files
-from bert_judge.cli.commands import Force, Question, References, Server, ShowConfig, without_none
 from bert_judge.cli.label import model_block
-from bert_judge.cli.terminal import check_output
+from bert_judge.cli.options import Force, Question, References, Server, ShowConfig, without_none
+from bert_judge.cli.terminal import log
 from bert_judge.cli.train import find_columns
 from bert_judge.labels.score_file.score_file import work_folder
 from bert_judge.runtime import resume
@@ -74,10 +74,8 @@ def generate(
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     import_files.writer(output, output)
-    if output.is_dir() or not output.parent.is_dir():
-        raise InputError(f"{output}: is a folder, or its folder does not exist; choose a file in an existing folder")
-    check_output(output, file, force)
-    typer.echo("; ".join(f"{role}: {column!r}" for role, column in columns.items()), err=True)
+    tables.check_output(output, file, force=force)
+    log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     with job_log(None, offline=False):
         from bert_judge.cli.quickstart.generate import generate as generate_answers
 
@@ -90,5 +88,7 @@ def generate(
     if not failed:
         # After failures, the next call reuses the finished answers.
         resume.clear(work)
-    failure_note = f"; {failed} failed, see the column failure; repeat with --force to retry them" if failed else ""
+    failure_note = f"; {failed:,} failed, see the column failure; repeat with --force to retry them" if failed else ""
     typer.echo(f"{output}: {len(rows):,} answers of {name}{failure_note}")
+    if failed == len(rows):
+        raise InputError(f"{name}: all requests failed; the first: {rows[0]['reason']}")

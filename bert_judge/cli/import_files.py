@@ -1,4 +1,4 @@
-"""`bert-judge import`: convert other frameworks' files of answers to plain rows."""
+"""`bert-judge import`: convert other frameworks' files of answers, or of pairs of answers, to plain rows."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
 from bert_judge import tables
-from bert_judge.candidates.importers import column_names, frameworks
+from bert_judge.assets.prepare import resolve_files
+from bert_judge.candidates.importers import column_names, frameworks, judgelm
 from bert_judge.candidates.importers.answers import Answer, make_column_reader
-from bert_judge.candidates.importers.companion_files import CompanionFiles
+from bert_judge.candidates.importers.companion_files import CompanionFiles, references_by_id
 from bert_judge.candidates.importers.frameworks import FRAMEWORKS, ImportStats
 from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
+from bert_judge.cli.options import Force
+from bert_judge.cli.terminal import log
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import open_rows
 
 ROWS = "rows"
@@ -38,105 +42,117 @@ SCHEMA = pa.schema(
         ("attempt", pa.int32()),
     ]
 )
+PAIR_SCHEMA = pa.schema([(name, pa.list_(pa.string()) if name == "reference" else pa.string()) for name in judgelm.PAIR_COLUMNS])
 Rows = Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class Request:
-    """Options of the command; see `commands.import_`."""
-
-    files: Sequence[Path]
-    output: Path
-    format: str | None = None
-    references: Path | None = None
-    requests: Path | None = None
-    scores: Path | None = None
-    model: str | None = None
-    task: str | None = None
-    force: bool = False
-
-
-def import_files(request: Request) -> None:
-    """Write the answers of the files and print their number.
-
-    Raises:
-        InputError: a file cannot be read or has no model name, or the output exists; nothing is written.
-    """
-    check(request)
-    output, stats = request.output, ImportStats()
-    with tables.atomic(output) as temporary:
-        with writer(output, temporary) as write:
-            rows = (row for path in request.files for row in _rows(path, request, stats))
-            while chunk := list(islice(rows, CHUNK_ROWS)):
-                write(chunk)
-        if not stats.answers:
-            raise frameworks.no_answers_error(request.files[0], stats)
-    typer.echo(f"{output}: {stats.answers:,} answers")
-
-
-def check(request: Request) -> None:
-    """Check the format and the output path.
-
-    Raises:
-        InputError: the output exists or is an input file, or the format is unknown.
-    """
-    output = request.output
-    if output.exists() and not request.force:
-        raise InputError(f"{output}: exists already; add --force to overwrite it, or choose another with -o")
-    if request.format not in (None, ROWS, *FRAMEWORKS):
-        raise InputError(f"--format {request.format}: unknown; there are {', '.join(FRAMEWORKS)} and {ROWS}")
-    if any(path.resolve() == output.resolve() for path in request.files):
-        raise InputError(f"{output}: is an input file; choose another with -o")
-
-
-def convert_to_rows(path: Path, format: str, output: Path) -> None:
-    """Write the answers of one file as JSONL; a missing model name is allowed."""
+def import_(
+    files: Annotated[
+        list[str], typer.Argument(help="Files of a framework, or tables; several are concatenated. Or hf:OWNER/NAME on the hub.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file: .jsonl, .csv or .parquet.")],
+    format: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(FRAMEWORKS)}, or {ROWS}. Default: detected from the content."),
+    ] = None,
+    references: Annotated[Path | None, typer.Option(help="File of references, if the framework's file has none.")] = None,
+    requests: Annotated[Path | None, typer.Option(help="Requests of a batch, which hold its questions.")] = None,
+    scores: Annotated[Path | None, typer.Option(help="scores.json of a judge, for the label column.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model name, overriding the file's.")] = None,
+    task: Annotated[str | None, typer.Option(help="Task name, overriding the file's.")] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="JudgeLM: write one row per pair of answers.")] = False,
+    config: Annotated[str | None, typer.Option(help="Configuration of a dataset on the hub.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of a dataset on the hub. Default: train.")] = None,
+    force: Force = False,
+) -> None:
+    """Convert the output of other frameworks to rows: question, references, candidate, model, task, label, id, attempt."""
+    paths = [path for name in files for path in resolve_files(name, config, split)]
+    if format not in (None, ROWS, *FRAMEWORKS):
+        raise InputError(f"--format {format}: unknown; available: {', '.join(FRAMEWORKS)}, {ROWS}")
+    companions = CompanionFiles(references, requests, scores)
+    tables.check_output(output, *paths, force=force)
     stats = ImportStats()
+    if pairs:
+        rows = (row for path in paths for row in _read_pairs(path, format, references, task))
+        no_pairs = InputError(f"{paths[0]}: contains no pair; a line needs two answers")
+        count = _write_rows(output, rows, PAIR_SCHEMA, lambda: no_pairs)
+    else:
+        rows = (row for path in paths for row in _read_rows(path, format, companions, stats, model=model, task=task))
+        count = _write_rows(output, rows, SCHEMA, lambda: frameworks.no_answers_error(paths[0], stats))
+    typer.echo(f"{output}: {count:,} {'pairs' if pairs else 'answers'}")
+
+
+def _write_rows(output: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, error: Callable[[], InputError]) -> int:
+    """Write rows in chunks and return their number; raise an error if there are none."""
+    count = 0
     with tables.atomic(output) as temporary:
-        with _jsonl(temporary) as write:
-            rows = (asdict(answer) for _, answer in _answers(path, Request([path], output, format), stats))
+        with writer(output, temporary, schema) as write:
             while chunk := list(islice(rows, CHUNK_ROWS)):
                 write(chunk)
-        if not stats.answers:
-            raise frameworks.no_answers_error(path, stats)
+                count += len(chunk)
+        if not count:
+            raise error()
+    return count
+
+
+def convert_to_rows(path: Path, framework: str, output: Path) -> None:
+    """Write the answers of a framework's file as JSONL; a missing model name is allowed."""
+    stats = ImportStats()
+    answers = _read_answers(path, framework, CompanionFiles(), stats)
+    _write_rows(output, (asdict(answer) for _, answer in answers), SCHEMA, lambda: frameworks.no_answers_error(path, stats))
 
 
 def read_answers(path: Path) -> Iterator[Answer]:
     """Return the answers of a file in any supported format, without reporting skipped rows."""
-    return (answer for _, answer in _answers(path, Request([path], path), ImportStats()))
+    return (answer for _, answer in _read_answers(path, None, CompanionFiles(), ImportStats()))
 
 
-def _rows(path: Path, request: Request, total: ImportStats) -> Iterator[dict[str, Any]]:
+def _read_rows(
+    path: Path, format: str | None, companions: CompanionFiles, total: ImportStats, *, model: str | None, task: str | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one file, then print what was lost."""
     stats = ImportStats()
-    for location, answer in _answers(path, request, stats):
-        row = asdict(answer)
-        row["model"] = request.model or row["model"]
-        row["task"] = request.task or row["task"]
+    for location, answer in _read_answers(path, format, companions, stats):
+        row = {**asdict(answer), "model": model or answer.model, "task": task or answer.task}
         if not row["model"]:
             raise InputError(f"{path}: {location}: the file has no model name; set --model NAME")
         yield row
-    total.answers += stats.answers
     total.skipped += stats.skipped
     total.unreadable += stats.unreadable
     for line in stats.describe_losses():
-        typer.echo(f"{path}: {line}", err=True)
+        log(f"{path}: {line}")
 
 
-def _answers(path: Path, request: Request, stats: ImportStats) -> Iterator[tuple[str, Answer]]:
+def _read_answers(path: Path, format: str | None, companions: CompanionFiles, stats: ImportStats) -> Iterator[tuple[str, Answer]]:
     """Yield location and answer of a file in any supported format."""
-    format = request.format or frameworks.detect(path)
+    format = format or frameworks.detect(path)
     if format in (None, ROWS):
         source = open_rows(path)
         sample = source.sample()
         columns = column_names.detect_columns(path, source.columns, {}, sample=sample)
         reader = make_column_reader(columns, source.format == "csv", sample)
         for line in find_suspicious_input(sample, reader):
-            typer.echo(f"{path}: warning: {line}", err=True)
+            log(f"{path}: warning: {line}")
         yield from frameworks.read_answers(reader, source.records(), stats)
         return
-    assert format is not None
-    kind, companions = FRAMEWORKS[format], CompanionFiles(request.references, request.requests, request.scores)
+    kind = FRAMEWORKS[str(format)]
     yield from frameworks.read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats)
+
+
+def _read_pairs(path: Path, format: str | None, references: Path | None, task: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the pairs of one file, then print what was lost."""
+    if (format or frameworks.detect(path)) != "judgelm":
+        raise InputError(f"{path}: not a JudgeLM file; a file with two answers per row needs no import, see `pairs`")
+    read_pairs, stats = judgelm.JudgeLMPairReader(path, references_by_id(references)), ImportStats()
+    for _, record in open_rows(path).records():
+        try:
+            pairs = list(read_pairs(record))
+        except values.UnreadableCell as error:
+            stats.unreadable[str(error)] += 1
+            continue
+        yield from (row | {"task": task or row["task"]} for row in pairs)
+    for line in stats.describe_losses():
+        log(f"{path}: {line}")
 
 
 def writer(output: Path, temporary: Path, schema: pa.Schema = SCHEMA) -> Any:

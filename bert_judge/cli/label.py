@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bert_judge.cli.commands import Candidate, Force, Model, Question, References, Server, without_none
-from bert_judge.cli.score import Request, score
+from bert_judge.cli.options import Answers, Candidate, Force, Model, Question, References, Server, without_none
+from bert_judge.cli.score import judge_file
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.runtime.errors import InputError
@@ -20,7 +20,7 @@ NAME = "teacher"
 
 
 def label(
-    file: Annotated[Path, typer.Argument(help="Answers and references: CSV, JSON or parquet, or the output of a framework.")],
+    file: Answers,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.labelled.SUFFIX.")] = None,
     judge: Annotated[str | None, typer.Option("--judge", "-j", help="Teacher: a judge of a configuration, FILE.yaml:NAME.")] = None,
     teacher: Annotated[str | None, typer.Option(help="Or a language model: hub id, folder, or name on the server.")] = None,
@@ -46,7 +46,9 @@ def label(
         return [judge_loading.from_config({"judges": {NAME: block}}, NAME).load()]
 
     columns = without_none(question=question, references=references, candidate=candidate, model=model)
-    score(Request(file, output, columns=columns, prefix=PREFIX, force=force, suffix=".labelled"), load)
+    tally = judge_file(file, output, load, columns=columns, prefix=PREFIX, force=force, suffix=".labelled")
+    if tally.reasons and not tally.decided:
+        raise InputError(f"{file}: the teacher labelled no answer; fix what the reasons above name, and repeat with --force")
 
 
 def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:

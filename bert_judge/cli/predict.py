@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import make_column_reader
-from bert_judge.cli.commands import Judges, Threshold
+from bert_judge.cli.options import Judges, Threshold
 from bert_judge.cli.score import load_judges
 from bert_judge.judges.protocol import Label
 from bert_judge.labels.judge_loading import NamedJudge

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bert_judge.cli.check_config import DataFolder
+from bert_judge.cli.options import DataFolder
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import InputError
 

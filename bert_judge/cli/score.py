@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.candidates.importers import column_names, frameworks
 from bert_judge.candidates.importers.answers import RecordReader, make_column_reader
 from bert_judge.candidates.importers.companion_files import CompanionFiles
 from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
-from bert_judge.cli import import_files
-from bert_judge.cli.terminal import console
-from bert_judge.evaluation.statistics import proportion
+from bert_judge.cli.import_files import convert_to_rows
+from bert_judge.cli.options import Answers, Candidate, Force, Judges, Label, Model, Question, References, Threshold, without_none
+from bert_judge.cli.terminal import console, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.judges import registry
 from bert_judge.labels import judge_loading
-from bert_judge.labels.score_file.score_file import OnProgress, check_output, output_columns, score_file, work_folder
+from bert_judge.labels.score_file.score_file import check_output, output_columns, score_file, work_folder
 from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import ProgressLogger, disable_progress_bars
+from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.tables.readers.containers import Container
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 
@@ -41,66 +36,96 @@ MAX_MODELS, MAX_REASONS = 40, 3
 PREFIX = "bert_judge_"
 
 
-Load = Callable[[], Sequence[judge_loading.NamedJudge]]
+def score(
+    file: Answers,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.scored.SUFFIX.")] = None,
+    judge: Judges = None,
+    threshold: Threshold = None,
+    question: Question = None,
+    references: References = None,
+    candidate: Candidate = None,
+    model: Model = None,
+    label: Label = None,
+    prior_shift: Annotated[
+        bool,
+        typer.Option(
+            "--prior-shift",
+            help="Adapt the scores to the estimated base rate of the file, which may differ from that of training.",
+        ),
+    ] = False,
+    prefix: Annotated[str, typer.Option(help="Prefix of the new columns.")] = "",
+    force: Force = False,
+) -> None:
+    """Score a file of answers: write the same file with verdict, score and reason columns appended.
+
+    If the file has labels, the agreement with them is printed. Files may be of any size; an interrupted call resumes when repeated.
+    """
+    judge_file(
+        file,
+        output,
+        lambda: load_judges(judge or [], threshold),
+        columns=without_none(question=question, references=references, candidate=candidate, model=model, label=label),
+        prefix=prefix,
+        force=force,
+        prior_shift=prior_shift,
+    )
 
 
-@dataclass(frozen=True)
-class Request:
-    """Options of the command; see `commands.score`."""
-
-    file: Path
-    output: Path | None = None
-    judges: Sequence[str] = ()
-    threshold: float | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    prefix: str = ""
-    force: bool = False
-    suffix: str = ".scored"
-    prior_shift: bool = False
-
-
-def score(request: Request, load: Load | None = None) -> None:
-    """Score a file and print a summary.
+def judge_file(
+    file: Path,
+    output: Path | None,
+    load: Callable[[], Sequence[judge_loading.NamedJudge]],
+    *,
+    columns: Mapping[str, str],
+    prefix: str,
+    force: bool,
+    suffix: str = ".scored",
+    prior_shift: bool = False,
+) -> Tally:
+    """Append the verdicts of judges to a file, and print a summary.
 
     Args:
-        load: loads the judges, called after the file has been checked. Default: the judges that the request names.
+        output: by default the file's name with `suffix`.
+        load: loads the judges, called after the file has been checked.
+        columns: role → column, as named by the user.
+        prefix: of the new columns.
 
     Raises:
         InputError: the file, its columns, the judge or the output is invalid; nothing was written.
     """
-    # Explicit columns mean that the file is read as plain rows, not as a framework's file.
-    framework = None if request.columns else frameworks.detect(request.file)
+    # Columns of the user mean that the file is read as plain rows, not as a framework's file.
+    framework = None if columns else frameworks.detect(file)
     if framework is None or frameworks.FRAMEWORKS[framework].is_annotatable:
-        source = open_rows(request.file)
-        output = request.output or source.container.name.with_suffix(f"{request.suffix}{source.container.output_suffix}")
+        source = open_rows(file)
+        output = output or source.container.name.with_suffix(f"{suffix}{source.container.output_suffix}")
         # Fail early, before a judge is loaded.
-        check_output(source, output, request.force)
+        check_output(source, output, force)
     else:
-        output = request.output or request.file.with_suffix(f"{request.suffix}.jsonl")
-        source = _convert(request, framework, output)
+        output = output or file.with_suffix(f"{suffix}.jsonl")
+        source = _convert(file, framework, output, force)
     sample = source.sample()
-    reader = _make_reader(source, framework, request, sample)
+    reader, labels = _make_reader(file, source, framework, columns, sample)
     for line in find_suspicious_input(sample, reader):
-        _log(f"warning: {line}")
-    judges = load() if load else load_judges(request.judges, request.threshold)
-    adapter = _make_adapter(judges) if request.prior_shift else None
-    prefix = request.prefix or _choose_prefix(source, judges)
-    with _progress() as on_progress:
-        tally = score_file(
-            source, reader, output, judges, prefix=prefix, force=request.force, on_progress=on_progress, adapter=adapter
-        )
-    _report(tally, output)
-    if adapter:
-        _report_base_rates(adapter)
+        log(f"warning: {line}")
+    judges = load()
+    adapter = _make_adapter(judges) if prior_shift else None
+    prefix = prefix or _choose_prefix(source, judges)
+    with progress("rows judged") as on_progress:
+        tally = score_file(source, reader, output, judges, prefix=prefix, force=force, on_progress=on_progress, adapter=adapter)
+    _report(tally, output, labels)
+    for (judge, model), base_rate in islice(adapter.base_rates.items() if adapter else (), MAX_MODELS):
+        prior = adapter.calibrations[judge].prior if adapter else 0
+        typer.echo(f"{judge}, {model or 'all answers'}: base rate estimated at {base_rate:.1%}, {prior:.1%} in training")
+    return tally
 
 
-def _convert(request: Request, framework: str, output: Path) -> RowFile:
+def _convert(file: Path, framework: str, output: Path, force: bool) -> RowFile:
     """Convert a framework's document to a row file in the work folder, which is deleted when scoring is finished."""
     work = work_folder(output)
     work_exists, rows = work.exists(), work / "source" / "rows.jsonl"
-    check_output(RowFile(Container(rows, "jsonl"), []), output, request.force)
+    check_output(RowFile(Container(rows, "jsonl"), []), output, force)
     try:
-        import_files.convert_to_rows(request.file, framework, rows)
+        convert_to_rows(file, framework, rows)
         source = open_rows(rows)
     except InputError:
         if not work_exists:
@@ -113,33 +138,35 @@ def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) 
     """Return a prefix for the new columns if the file has one of their names, e.g. a reward called `score`."""
     existing = [name for name in output_columns(judges) if name in source.columns]
     if existing:
-        _log(f"{source.path}: has a column {existing[0]!r}; the new columns start with {PREFIX!r}; choose another with --prefix")
+        log(f"{source.path}: has a column {existing[0]!r}; the new columns start with {PREFIX!r}; choose another with --prefix")
     return PREFIX if existing else ""
 
 
-def _make_reader(source: RowFile, framework: str | None, request: Request, sample: Sequence[Record]) -> RecordReader:
-    """Return the reader of the rows; log the detected format or columns."""
+def _make_reader(
+    file: Path, source: RowFile, framework: str | None, columns: Mapping[str, str], sample: Sequence[Record]
+) -> tuple[RecordReader, str]:
+    """Return the reader of the rows and a name for their labels; log the detected format or columns."""
     if framework is not None:
         kind = frameworks.FRAMEWORKS[framework]
-        _log(f"{request.file}: {kind.description}")
-        if kind.is_annotatable:
-            return kind.make_reader(source.path, CompanionFiles())
-        return make_column_reader(frameworks.PLAIN_COLUMNS)
-    _check_reference_file(source, request)
-    columns = column_names.detect_columns(source.path, source.columns, request.columns, sample=sample)
-    _log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
-    if labels := column_names.verdict_columns(source.columns, columns, sample):
-        _log(f"warning: score does not use the labels in {', '.join(map(repr, labels))}; bert-judge train learns from them")
-    return make_column_reader(columns, source.format == "csv", sample)
+        log(f"{file}: {kind.description}")
+        plain = make_column_reader(frameworks.PLAIN_COLUMNS)
+        return kind.make_reader(source.path, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
+    _check_reference_file(file, source, columns.get("references", ""))
+    detected = column_names.detect_columns(source.path, source.columns, columns, sample=sample)
+    # A column `score` is rather that of another judge.
+    labels = [name for name in column_names.verdict_columns(source.columns, detected, sample) if name.casefold() != "score"]
+    if labels:
+        detected.setdefault("label", labels[0])
+    log("; ".join(f"{role}: {column!r}" for role, column in detected.items()))
+    return make_column_reader(detected, source.format == "csv", sample), f"the column {detected.get('label')!r}"
 
 
-def _check_reference_file(source: RowFile, request: Request) -> None:
+def _check_reference_file(file: Path, source: RowFile, references: str) -> None:
     """Refuse a file in place of the column of references."""
-    references = request.columns.get("references", "")
     if references and references not in source.columns and Path(references).is_file():
         raise InputError(
             f"--references names a column, and {references} is a file; import the answers first: "
-            f"bert-judge import {request.file} --references {references} -o answers.jsonl"
+            f"bert-judge import {file} --references {references} -o answers.jsonl"
         )
 
 
@@ -147,7 +174,7 @@ def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loa
     """Load judges by name; without names, load the general judge and log its version."""
     if not names:
         version = registry.read_card(GENERAL_FOLDER).get("version", "")
-        _log(f"judge: {GENERAL} {version} (comes with bert-judge; --judge takes another)")
+        log(f"judge: {GENERAL} {version} (comes with bert-judge; --judge takes another)")
         names = [GENERAL]
     disable_progress_bars()
     return judge_loading.load_judges(names, threshold)
@@ -160,62 +187,37 @@ def _make_adapter(judges: Sequence[judge_loading.NamedJudge]) -> Adapter:
     return Adapter(judges)
 
 
-def _log(text: str) -> None:
-    typer.echo(text, err=True)
+def _report(tally: Tally, output: Path, labels: str) -> None:
+    """Print the accuracy per judge and model, the agreement with labels, and the reasons of invalid verdicts."""
+    # Lazy import: it loads scipy, which `--help` does not need.
+    from bert_judge.evaluation.statistics import proportion
+    from bert_judge.runtime.metrics import cohen_kappa
 
-
-@contextmanager
-def _progress() -> Iterator[OnProgress]:
-    """Show a progress bar on a terminal, and log lines otherwise."""
-    screen = Console(stderr=True)
-    if not screen.is_terminal:
-        progress, finished = ProgressLogger("rows judged", emit=_log), 0
-
-        def report(rows: int, fraction: float) -> None:
-            nonlocal finished
-            finished += rows
-            progress.update(finished, fraction)
-
-        yield report
-        return
-    texts = TextColumn("{task.fields[rows]:,} rows judged")
-    with Progress(TextColumn("judging"), BarColumn(), texts, TimeRemainingColumn(), console=screen, transient=True) as bar:
-        task = bar.add_task("", total=1.0, rows=0)
-
-        def update(rows: int, fraction: float) -> None:
-            bar.update(task, completed=fraction, rows=bar.tasks[0].fields["rows"] + rows)
-
-        yield update
-
-
-def _report(tally: Tally, output: Path) -> None:
-    """Print the accuracy per judge and model, and the reasons of invalid verdicts."""
-    table = Table("judge", "model", title_justify="left")
-    for name in ("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %"):
-        table.add_column(name, justify="right")
+    table = make_table("judge", "model", numbers=("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %"))
     lines = list(tally.by_model())
     for judge, model, verdicts, questions in lines[:MAX_MODELS]:
         correct, valid = verdicts == CORRECT, verdicts != INVALID
+        decided = format_percent(correct[valid].mean()) if valid.any() else "–"
         accuracy = proportion(correct, questions)
-        interval = f"{100 * accuracy.value:.1f} [{100 * accuracy.low:.1f}, {100 * accuracy.high:.1f}]"
-        decided = f"{100 * correct[valid].mean():.1f}" if valid.any() else "–"
-        table.add_row(judge, model or "–", f"{len(verdicts):,}", interval, f"{100 * (1 - valid.mean()):.1f}", decided)
+        interval = f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"
+        table.add_row(judge, model or "–", f"{len(verdicts):,}", interval, format_percent(1 - valid.mean()), decided)
     console().print(table)
     if len(lines) > MAX_MODELS:
         typer.echo(f"and {len(lines) - MAX_MODELS} more")
+    for judge, verdicts, truth, questions in tally.labelled():
+        agreement, share = proportion(verdicts == truth, questions), float((truth == CORRECT).mean())
+        typer.echo(
+            f"{judge}: agreement with {labels} {format_percent(agreement.value)}% "
+            f"{format_interval(agreement.low, agreement.high)} on {len(truth):,} answers, "
+            f"kappa {format_number(cohen_kappa(truth, verdicts), 2)}; the constant verdict "
+            f"{'correct' if share >= 0.5 else 'incorrect'} agrees on {format_percent(max(share, 1 - share))}%"
+        )
     for reason, count in tally.reasons.most_common(MAX_REASONS):
         typer.echo(f"invalid: {count:,} × {reason}")
     for reason, count in tally.unfamiliar.items():
-        _log(
+        log(
             f"warning: {count:,} of {tally.rows * len(tally.judges):,} verdicts are on text {reason}; bring labels or another judge"
         )
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
     typer.echo(f"{output}: {tally.rows:,} rows{skipped}")
     sys.stdout.flush()
-
-
-def _report_base_rates(adapter: Adapter) -> None:
-    """Print the estimated base rates."""
-    for (judge, model), base_rate in islice(adapter.base_rates.items(), MAX_MODELS):
-        prior = adapter.calibrations[judge].prior
-        typer.echo(f"{judge}, {model or 'all answers'}: base rate estimated at {base_rate:.1%}, {prior:.1%} in training")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bert_judge.cli.commands import Judges
+from bert_judge.cli.options import Judges
 from bert_judge.runtime.errors import InputError, pip_install
 from bert_judge.runtime.logs import job_log
 

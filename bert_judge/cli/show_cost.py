@@ -15,10 +15,10 @@ from bert_judge.runtime.errors import InputError
 
 def cost(
     labels: Annotated[list[Path], typer.Argument(help="Label tables, or folders of them such as results/labels/teacher.")],
-    config: Annotated[list[Path] | None, typer.Option("--config", "-c", help="Configuration with the prices.")] = None,
+    configfile: Annotated[list[Path] | None, typer.Option("--configfile", "-c", help="Configuration with the prices.")] = None,
 ) -> None:
     """Print tokens, cost and seconds per 1,000 verdicts of each judge."""
-    judges = parse(files.load(config)).judges if config else {}
+    judges = parse(files.load(configfile)).judges if configfile else {}
     models = {name: getattr(judge, "model", None) for name, judge in judges.items()}
     prices = {name: model.price for name, model in models.items() if model and model.price}
     numbers = ("verdicts", "invalid", "tokens read", "tokens written", "cost", "seconds")

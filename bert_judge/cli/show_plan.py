@@ -14,9 +14,8 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.table import Table
 
-from bert_judge.cli.check_config import DataFolder
+from bert_judge.cli.options import ConfigFiles, DataFolder, read_config
 from bert_judge.cli.terminal import console, format_number, make_table
-from bert_judge.config import files as config_files
 from bert_judge.evaluation.forecast import PendingWork, forecast
 from bert_judge.plan import build_plan
 from bert_judge.runtime.errors import InputError
@@ -38,14 +37,12 @@ class Output(NamedTuple):
 
 def plan(
     targets: Annotated[list[str] | None, typer.Argument(help="Snakemake targets; default: everything.")] = None,
-    configfile: Annotated[list[Path] | None, typer.Option("--configfile", "-c", help="The configuration.")] = None,
+    configfile: ConfigFiles = None,
     data: DataFolder = None,
 ) -> None:
     """Print what a run would do: jobs per rule, and the remaining rows, tokens and GPU hours per model and judge."""
-    screen, files = console(), [config_files.find(path) for path in configfile or [Path("config.yaml")]]
-    raw = config_files.load(files)
-    if data is not None:
-        raw["data"] = str(data)
+    screen = console()
+    files, raw = read_config(configfile, data)
     planned = build_plan(raw, files)
     outputs = parse_summary(summary(files, targets or [], data))
     screen.print(jobs_table(outputs))

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bert_judge import tables
-from bert_judge.cli.terminal import console, format_number
+from bert_judge.cli.terminal import console, format_interval, format_number, format_percent
 from bert_judge.runtime.errors import InputError
 
 Row = dict[Hashable, Any]
@@ -25,6 +25,7 @@ MAX_TASK_TABLES = 3
 def standings(
     file: Annotated[Path, typer.Argument(help="Standings of a run.")] = Path("results/standings.parquet"),
     task: Annotated[str | None, typer.Option("--task", "-t", help="Show this task only.")] = None,
+    judge: Annotated[list[str] | None, typer.Option("--judge", "-j", help="Show this judge only. Repeatable.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to this .png, .svg or .pdf file instead.")] = None,
     form: Annotated[str | None, typer.Option("--format", "-f", help="Print as markdown, csv or latex instead.")] = None,
 ) -> None:
@@ -38,22 +39,23 @@ def standings(
 
         typer.echo(export_standings(file, form, task), nl=False)
     else:
-        show(file, task)
+        show(file, task, judge or [])
 
 
-def show(path: str | Path, task: str | None = None, screen: Console | None = None) -> None:
+def show(path: str | Path, task: str | None = None, judges: Sequence[str] = (), screen: Console | None = None) -> None:
     """Print the standings, and the agreement and comparisons of the same run.
 
     Args:
         path: `standings.parquet` of a run.
         task: print this task only. Default: all tasks together, and each task if there are few.
+        judges: columns of the accuracies. Default: all.
         screen: console to print to. Default: the terminal.
 
     Raises:
-        InputError: no such file, not a standings table, or no such task.
+        InputError: no such file, not a standings table, or no such task or judge.
     """
     path, screen = Path(path), screen or console()
-    standings = tables.read(path, tables.STANDINGS)
+    standings = _select_judges(tables.read(path, tables.STANDINGS), path, judges)
     gold = json.loads(tables.provenance(path).get("spec", "{}")).get("gold")
     if standings.empty:
         screen.print(f"{path}: no answers were scored")
@@ -67,6 +69,14 @@ def show(path: str | Path, task: str | None = None, screen: Console | None = Non
         _show_agreement(screen, tables.read(table_path, tables.AGREEMENT), gold)
     if (table_path := path.with_name("comparisons.parquet")).is_file():
         _show_comparisons(screen, tables.read(table_path, tables.COMPARISONS))
+
+
+def _select_judges(standings: pd.DataFrame, path: Path, judges: Sequence[str]) -> pd.DataFrame:
+    known = list(dict.fromkeys(standings["judge"]))
+    for judge in judges:
+        if judge not in known:
+            raise InputError(f"{path}: no judge {judge!r} in it; choose one of: {', '.join(known)}")
+    return standings[standings["judge"].isin(judges)] if judges else standings
 
 
 def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> list[tuple[str, pd.DataFrame]]:
@@ -99,8 +109,8 @@ def _accuracy(group: pd.DataFrame, gold: str | None) -> tuple[list[str], list[li
 def _accuracy_cell(row: Row | None) -> str:
     if row is None:
         return "–"
-    text = f"{_percent(row['accuracy'])} {_interval(row)}"
-    return f"{text}, {_percent(row['invalid'])} invalid" if row["invalid"] else text
+    text = f"{format_percent(row['accuracy'])} {_interval(row)}"
+    return f"{text}, {format_percent(row['invalid'])} invalid" if row["invalid"] else text
 
 
 def _show_corrected(screen: Console, path: Path) -> None:
@@ -116,7 +126,7 @@ def _show_corrected(screen: Console, path: Path) -> None:
             "all models" if level == "all" else model,
             str(cells[level, model, "ppi"]["labels"]),
             *(
-                f"{_percent(cells[level, model, method]['accuracy'])} {_interval(cells[level, model, method])}"
+                f"{format_percent(cells[level, model, method]['accuracy'])} {_interval(cells[level, model, method])}"
                 for method in methods
             ),
         ]
@@ -132,11 +142,11 @@ def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None
         return
     columns: dict[str, Callable[[Row], str]] = {
         "judge": lambda row: row["judge"],
-        "agreement": lambda row: f"{_percent(row['agreement'])} {_interval(row)}",
-        "macro-F1": lambda row: _percent(row["macro_f1"]),
+        "agreement": lambda row: f"{format_percent(row['agreement'])} {_interval(row)}",
+        "macro-F1": lambda row: format_percent(row["macro_f1"]),
         "kappa": lambda row: format_number(row["kappa"], 2),
-        "invalid": lambda row: _percent(row["invalid"]),
-        "error of accuracy": lambda row: _percent(row["accuracy_error"]),
+        "invalid": lambda row: format_percent(row["invalid"]),
+        "error of accuracy": lambda row: format_percent(row["accuracy_error"]),
         "rank correlation": lambda row: format_number(row["rank_correlation"], 2),
         "most misplaced model": _most_shifted,
     }
@@ -164,17 +174,12 @@ def _show_comparisons(screen: Console, comparisons: pd.DataFrame) -> None:
     _print(screen, "Difference of agreement in points, on the same answers", ["judges", "difference", "p (McNemar)"], rows)
 
 
-def _percent(value: float) -> str:
-    return format_number(100 * value, 1)
-
-
 def _p_value(value: float) -> str:
     return "–" if math.isnan(value) else "<0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def _interval(row: Row, form: str = ".1f") -> str:
-    low, high = row["low"], row["high"]
-    return "" if math.isnan(low) or math.isnan(high) else f"[{100 * low:{form}}, {100 * high:{form}}]"
+    return format_interval(row["low"], row["high"], form)
 
 
 def _print(screen: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -12,8 +12,8 @@ import typer
 
 from bert_judge import plan
 from bert_judge.assets.prepare import load_manifest, prepare
+from bert_judge.cli.options import DataFolder, read_config
 from bert_judge.config import TaskSource
-from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import find, source_samples
 from bert_judge.tasks import names as built_in_names
@@ -41,14 +41,20 @@ def _origin(source: TaskSource) -> str:
 @app.command("check")
 def check_tasks(
     names: Annotated[list[str] | None, typer.Argument(help="Task names; default: all that have a dataset.")] = None,
-    configfile: Annotated[list[Path] | None, typer.Option(help="Configuration whose sources are checked too.")] = None,
+    configfile: Annotated[
+        list[Path] | None, typer.Option("--configfile", "-c", help="Configuration whose sources are checked too.")
+    ] = None,
+    data: DataFolder = None,
     rows: Annotated[int, typer.Option(min=1, help="Number of rows to map per dataset.")] = 100,
 ) -> None:
     """Download datasets, as `prepare` does, and check that their first rows give questions. Needs a network or copies.
 
     The files stay in the hub's cache, so `prepare` does not download them again.
     """
-    planned = plan.build_plan(config_files.load(configfile)) if configfile else None
+    planned = None
+    if configfile:
+        files, raw = read_config(configfile, data)
+        planned = plan.build_plan(raw, files)
     sources: Mapping[str, TaskSource] = published_sources()
     task_names = names or []
     if planned is not None:

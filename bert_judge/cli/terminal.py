@@ -1,14 +1,17 @@
-"""Output of the commands: tables as wide as the terminal, or plain and wide in a pipe or log."""
+"""Output of the commands: tables as wide as the terminal, or plain and wide in a pipe or log, and progress bars."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+import typer
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import ProgressLogger
 
 # Lines must not wrap in a pipe to `less -S` or `grep`.
 PIPE_WIDTH = 1000
@@ -33,9 +36,38 @@ def format_number(value: float | None, digits: int = 0) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:,.{digits}f}"
 
 
-def check_output(output: Path, source: Path, force: bool) -> None:
-    """Raise `InputError` if writing `output` would destroy the source or, unless forced, another file."""
-    if output.resolve() == source.resolve():
-        raise InputError(f"{output}: is the input file; choose another with -o")
-    if output.exists() and not force:
-        raise InputError(f"{output}: already exists; add --force to overwrite it, or choose another with -o")
+def format_percent(value: float) -> str:
+    """Return a share in percent, with one decimal; a dash for NaN."""
+    return format_number(100 * value, 1)
+
+
+def format_interval(low: float, high: float, form: str = ".1f") -> str:
+    """Return the bounds of a share in percent; nothing for NaN."""
+    return "" if math.isnan(low) or math.isnan(high) else f"[{100 * low:{form}}, {100 * high:{form}}]"
+
+
+def log(text: str) -> None:
+    """Print a line on stderr."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def progress(unit: str) -> Iterator[Callable[[int, float], None]]:
+    """Yield a function that records progress: a number of newly finished items, and the finished fraction of the work.
+
+    It moves a bar on a terminal, and prints a line every ten seconds elsewhere.
+    """
+    screen, logger, finished = Console(stderr=True), ProgressLogger(unit, emit=log), 0
+    count = TextColumn("{task.fields[finished]:,} " + unit)
+    columns = (BarColumn(), count, TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("", total=1.0, finished=0)
+
+        def advance(items: int, fraction: float) -> None:
+            nonlocal finished
+            finished += items
+            bar.update(task, completed=fraction, finished=finished)
+            if not screen.is_terminal:
+                logger.update(finished, fraction)
+
+        yield advance

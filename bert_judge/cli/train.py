@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +14,19 @@ import yaml
 
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.candidates.importers import column_names
-from bert_judge.cli.commands import Candidate, Force, Question, References, ShowConfig, without_none
+from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, without_none
+from bert_judge.cli.terminal import log, progress
+from bert_judge.plan.students import plain_name
+from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import job_log
+from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.tables.readers.rows import open_rows
 
 # A judge that is trained further needs smaller steps than an encoder with a new head.
 FINE_TUNING = {"learning_rate": 3e-5, "epochs": 3.0}
+JUDGE_FILE = "judge.json"
+# Logger of the trainer's steps.
+CALLBACKS = "bert_judge.judges.bert.callbacks"
 REQUIRED = ("question", "references", "candidate", "label")
 
 
@@ -33,24 +42,29 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Seed of the new layers and of the row order.")] = None,
     test: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the questions held out as test set.")] = 0.2,
     validation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the others used for calibration.")] = 0.1,
-    label_column: Annotated[
-        str | None, typer.Option("--label", help="Name of the label column, if it is not auto-detected.")
-    ] = None,
+    label: Label = None,
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
+    model: Model = None,
     show_config: ShowConfig = False,
-    force: Force = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing judge, and keep one that is no better than a rule.")
+    ] = False,
 ) -> None:
     """Train a judge on a file of labelled answers and measure it on held-out questions.
 
-    An interrupted call resumes when repeated. For other settings, use --show-config and Snakemake.
+    A judge that is not better than the best rule and the majority class is not kept. An interrupted call resumes when repeated. For
+    other settings, use --show-config and Snakemake.
     """
     name = output.resolve().name
-    named_columns = without_none(question=question, references=references, candidate=candidate, label=label_column)
-    columns = find_columns(file, named_columns, REQUIRED, labelled=True)
+    named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
+    columns = find_columns(file, named_columns, REQUIRED, optional=("model",))
     from bert_judge.cli.quickstart import configurations
 
+    if "model" in columns and not _have_names(file, columns["model"]):
+        log(f"{file}: some rows have no {columns['model']!r}, or too similar ones; all answers count as those of one model")
+        del columns["model"]
     settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
     is_judge = start == GENERAL or (Path(start) / "judge.json").is_file()
     training = {**(FINE_TUNING if is_judge else {}), **settings}
@@ -59,34 +73,92 @@ def train(
     if show_config:
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
-    typer.echo("; ".join(f"{role}: {column!r}" for role, column in columns.items()), err=True)
-    _check_folder(output, force)
-    if name in (configurations.LABELS, configurations.RULE):
+    log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
+    if name in (configurations.LABELS, *configurations.RULE_BLOCKS):
         raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
-    with job_log(None, offline=False):
-        from bert_judge.cli.quickstart.train import clear, work_folder
-        from bert_judge.cli.quickstart.train import train as train_judge
-        from bert_judge.cli.show_standings import show
+    disable_progress_bars()
+    from bert_judge.cli.quickstart.train import train as train_judge
+    from bert_judge.cli.quickstart.train import work_folder
+    from bert_judge.cli.show_standings import show
 
-        show(train_judge(raw, name, output, work_folder(output)))
-        clear(output)
+    work = work_folder(output)
+    _check_folder(output, work, force)
+    with _log_training():
+        trained = train_judge(raw, name, work, force)
+    show(trained.standings, judges=[configurations.LABELS, trained.best_rule, name])
+    if trained.problem and not force:
+        raise InputError(f"do not use this judge: {trained.problem}; label more answers, or repeat with --force to keep it")
+    output.mkdir(exist_ok=True)
+    # A folder counts as a judge by judge.json, so it comes last.
+    (output / JUDGE_FILE).unlink(missing_ok=True)
+    for path in sorted(trained.folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
+        path.replace(output / path.name)
+    resume.clear(work)
+    if trained.problem:
+        log(f"warning: do not use this judge: {trained.problem}")
     typer.echo(f"{output}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {output}")
 
 
-def find_columns(file: Path, columns: Mapping[str, str], required: tuple[str, ...], labelled: bool = False) -> dict[str, str]:
-    """Return part → column for the required parts of a file."""
-    detected = column_names.detect_columns(file, open_rows(file).columns, columns, required, labelled)
-    return {role: detected[role] for role in required}
+def find_columns(
+    file: Path, columns: Mapping[str, str], required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Return part → column for the required parts of a file, and for the optional ones that it has."""
+    detected = column_names.detect_columns(file, open_rows(file).columns, columns, required, "label" in required)
+    return {role: detected[role] for role in (*required, *optional) if role in detected}
 
 
-def _check_folder(folder: Path, force: bool) -> None:
-    from bert_judge.cli.quickstart.train import work_folder
+def _have_names(file: Path, column: str) -> bool:
+    """Return whether every row names its model, and no two models get the same folder."""
+    names = {str(record.get(column) or "").strip() for _, record in open_rows(file).records()}
+    return "" not in names and len({plain_name(name) for name in names}) == len(names)
 
+
+@contextmanager
+def _log_training() -> Iterator[None]:
+    """Show the steps of a training as a progress bar, and print warnings and the lines of this command on stderr."""
+    package = logging.getLogger("bert_judge")
+    level = package.level
+    with progress("steps") as advance:
+        handler = _TrainingHandler(advance)
+        package.addHandler(handler)
+        package.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            package.removeHandler(handler)
+            package.setLevel(level)
+
+
+class _TrainingHandler(logging.Handler):
+    """Pass the steps in the log of the trainer on to a progress bar.
+
+    Args:
+        advance: receives the number of new steps and the finished fraction of the training.
+    """
+
+    def __init__(self, advance: Callable[[int, float], None]) -> None:
+        super().__init__()
+        self.advance, self.steps = advance, 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name == CALLBACKS and isinstance(record.args, tuple):
+            step, total = int(str(record.args[0])), int(str(record.args[1]))
+            self.advance(step - self.steps, step / total)
+            self.steps = step
+        elif record.levelno >= logging.WARNING or record.name.startswith("bert_judge.cli"):
+            log(f"{'warning: ' if record.levelno >= logging.WARNING else ''}{record.getMessage()}")
+
+
+def _check_folder(folder: Path, work: Path, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; choose a folder with -o")
-    if not folder.is_dir() or not any(folder.iterdir()) or (work_folder(folder).is_dir() and not (folder / "judge.json").is_file()):
+    if not folder.absolute().parent.is_dir():
+        raise InputError(f"{folder}: its folder does not exist; create it, or choose another with -o")
+    if not os.access(folder.absolute().parent, os.W_OK):
+        raise InputError(f"{folder}: its folder is read-only; choose another with -o")
+    if not folder.is_dir() or not any(folder.iterdir()):
         return
-    if not (folder / "judge.json").is_file():
+    if not (folder / JUDGE_FILE).is_file():
         raise InputError(f"{folder}: contains files that are not a judge; choose another folder with -o")
     if not force:
         raise InputError(f"{folder}: contains a judge already; add --force to replace it, or choose another with -o")

@@ -8,6 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from bert_judge import tables
 
+# Reason of a verdict on an empty answer, which no model is asked about.
+EMPTY_ANSWER = "empty answer"
+
 
 @dataclass(frozen=True)
 class Row:

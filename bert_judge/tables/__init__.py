@@ -3,6 +3,7 @@
 from bert_judge.tables.files import (
     atomic,
     canonical,
+    check_output,
     count,
     empty,
     fingerprint,
@@ -12,6 +13,7 @@ from bert_judge.tables.files import (
     read,
     read_batches,
     read_columns,
+    set_default_mode,
     storable,
     write,
     write_json,

@@ -176,6 +176,31 @@ def fingerprint(frame: pd.DataFrame) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def check_output(output: Path, *sources: Path, force: bool, parents: bool = False) -> None:
+    """Check that a file can be written without destroying another.
+
+    Args:
+        output: the file.
+        sources: files that it is made from.
+        force: it may exist.
+        parents: its folder is created if it is missing.
+
+    Raises:
+        InputError: it is a source or a folder, it exists, or its folder is missing or read-only.
+    """
+    folder = output.parent
+    if any(output.resolve() == source.resolve() for source in sources):
+        raise InputError(f"{output}: is the input file; choose another with -o")
+    if output.is_dir():
+        raise InputError(f"{output}: is a folder; name a file in it with -o")
+    if not folder.is_dir() and not parents:
+        raise InputError(f"{output}: its folder does not exist; create it, or choose another with -o")
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        raise InputError(f"{output}: its folder is read-only; choose another with -o")
+    if output.exists() and not force:
+        raise InputError(f"{output}: already exists; add --force to overwrite it, or choose another with -o")
+
+
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path` and rename it on success.
@@ -189,10 +214,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        # mkstemp makes files private; a table has the permissions of any other new file.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        set_default_mode(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -202,6 +224,13 @@ def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file completely or not at all."""
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def set_default_mode(path: Path) -> None:
+    """Give a file the permissions of any other new file; `mkstemp` and safetensors make theirs private."""
+    umask = os.umask(0)
+    os.umask(umask)
+    path.chmod(0o666 & ~umask)
 
 
 def _parquet(path: str | Path) -> pq.ParquetFile:

@@ -77,7 +77,7 @@ LIGHT_MODULES = (
     "cli.predict",
     "cli.export_files",
     "cli.serve",
-    "cli.commands",
+    "cli.options",
     "serve.server",
     "config.docs",
 )

@@ -10,14 +10,15 @@ from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 
 # Names in these configurations: the file, the judge with its labels, its training and test questions.
 FILE, LABELS, TRAIN, TEST = "answers", "labels", "answers_train", "answers_test"
-RULE = DEFAULT_RULE
+RULE_BLOCKS = {name: {"kind": "lexical", **rule} for name, rule in RULES.items()}
 
 
 def training(file: Path, columns: Mapping[str, str], judge: str, test: float, block: Mapping[str, Any], validation: float) -> Any:
-    """Configure the training of an encoder on a part of a file, and its comparison with a rule on the rest.
+    """Configure the training of an encoder on a part of a file, and its comparison with the rules on the rest.
 
     Args:
-        columns: part → column of the file, as in `imports.<name>.columns`, including `label`.
+        columns: part → column of the file, as in `imports.<name>.columns`, including `label`; without `model`, all answers count as
+            those of one model.
         judge: name of the encoder.
         test: share of the questions held out as test set.
         block: keys of the encoder's block, such as `backbone` and `training`.
@@ -25,8 +26,13 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
     """
     return {
         "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
-        # All models of the file count as one.
-        "models": {FILE: {"generator": "imported", "from": FILE, "model_name": "*"}},
+        "models": {
+            "*" if "model" in columns else FILE: {
+                "generator": "imported",
+                "from": FILE,
+                **({} if "model" in columns else {"model_name": "*"}),
+            }
+        },
         "tasks": {
             "train": [TRAIN],
             "test": [TEST],
@@ -45,10 +51,10 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
         },
         "judges": {
             LABELS: {"kind": "imported", "from": FILE},
-            RULE: {"kind": "lexical", **RULES[RULE]},
+            **RULE_BLOCKS,
             judge: {"kind": "bert", "dataset": FILE, **block},
         },
-        "scorers": [LABELS, RULE, judge],
+        "scorers": [LABELS, *RULE_BLOCKS, judge],
         "gold": LABELS,
     }
 
@@ -63,11 +69,15 @@ def generation(file: Path, columns: Mapping[str, str], family: str, name: str, m
         model: block of the model.
         style: `prompt_style`.
     """
+    return questions(file, columns, family) | {"models": {name: dict(model)}, "prompt_style": style}
+
+
+def questions(file: Path, columns: Mapping[str, str], family: str = "short_answer") -> dict[str, Any]:
+    """Configure a task of the questions of a file; its model and judge are placeholders."""
     return {
         "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
-        "models": {name: dict(model)},
+        "models": {FILE: {"generator": "simulated", "p_correct": 0.5}},
         "tasks": {"test": [FILE], "imported": {FILE: {"from": FILE, "family": family}}},
-        "prompt_style": style,
-        "judges": {RULE: {"kind": "lexical", **RULES[RULE]}},
-        "scorers": [RULE],
+        "judges": {DEFAULT_RULE: RULE_BLOCKS[DEFAULT_RULE]},
+        "scorers": [DEFAULT_RULE],
     }

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bert_judge import plan
-from bert_judge.assets.prepare import prepare
+import pandas as pd
+
+from bert_judge import plan, tables
+from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.importers import files
 from bert_judge.candidates.stage import import_candidates
-from bert_judge.cli.quickstart.configurations import FILE, LABELS, RULE, TEST, TRAIN
+from bert_judge.cli.quickstart.configurations import FILE, LABELS, TEST, TRAIN
 from bert_judge.datasets.merge import build_dataset
 from bert_judge.datasets.overlap import check_overlap
+from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.imported.judge import ImportedJudge
 from bert_judge.judges.lexical.judge import LexicalJudge
+from bert_judge.judges.model_card import markdown_table
 from bert_judge.judges.protocol import Judge
+from bert_judge.labels.judge_loading import RULES
 from bert_judge.labels.stage import label_table
 from bert_judge.plan import Plan
 from bert_judge.runtime import resume
@@ -28,31 +35,55 @@ from bert_judge.tasks.build import build_task
 
 log = logging.getLogger(__name__)
 
-# With fewer questions in a part, the result means nothing.
-MIN_QUESTIONS = 5
+# With fewer questions in a part, no judge can be trained or measured; with fewer held-out answers, the measurement tells nothing:
+# the 95% interval of an accuracy is 20 points wide.
+MIN_QUESTIONS, MIN_TEST_ANSWERS = 5, 50
+# Columns of `tables.AGREEMENT` in metrics.json and in the model card.
+MEASURES = ["agreement", "low", "high", "macro_f1", "kappa", "invalid"]
+CARD_SECTION = """\
+## Held-out questions
+
+{n:,} answers to {questions:,} questions of the same file, of which no answer was used for training, against the labels of the file:
+
+{table}
+
+"""
 
 
-def train(raw: Mapping[str, Any], judge: str, folder: Path, work: Path) -> Path:
+@dataclass(frozen=True)
+class TrainedJudge:
+    """A judge and its comparison with the rules on the held-out questions.
+
+    Attributes:
+        folder: of the judge, inside the work folder.
+        standings: of the judge, the rules and the labels.
+        best_rule: the rule that agrees best with the labels.
+        problem: why the judge is of no use; None if it is better than the best rule and the majority class.
+    """
+
+    folder: Path
+    standings: Path
+    best_rule: str
+    problem: str | None
+
+
+def train(raw: Mapping[str, Any], judge: str, work: Path, force: bool = False) -> TrainedJudge:
     """Run the stages of a configuration from `configurations.training`.
 
     Args:
         raw: the configuration.
         judge: name of its encoder.
-        folder: output folder of the judge, as written by `snakemake judges`.
         work: folder for unfinished work, so that an interrupted call resumes. Cleared by the caller.
-
-    Returns:
-        Path of the standings of the judge, the rule and the labels on the held-out questions.
+        force: train on any number of answers.
 
     Raises:
-        InputError: the file, its labels or the settings are invalid.
+        InputError: the file, its labels or the settings are invalid, or there are too few answers to measure the judge.
     """
     run = _Run(plan.build_plan(raw), judge, work)
-    run.check_size()
+    run.check_size(force)
     for task in (TRAIN, TEST):
         run.build_tables(task)
-    run.train_judge(folder)
-    return run.measure(folder)
+    return run.measure(run.train_judge())
 
 
 class _Run:
@@ -62,79 +93,121 @@ class _Run:
         self.plan, self.judge, self.work = planned, judge, work
         self.file = planned.import_path(FILE)
 
-    def path(self, kind: str, task: str) -> Path:
-        return self.work / f"{kind}_{task}.parquet"
+    def path(self, kind: str, task: str, model: str = "") -> Path:
+        return self.work / kind / model / f"{task}.parquet"
 
-    def check_size(self) -> None:
-        """Reject a file with too few labelled questions, or with equal labels only."""
+    def paths(self, kind: str, task: str) -> list[Path]:
+        """Return the tables of all models, in the order of the plan's dataset."""
+        return [self.path(kind, task, model) for model in sorted(self.plan.models)]
+
+    def check_size(self, force: bool) -> None:
+        """Reject a file with too few labelled questions or answers, or with equal labels only."""
         spec = self.plan.task_spec(TRAIN)
         rows = files.read_rows(spec["import"], self.file, None, ["question", "references", "candidate", "label"])
-        questions = rows.loc[rows["label"].notna(), "question"].unique()
+        rows = rows[rows["label"].notna()]
         split_point = spec["part"]["question_split"][1]
-        test_questions = sum(question_point(question) >= split_point for question in questions)
-        if min(test_questions, len(questions) - test_questions) < MIN_QUESTIONS:
+        is_test = rows["question"].map(lambda question: question_point(question) >= split_point).astype(bool)
+        questions, test_questions = rows["question"].nunique(), rows.loc[is_test, "question"].nunique()
+        if min(test_questions, questions - test_questions) < MIN_QUESTIONS:
             raise InputError(
-                f"{self.file}: {len(questions)} labelled questions, {test_questions} of them held out for testing; "
+                f"{self.file}: {questions} labelled questions, {test_questions} of them held out for testing; "
                 f"add more, or change --test: each part needs {MIN_QUESTIONS}"
             )
-        class_counts = (rows["label"] >= 0.5).sum(), (rows["label"] < 0.5).sum()
-        if not all(class_counts):
-            raise InputError(f"{self.file}: all {sum(class_counts)} labels are equal; a judge needs correct and incorrect answers")
+        correct = int((rows["label"] >= 0.5).sum())
+        if correct in (0, len(rows)):
+            raise InputError(f"{self.file}: all {len(rows)} labels are equal; a judge needs correct and incorrect answers")
         log.info(
-            "%s: %d answers, %d labelled correct, %d incorrect, %d questions", self.file, len(rows), *class_counts, len(questions)
+            "%s: %d labelled answers to %d questions, %d correct; %d answers are held out for testing",
+            *(self.file, len(rows), questions, correct, is_test.sum()),
         )
+        if is_test.sum() < MIN_TEST_ANSWERS and not force:
+            raise InputError(
+                f"{self.file}: {is_test.sum()} held-out answers are too few to tell whether the judge may be used; "
+                f"label more, or raise --test ({MIN_TEST_ANSWERS} answers are needed); --force trains it anyway"
+            )
 
     def build_tables(self, task: str) -> None:
-        """Build the tables of a part of the file: questions, answers, labels."""
+        """Build the tables of a part of the file: questions, and per model answers and labels."""
         build_task(self.plan.task_spec(task), self.path("task", task), self.file)
-        answers = self.path("answers", task)
-        import_candidates(self.plan.candidates_spec(FILE, task), self.path("task", task), self.file, answers)
-        spec = self.plan.labels_spec(LABELS, FILE, task)
-        label_table(spec, answers, self.path(LABELS, task), ImportedJudge(spec, self.file))
+        for model in self.plan.models:
+            answers, spec = self.path("answers", task, model), self.plan.labels_spec(LABELS, model, task)
+            import_candidates(self.plan.candidates_spec(model, task), self.path("task", task), self.file, answers)
+            label_table(spec, answers, self.path(LABELS, task, model), ImportedJudge(spec, self.file))
 
-    def train_judge(self, folder: Path) -> None:
+    def train_judge(self) -> Path:
+        """Train the judge, unless an earlier call has, and return its folder."""
         train_rows, validation_rows, weak_rows = (
             self.work / f"{split}.parquet" for split in ("train", "validation", "validation_weak")
         )
-        summary, backbone = self.work / "summary.json", self.work / "backbone.json"
-        spec = self.plan.dataset_spec(FILE)
-        build_dataset(
-            spec, [self.path("answers", TRAIN)], [self.path(LABELS, TRAIN)], train_rows, validation_rows, weak_rows, summary
-        )
-        overlap = self.plan.overlap_spec(FILE, TEST)
-        check_overlap(
-            overlap, [train_rows, validation_rows, weak_rows], {TEST: self.path("task", TEST)}, self.work / "overlap.json"
-        )
+        parts, summary, backbone = [train_rows, validation_rows, weak_rows], self.work / "summary.json", self.work / "backbone.json"
+        answers, labels = self.paths("answers", TRAIN), self.paths(LABELS, TRAIN)
+        build_dataset(self.plan.dataset_spec(FILE), answers, labels, *parts, summary)
+        check_overlap(self.plan.overlap_spec(FILE, TEST), parts, {TEST: self.path("task", TEST)}, self.work / "overlap.json")
         prepare(self.plan.assets[f"judge-{self.judge}"], backbone)
+        spec = self.plan.judge_spec(self.judge)
+        rows = (tables.fingerprint(tables.read(part, tables.DATASET)) for part in parts)
+        folder = self.work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(backbone).revision, *rows)
+        if (folder / "judge.json").is_file():
+            return folder
         # Only now: it loads torch.
         from bert_judge.judges.bert.train import train_judge
 
-        spec = self.plan.judge_spec(self.judge)
-        train_judge(spec, train_rows, validation_rows, weak_rows, summary, backbone, folder, self.work / "training")
+        train_judge(spec, *parts, summary, backbone, folder, self.work / "training")
+        return folder
 
-    def measure(self, folder: Path) -> Path:
+    def measure(self, folder: Path) -> TrainedJudge:
+        """Compare the judge with the rules on the held-out questions, and write the result into its metrics and card."""
         from bert_judge.judges.bert.judge import BERTJudge
 
-        spec = self.plan.labels_spec(self.judge, FILE, TEST)
-        self._label(self.judge, BERTJudge.from_run(folder / "judge.json", spec["settings"], self.judge, self.work / "encoder"))
-        with LexicalJudge(self.plan.labels_spec(RULE, FILE, TEST)["settings"]) as rule:
-            self._label(RULE, rule)
-        labels, scores = {name: self.path(name, TEST) for name in (LABELS, RULE, self.judge)}, self.path("scores", TEST)
-        build_scores(self.plan.scores_spec(FILE, TEST), self.path("answers", TEST), labels, scores)
+        for rule in RULES:
+            with LexicalJudge(self.plan.labels_spec(rule, FILE, TEST)["settings"]) as lexical:
+                self._label(rule, lexical)
+        settings = self.plan.labels_spec(self.judge, FILE, TEST)["settings"]
+        self._label(self.judge, BERTJudge.from_run(folder / "judge.json", settings, self.judge, self.work / "encoder"))
+        for model in self.plan.models:
+            labels = {name: self.path(name, TEST, model) for name in self.plan.config.scorers}
+            scores = self.path("scores", TEST, model)
+            build_scores(self.plan.scores_spec(model, TEST), self.path("answers", TEST, model), labels, scores)
         # Costs are computed for whole runs only.
         spec_without_cost = {key: value for key, value in self.plan.standings_spec().items() if key != "cost"}
-        build_standings(spec_without_cost, [scores], self.work)
-        return self.work / "standings.parquet"
+        build_standings(spec_without_cost, self.paths("scores", TEST), self.work)
+        agreement = tables.read(self.work / "agreement.parquet", tables.AGREEMENT)
+        agreement = agreement[agreement["level"] == "all"].set_index("judge")
+        best_rule = str(agreement.loc[list(RULES), "agreement"].idxmax())
+        _write_result(folder, agreement)
+        own = agreement.loc[self.judge, "agreement"]
+        lost = [
+            f"{baseline} on {agreement.loc[baseline, 'agreement']:.1%}"
+            for baseline in (best_rule, MAJORITY)
+            if own <= agreement.loc[baseline, "agreement"]
+        ]
+        answers = f"{agreement['n'].max():,} held-out answers"
+        problem = f"it agrees with the labels on {own:.1%} of {answers}, {' and '.join(lost)}" if lost else None
+        return TrainedJudge(folder, self.work / "standings.parquet", best_rule, problem)
 
     def _label(self, name: str, judge: Judge) -> None:
-        label_table(self.plan.labels_spec(name, FILE, TEST), self.path("answers", TEST), self.path(name, TEST), judge)
+        for model in self.plan.models:
+            answers, labels = self.path("answers", TEST, model), self.path(name, TEST, model)
+            label_table(self.plan.labels_spec(name, model, TEST), answers, labels, judge)
+
+
+def _write_result(folder: Path, agreement: pd.DataFrame) -> None:
+    """Add the agreement of the judge and the baselines on the held-out questions to a judge's metrics and model card."""
+    counts = {"n": int(agreement["n"].max()), "questions": int(agreement["questions"].max())}
+    measures = agreement[MEASURES].astype(float).round(4)
+    metrics, card = folder / "metrics.json", folder / "README.md"
+    content = json.loads(metrics.read_text("utf-8"))
+    if "held_out" in content:
+        return
+    content["held_out"] = counts | {"judges": json.loads(measures.to_json(orient="index"))}
+    table = markdown_table(("judge", *MEASURES), measures.reset_index().to_numpy())
+    section, heading = CARD_SECTION.format(**counts, table=table), "## Training data\n"
+    text = card.read_text("utf-8").replace(heading, section + heading, 1)
+    for path, new in ((metrics, json.dumps(content, indent=2) + "\n"), (card, text)):
+        with tables.atomic(path) as temporary:
+            temporary.write_text(new, encoding="utf-8")
 
 
 def work_folder(folder: Path) -> Path:
     """Return the folder for unfinished work, next to the judge."""
     return folder.parent / f".{folder.name}.parts"
-
-
-def clear(folder: Path) -> None:
-    """Remove the work folder of a judge."""
-    resume.clear(work_folder(folder))

@@ -107,6 +107,8 @@ class Checkpoint:
             _save_int8(self.model, folder)
         else:
             self.model.save_pretrained(folder)
+        for weights in folder.glob("*.safetensors"):
+            tables.set_default_mode(weights)
         self.tokenizer.save_pretrained(folder)
         self.metadata.write(folder)
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
 from bert_judge.judges.llm.verdicts import REASONING_TRUNCATED
-from bert_judge.judges.protocol import Label, Row, decided, invalid, sum_known
+from bert_judge.judges.protocol import EMPTY_ANSWER, Label, Row, decided, invalid, sum_known
 from bert_judge.tasks import Sample
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 SELF_VERDICT = "the candidate gives itself the same verdict"
 MODEL_FAILED = "the judge's model failed"
 PROBABILITY = "probability of the verdict"
-EMPTY_ANSWER = "empty answer"
 RETRY_SEPARATOR = "\n[asked again]\n"
 
 Case = TypeVar("Case")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.judge import EMPTY_ANSWER, LLMJudge, Reading, ReplyFormat, RowCase
-from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.judges.llm.judge import LLMJudge, Reading, ReplyFormat, RowCase
+from bert_judge.judges.protocol import EMPTY_ANSWER, Label, Row, decided
 from bert_judge.tasks import Sample
 
 INSTRUCTIONS = """\

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bert_judge import tables
 from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
 from bert_judge.judges.protocol import Label, Row, from_record, invalid
 from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
@@ -81,7 +82,7 @@ def score_file(
         for chunk in label_chunks(on_progress):
             labels = chunk.labels if adapter is None else adapter.apply(chunk.models, chunk.labels)
             writer.write(chunk.rows, dict(zip(new_columns, _column_values(labels), strict=True)))
-            tally.add(chunk.models, chunk.questions, labels)
+            tally.add(chunk.models, chunk.questions, chunk.truth, labels)
     unfinished.replace(output)
     resume.clear(work)
     return tally
@@ -93,21 +94,14 @@ def work_folder(output: Path) -> Path:
 
 
 def check_output(source: RowFile, output: Path, force: bool) -> None:
-    """Refuse an output that would destroy a file or have a misleading name.
+    """Refuse an output that would destroy a file or have a misleading name; see `tables.check_output`.
 
     Raises:
-        InputError: the output is the source, exists, has the ending of another format, or its folder is missing.
+        InputError: also if the output has the ending of another format.
     """
-    if output.resolve() == source.path.resolve():
-        raise InputError(f"{output}: is the input file; name another with -o")
+    tables.check_output(output, source.path, force=force)
     if output.suffix.lower() != (suffix := source.container.output_suffix).lower():
         raise InputError(f"{output}: is written in the format of {source.path.name}; let its name end in {suffix}")
-    if output.is_dir():
-        raise InputError(f"{output}: is a folder; name a file in it")
-    if output.exists() and not force:
-        raise InputError(f"{output}: already exists; add --force to overwrite it, or name another with -o")
-    if not output.parent.is_dir():
-        raise InputError(f"{output}: its folder does not exist; create it, or name another with -o")
 
 
 def output_columns(judges: Sequence[NamedJudge]) -> list[str]:
@@ -137,11 +131,12 @@ def to_row(reader: RecordReader, record: Record) -> Row | Label | None:
 
 @dataclass(frozen=True)
 class _ParsedRecord:
-    """The input of a judge, see `to_row`, with the answer's model and question, "" if unknown."""
+    """The input of a judge, see `to_row`, with the answer's model and question, "" if unknown, and label, 0 to 1 or None."""
 
     input: Row | Label | None
     model: str = ""
     question: str = ""
+    label: float | None = None
 
 
 def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
@@ -155,16 +150,17 @@ def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
     # A trained judge would take unfinished reasoning for an answer.
     candidate = strip_reasoning(answer.candidate)
     row = Row("", 0, answer.model, answer.question, answer.references, candidate or "")
-    return _ParsedRecord(invalid(UNFINISHED) if candidate is None else row, answer.model, answer.question)
+    return _ParsedRecord(invalid(UNFINISHED) if candidate is None else row, answer.model, answer.question, answer.label)
 
 
 @dataclass(frozen=True)
 class _LabelledChunk:
-    """Some rows of the file with their models and questions, and per judge one label per row."""
+    """Some rows of the file with their models, questions and labels in the file, and per judge one label per row."""
 
     rows: Chunk
     models: list[str]
     questions: list[str]
+    truth: list[float | None]
     labels: list[list[Label | None]]
 
 
@@ -177,7 +173,8 @@ def _label_chunks(
         inputs = [record.input for record in records]
         report = partial(_report_rows, on_progress, chunk.fraction_read)
         labels = [_load_or_judge(judge, inputs, folder / judge.name / f"{number:06d}", report) for judge in judges]
-        yield _LabelledChunk(chunk, [record.model for record in records], [record.question for record in records], labels)
+        columns = ([getattr(record, name) for record in records] for name in ("model", "question", "label"))
+        yield _LabelledChunk(chunk, *columns, labels)
         on_progress(0, chunk.fraction_read)
 
 

@@ -127,6 +127,8 @@ def translate_errors(path: Path, format: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a folder; name a file in it") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason}); convert the file to UTF-8") from error
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:

@@ -56,6 +56,13 @@ def test_what_failed_is_asked_again_and_nothing_else(tmp_path: Path, server: Cha
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "q.jsonl"]
 
 
+def test_a_server_that_refuses_everything_is_an_error(tmp_path: Path, server: ChatServer) -> None:
+    file = write(tmp_path / "q.jsonl", [row | {"problem": f"fail:400*9 {row['id']}"} for row in QUESTIONS])
+    done = run("generate", file, "-o", "a.csv", "--model", "big", "--server", server.url)
+    assert done.exit_code == 1 and "error: big: all requests failed; the first: " in done.stderr, done.output
+    assert [row["status"] for row in read(tmp_path / "a.csv")] == ["error"] * 5
+
+
 def test_a_model_on_this_machine_answers_a_file(tmp_path: Path) -> None:
     model = tiny_models.causal_lm(tmp_path / "tiny-model")
     file = write(tmp_path / "q.csv", QUESTIONS)

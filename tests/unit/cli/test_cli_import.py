@@ -78,10 +78,10 @@ def test_second_files_are_named_on_the_command_line(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["none.jsonl", "-o", "b.jsonl"], "none.jsonl: no such file"),
-        (["a.jsonl", "-o", "a.jsonl"], "a.jsonl: exists already"),
-        (["a.jsonl", "-o", "a.jsonl", "--force"], "a.jsonl: is an input file; choose another with -o"),
+        (["a.jsonl", "-o", "a.jsonl"], "a.jsonl: is the input file; choose another with -o"),
+        (["a.jsonl", "-o", "a.jsonl", "--force"], "a.jsonl: is the input file; choose another with -o"),
         (["a.jsonl", "-o", "b.xlsx"], "b.xlsx: let its name end in .jsonl, .csv, .parquet"),
-        (["a.jsonl", "-o", "b.jsonl", "--format", "csv"], "--format csv: unknown; there are lm_eval, lighteval"),
+        (["a.jsonl", "-o", "b.jsonl", "--format", "csv"], "--format csv: unknown; available: lm_eval, lighteval"),
         (["a.jsonl", "-o", "b.jsonl"], "a.jsonl: 1 not readable: no reference; import it with its references: bert-judge import"),
         (["a.jsonl", "-o", "b.jsonl", "--format", "helm"], "a.jsonl: the file has no rows"),
     ],

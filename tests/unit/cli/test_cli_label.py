@@ -56,7 +56,9 @@ def test_a_model_behind_a_server_labels_a_file(answers: Path, tmp_path: Path, se
 
 def test_a_server_that_is_down_gives_no_label(answers: Path, tmp_path: Path, server: ChatServer) -> None:
     server.refuse = "400"
-    assert run("label", answers, "--teacher", "big", "--server", server.url).exit_code == 0
+    done = run("label", answers, "--teacher", "big", "--server", server.url)
+    # An empty answer is decided without the teacher and hides nothing.
+    assert done.exit_code == 1 and "the teacher labelled no answer" in done.stderr.splitlines()[-1]
     assert [row["label_verdict"] for row in read(tmp_path / "answers.labelled.csv")][:2] == ["invalid", "invalid"]
     server.refuse = ""
     assert run("label", answers, "--teacher", "big", "--server", server.url, "--force", "--no-reasoning").exit_code == 0

@@ -291,7 +291,7 @@ def test_the_threshold_is_the_users(tmp_path: Path) -> None:
             ["--prefix", "x_"],
             "a.jsonl: already has a column 'x_score'; add --prefix TEXT",
         ),
-        ("a.csv", b"gold,output\n1,2\n", ["-o", "a.csv"], "a.csv: is the input file; name another with -o"),
+        ("a.csv", b"gold,output\n1,2\n", ["-o", "a.csv"], "a.csv: is the input file; choose another with -o"),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "b.jsonl"], "b.jsonl: is written in the format of a.csv; let its name end in .csv"),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "none/b.csv"], "none/b.csv: its folder does not exist"),
         ("a.csv", b"gold,output\n1,2\n", ["-o", "there.csv"], "there.csv: already exists; add --force"),

@@ -89,5 +89,5 @@ def test_a_configurations_own_source_is_checked(local: Path) -> None:
     (local / "c.yaml").write_text(yaml.safe_dump(config))
     assert run("check", "--configfile", str(local / "c.yaml")) == (
         0,
-        ["quiz: OK: quiz.jsonl at its current content: the first 1 rows give 1 questions"],
+        [f"quiz: OK: {local}/quiz.jsonl at its current content: the first 1 rows give 1 questions"],
     )

@@ -15,7 +15,6 @@ import yaml
 from bert_judge import plan, tables
 from bert_judge.config import files as config_files
 from bert_judge.plan import students
-from bert_judge.runtime.errors import ConfigError
 
 Specs = dict[tuple[str, ...], str]
 

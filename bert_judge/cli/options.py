@@ -1,0 +1,74 @@
+"""Options that several commands share, and the configuration that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bert_judge.config import files as config_files
+
+DEFAULT_CONFIG = Path("config.yaml")
+
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        help="general (the judge in this package), folder of a judge, name of a trained judge in results/judges, judge of a "
+        "configuration (FILE.yaml:NAME), checkpoint on the hub (owner/name), or rule: exact_match, contains, token_f1, "
+        "rouge_l_recall, rouge_l_f, math_verify. Repeatable. Default: general.",
+    ),
+]
+Threshold = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Lowest score that counts as correct. Default: the judge's own.")
+]
+Answers = Annotated[
+    Path, typer.Argument(help="Answers and references: CSV, JSON lines or parquet, or the output of another framework.")
+]
+Question = Annotated[str | None, typer.Option("--question", help="Name of the question column, if it is not auto-detected.")]
+References = Annotated[str | None, typer.Option("--references", help="Name of the column with the reference or references.")]
+Candidate = Annotated[str | None, typer.Option("--candidate", help="Name of the column with the model's answer.")]
+Model = Annotated[str | None, typer.Option("--model", help="Name of the column with the model's name.")]
+Label = Annotated[str | None, typer.Option("--label", help="Name of the label column, if it is not auto-detected.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
+Server = Annotated[
+    str | None,
+    typer.Option(help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1; the key is read from OPENAI_API_KEY."),
+]
+ShowConfig = Annotated[bool, typer.Option("--show-config", help="Print the equivalent configuration and exit.")]
+ConfigFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--configfile", "-c", help="Configuration; several are merged, later ones win. Default: config.yaml."),
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        "--config",
+        parser=lambda text: Path(str(text).removeprefix("data=")),
+        metavar="FOLDER",
+        help="Folder of the imported files; --config data=FOLDER, as Snakemake spells it, is the same.",
+    ),
+]
+
+
+def without_none(**values: Any) -> dict[str, Any]:
+    """Return the options that are set."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def read_config(files: Sequence[Path] | None, data: Path | None = None) -> tuple[list[Path], dict[str, Any]]:
+    """Return the files of a configuration, by default config.yaml, and their merged content.
+
+    Args:
+        files: paths, or names of configurations that come with the package; see `config.files.find`.
+        data: overrides the folder of imported files.
+
+    Raises:
+        ConfigError: a file is missing or not a mapping, or has a key twice.
+    """
+    found = [config_files.find(path) for path in files or [DEFAULT_CONFIG]]
+    return found, config_files.load(found) | ({} if data is None else {"data": str(data)})
