@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge.judges.protocol import Row
-from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES, load_judges
+from bert_judge.labels.judge_loading import RULES, load_judges
 from bert_judge.labels.score_file.score_file import judge_rows
 
 
@@ -43,7 +43,7 @@ def main() -> None:
     table.loc["mean of the files"] = table.mean()
     print(table.round(1).to_string())
     best = table.loc["mean of the files"].idxmax()
-    print(f"best: {best}; bert-judge train compares a new judge with {DEFAULT_RULE}")
+    print(f"best: {best}")
 
 
 if __name__ == "__main__":

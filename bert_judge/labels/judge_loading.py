@@ -32,7 +32,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
     "rouge_l_f": {"metric": "rouge_l_f", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
     "math_verify": {"metric": "math_verify", "extract": ["choice", "boxed", "final_answer", "last_number", "full_text"]},
 }
-# The rule that trained judges are compared with: the best over ten files of real answers (benchmarks/default_rule.py).
+# The best rule over ten files of real answers (benchmarks/default_rule.py).
 DEFAULT_RULE = "contains"
 # Placeholder for the model and the task of answers of unknown origin.
 UNKNOWN = "_any"

@@ -36,8 +36,8 @@ from bert_judge.tasks.build import build_task
 log = logging.getLogger(__name__)
 
 # With fewer questions in a part, no judge can be trained or measured; with fewer held-out answers, the measurement tells nothing:
-# the 95% interval of an accuracy is 20 points wide.
-MIN_QUESTIONS, MIN_TEST_ANSWERS = 5, 50
+# the 95% interval of an accuracy is 30 points wide.
+MIN_QUESTIONS, MIN_TEST_ANSWERS = 5, 30
 # Columns of `tables.AGREEMENT` in metrics.json and in the model card.
 MEASURES = ["agreement", "low", "high", "macro_f1", "kappa", "invalid"]
 CARD_SECTION = """\
@@ -203,9 +203,9 @@ def _write_result(folder: Path, agreement: pd.DataFrame) -> None:
     table = markdown_table(("judge", *MEASURES), measures.reset_index().to_numpy())
     section, heading = CARD_SECTION.format(**counts, table=table), "## Training data\n"
     text = card.read_text("utf-8").replace(heading, section + heading, 1)
-    for path, new in ((metrics, json.dumps(content, indent=2) + "\n"), (card, text)):
-        with tables.atomic(path) as temporary:
-            temporary.write_text(new, encoding="utf-8")
+    tables.write_json(metrics, content)
+    with tables.atomic(card) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def work_folder(folder: Path) -> Path:
