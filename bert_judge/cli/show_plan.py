@@ -16,7 +16,7 @@ from rich.table import Table
 
 from bert_judge.cli.options import ConfigFiles, DataFolder, read_config
 from bert_judge.cli.terminal import console, format_number, make_table
-from bert_judge.evaluation.forecast import PendingWork, forecast
+from bert_judge.evaluation.forecast import ANSWER_TOKENS, QUESTION_TOKENS, PendingWork, forecast
 from bert_judge.plan import build_plan
 from bert_judge.runtime.errors import InputError
 
@@ -25,6 +25,11 @@ HEADER = "output_file\tdate\trule\t"
 FOLDER_RULES = ("merge_dataset", "train_judge", "train_pair_judge", "tune_pair_judge", "build_standings", "build_ranks")
 # Folders of results/ in the order in which a run fills them; other files come last.
 FOLDERS = ("prepared", "tasks", "answer_batches", "candidates", "label_batches", "pairs", "labels", "datasets", "judges", "scores")
+
+
+ASSUMPTIONS = (
+    f"{QUESTION_TOKENS} tokens per question, {ANSWER_TOKENS} per answer, the number of parameters in the model's name, one H100"
+)
 
 
 class Output(NamedTuple):
@@ -49,7 +54,11 @@ def plan(
     works = forecast(planned, [output.path for output in outputs if output.pending])
     if works:
         screen.print(costs_table(works))
-        screen.print("–: unknown, because no table of the model or judge is finished, or the task is not built yet")
+        screen.print("extrapolated from finished tables of the same model or judge")
+        screen.print(f"≈: a rough estimate, because none is finished: {ASSUMPTIONS}")
+        screen.print(
+            "–: unknown, because the task is not built yet, or the name of the model does not tell its number of parameters"
+        )
 
 
 def summary(files: Sequence[Path], targets: Sequence[str], data: Path | None) -> str:
@@ -96,9 +105,13 @@ def _stage_index(output: Output) -> int:
 def costs_table(works: Iterable[PendingWork]) -> Table:
     """Tabulate the remaining work of models and judges."""
     numbers = ("tables", "rows", "tokens read", "tokens written", "GPUs", "GPU hours")
-    table = make_table("model or judge", "produces", numbers=numbers, title="Remaining work, extrapolated from finished tables")
+    table = make_table("model or judge", "produces", numbers=numbers, title="Remaining work")
     for work in works:
-        tokens = [format_number(work.total(rate)) for rate in (work.rates.prompt_tokens, work.rates.completion_tokens)]
-        rows, gpus = format_number(work.rows), str(work.gpus or "server")
-        table.add_row(work.component, work.output, f"{work.tables:,}", rows, *tokens, gpus, format_number(work.gpu_hours, 2))
+        totals = [(work.total(work.rates.prompt_tokens), 0), (work.total(work.rates.completion_tokens), 0), (work.gpu_hours, 2)]
+        read, written, hours = (
+            f"{'≈ ' if work.rates.estimated and total is not None else ''}{format_number(total, digits)}"
+            for total, digits in totals
+        )
+        gpus = str(work.gpus or "server")
+        table.add_row(work.component, work.output, f"{work.tables:,}", format_number(work.rows), read, written, gpus, hours)
     return table

@@ -39,14 +39,26 @@ def backbone(tmp_path: Path) -> Path:
 
 
 def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
-    file = write(tmp_path / "labelled.csv", [*rows(), *rows(2, label=None)])
+    labelled = [*rows(), *rows(2, label=None)]
+    file = write(tmp_path / "labelled.csv", [row | {"model": ("org/one", "two")[at // 2 % 2]} for at, row in enumerate(labelled)])
     before = file.read_bytes()
-    done = run("train", file, "-o", "mine", "--from", backbone, "--epochs", "0.2", "--seed", "3")
+    done = run("train", file, "-o", "mine", "--from", backbone, "--epochs", "0.2", "--seed", "3", "--force")
     assert done.exit_code == 0, done.output
-    assert "label: 'label'" in done.stderr and "Agreement with labels" in done.stdout and "contains" in done.stdout
+    assert "label: 'label'; model: 'model'" in done.stderr and "Agreement with labels" in done.stdout
+    # The models of the file stay apart, and of the rules only the best has a column.
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("org-one ", "two "))] == ["org-one", "two"]
+    header = next(line for line in done.stdout.splitlines() if line.startswith("model "))
+    assert header.split() == ["model", "answers", "labels", "(gold)", "contains", "mine"]
     judge = BERTJudge(tmp_path / "mine")
     assert 0 <= judge.predict(["Question 1?"], ["Paris"], ["It is Paris."])[0] <= 1
     assert {"README.md", "metrics.json", "judge.json"} <= {path.name for path in (tmp_path / "mine").iterdir()}
+    assert len({path.stat().st_mode for path in (tmp_path / "mine").iterdir()}) == 1
+    held_out = json.loads((tmp_path / "mine" / "metrics.json").read_text("utf-8"))["held_out"]
+    assert held_out["n"] == held_out["questions"] > 0 and {"contains", "math_verify", "mine"} < set(held_out["judges"])
+    card = (tmp_path / "mine" / "README.md").read_text("utf-8")
+    assert (
+        card.index("## Evaluation") < card.index("## Held-out questions") < card.index("| mine |") < card.index("## Training data")
+    )
     spec = json.loads((tmp_path / "mine" / "judge.json").read_text("utf-8"))["spec"]
     assert (spec["backbone"], spec["training"]["epochs"], spec["training"]["seed"]) == (str(backbone), 0.2, 3)
     # Nothing is left of the work, and the file is what it was.
@@ -56,11 +68,24 @@ def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
     assert scored.exit_code == 0, scored.output
 
 
-def test_a_training_that_gives_no_judge_is_told(tmp_path: Path, backbone: Path) -> None:
-    file = write(tmp_path / "labelled.csv", rows())
-    # Finite, and as good as a coin; where the weights are not even numbers there is no judge.
-    done = run("train", file, "-o", "mine", "--from", backbone, "--learning-rate", "1000")
-    assert done.exit_code == 0 and "the accuracy of the encoder is" in done.stderr, done.output
+def test_a_judge_that_is_no_better_than_a_rule_is_kept_only_on_demand(tmp_path: Path, backbone: Path) -> None:
+    file = write(tmp_path / "labelled.csv", rows(200))
+    command = ("train", file, "-o", "mine", "--from", backbone, "--epochs", "0.1")
+    refused = run(*command)
+    assert refused.exit_code == 1 and not (tmp_path / "mine").exists()
+    last = refused.stderr.splitlines()[-1]
+    assert last.startswith("error: do not use this judge: it agrees with the labels on ") and "contains on 100.0%" in last
+    work = small_run.work_folder(tmp_path / "mine")
+    [trained] = work.glob("judges/*/judge.json")
+    before = trained.stat().st_mtime_ns
+    kept = run(*command, "--force")
+    assert kept.exit_code == 0 and "warning: do not use this judge" in kept.stderr, kept.output
+    # Not trained again.
+    assert (tmp_path / "mine" / "judge.json").stat().st_mtime_ns == before and not work.exists()
+
+
+def test_a_training_that_diverges_leaves_no_judge(tmp_path: Path, backbone: Path) -> None:
+    file = write(tmp_path / "labelled.csv", rows(200))
     done = run("train", file, "-o", "none", "--from", backbone, "--learning-rate", "1e30")
     assert done.exit_code == 1 and "the training diverged" in done.stderr and "Traceback" not in done.output
     assert not (tmp_path / "none").exists()
@@ -86,23 +111,26 @@ def test_the_questions_that_measure_are_not_learnt(tmp_path: Path, backbone: Pat
     # Every question twice: with another answer, and once more in other letters.
     again = [row | {"response": "no idea", "label": 0} for row in rows()]
     file = write(tmp_path / "a.parquet", [*rows(), *again])
-    done = run("train", file, "-o", "mine", "--from", backbone, "--epochs", "0.1", "--test", "0.4")
+    done = run("train", file, "-o", "mine", "--from", backbone, "--epochs", "0.1", "--test", "0.4", "--force")
     assert done.exit_code == 0, done.output
     assert set(learnt) and set(measured) and not set(learnt) & set(measured)
     assert len(measured) == 2 * len(set(measured))
 
 
-def test_what_was_fitted_before_a_kill_is_not_fitted_again(tmp_path: Path, backbone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_fitted_before_a_kill_is_not_fitted_again(
+    tmp_path: Path, backbone: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     file = write(tmp_path / "a.jsonl", rows())
-    command = ("train", file, "-o", "mine", "--from", backbone, "--epochs", "1")
+    command = ("train", file, "-o", "mine", "--from", backbone, "--epochs", "1", "--force")
     with monkeypatch.context() as broken:
         broken.setattr(BERTJudge, "calibrate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         first = run(*command)
-    assert first.exit_code != 0 and "step 1 of" in first.stderr
+    assert first.exit_code != 0 and "step 1 of" in caplog.text
+    caplog.clear()
     assert list(small_run.work_folder(tmp_path / "mine").glob("training/*"))
     second = run(*command)
     assert second.exit_code == 0, second.output
-    assert "step 1 of" not in second.stderr
+    assert "step 1 of" not in caplog.text
     assert not small_run.work_folder(tmp_path / "mine").exists()
 
 
@@ -123,6 +151,7 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
     [
         ([], "a.csv: the file has no rows"),
         (rows(4), "4 labelled questions, 0 of them held out"),
+        (rows(), "held-out answers are too few to tell whether the judge may be used"),
         (rows(label=1), "all 60 labels are equal"),
         (rows(label=7), "row 1: column 'label' (label) is '7'"),
         (rows(gold=""), "row 1: column 'gold' (references)"),

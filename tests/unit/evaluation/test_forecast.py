@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from bert_judge import plan
 from bert_judge.cli import show_plan
-from bert_judge.evaluation.forecast import PendingWork, Rates, forecast
+from bert_judge.evaluation.forecast import PendingWork, Rates, _num_parameters, forecast
 from bert_judge.runtime.errors import InputError
 
 CONFIG: dict[str, Any] = {
@@ -54,7 +55,7 @@ def works(root: Path, *pending: str) -> dict[str, PendingWork]:
 def test_rows_are_questions_times_attempts(tmp_path: Path) -> None:
     table(tmp_path, "tasks/facts_test", [(None, None)] * 20)
     pending = works(tmp_path, "candidates/small/facts_test", "candidates/small/word_problems_test", "labels/bert/small/facts_test")
-    assert pending["small"] == PendingWork("small", "answers", 2, 3 * (20 + 50), 1, Rates())
+    assert pending["small"] == PendingWork("small", "answers", 2, 3 * (20 + 50), 1, Rates(150, 300, None, estimated=True))
     assert pending["bert"] == PendingWork("bert", "verdicts", 1, 60, 1, Rates())
     assert pending["small"].gpu_hours is None
 
@@ -99,6 +100,39 @@ def test_broken_task_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "tasks/facts_test.parquet").write_bytes(b"")
     with pytest.raises(InputError, match=r"tasks/facts_test.parquet: not a readable parquet file"):
         works(tmp_path, "candidates/small/facts_test")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("Qwen/Qwen3-0.6B", 0.6e9),
+        ("EuroBERT/EuroBERT-210m", 210e6),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", 56e9),
+        ("Qwen/Qwen3-30B-A3B-Instruct", 3e9),
+        ("/models/70B/Llama-3.1-8B", 8e9),
+        ("general", 22e6),
+        ("gpt-4o", None),
+        ("owner/b4b1m5x", None),
+    ],
+)
+def test_names_tell_the_number_of_parameters(name: str, parameters: float | None) -> None:
+    assert _num_parameters(name) == parameters
+
+
+def test_what_was_never_measured_is_estimated_and_marked(tmp_path: Path) -> None:
+    raw = copy.deepcopy(CONFIG)
+    raw["models"]["large"] |= {"model": "owner/large-70B", "max_new_tokens": 100}
+    raw["judges"]["bert"]["checkpoint"] = "owner/judge-210m"
+    parts = ("candidates/large", "candidates/served", "labels/bert/large")
+    paths = [f"results/{part}/word_problems_test.parquet" for part in parts]
+    large, served, bert = forecast(plan.build_plan(raw), paths, tmp_path)
+    assert large.gpu_hours == pytest.approx(50 * 2 * 70e9 * (150 + 100) / 1e14 / 3600)
+    assert served.rates.seconds is None and bert.rates.prompt_tokens is None
+    assert bert.gpu_hours == pytest.approx(50 * 2 * 210e6 * (150 + 300) / 5e13 / 3600)
+    lines = printed(show_plan.costs_table([large, served, bert]))
+    assert ["large", "answers", "1", "50", "≈", "7,500", "≈", "5,000", "4", "≈", "0.00"] in lines
+    assert ["served", "answers", "1", "50", "≈", "7,500", "≈", "15,000", "server", "–"] in lines
+    assert ["bert", "verdicts", "1", "50", "–", "–", "1", "≈", "0.00"] in lines
 
 
 # --- the command ---
