@@ -6,7 +6,7 @@ Requests are written to a file and sent by the user; their responses are added t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from bert_judge.candidates.generators.cache import to_row
 from bert_judge.candidates.generators.openai_format import MalformedResponseError
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.stage import answer_cache, plan_requests, with_runtime_settings
-from bert_judge.cli.options import ConfigFiles, DataFolder, read_config
+from bert_judge.cli.options import ConfigFiles, DataFolder, Settings, read_config
 from bert_judge.config import OpenAIModel
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -38,10 +38,11 @@ def requests(
     model: Annotated[str, typer.Argument(help="Model behind a server.")],
     task: Annotated[str, typer.Argument(help="Task whose table is in results/tasks.")],
     configfile: ConfigFiles = None,
+    settings: Settings = None,
     data: DataFolder = None,
 ) -> None:
     """Print requests for missing answers, one per line, in the format of batch APIs."""
-    batch = _load_requests(configfile, data, model, task)
+    batch = _load_requests(read_config(configfile, settings, data), model, task)
     for key in resume.missing_keys(batch.store, batch.requests):
         call = {"custom_id": key, "method": "POST", "url": ENDPOINT}
         body = openai_format.request_body(batch.settings, batch.requests[key])
@@ -53,10 +54,11 @@ def responses(
     task: Annotated[str, typer.Argument(help="Task of the requests.")],
     file: Annotated[Path, typer.Argument(help="Responses, one per line, in any order.")],
     configfile: ConfigFiles = None,
+    settings: Settings = None,
     data: DataFolder = None,
 ) -> None:
     """Import responses; the next run uses them and generates only what is missing or failed."""
-    batch = _load_requests(configfile, data, model, task)
+    batch = _load_requests(read_config(configfile, settings, data), model, task)
     answers: dict[str, dict[str, Any]] = {}
     failed = unknown = 0
     for key, body in _parse_responses(file):
@@ -74,9 +76,9 @@ def responses(
     typer.echo(f"{len(answers)} answers of {model} to {task}, {failed} failed{unknown_note}; {missing} of {total} are missing")
 
 
-def _load_requests(files: Sequence[Path] | None, data: Path | None, model: str, task: str) -> _BatchRequests:
-    found, raw = read_config(files, data)
-    planned = plan.build_plan(raw, found)
+def _load_requests(config: tuple[list[Path], dict[str, Any]], model: str, task: str) -> _BatchRequests:
+    files, raw = config
+    planned = plan.build_plan(raw, files)
     server_models = [name for name, entry in planned.models.items() if isinstance(entry, OpenAIModel)]
     if model not in server_models:
         raise InputError(f"{model}: not a model behind a server; available: {', '.join(server_models) or 'none'}")

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from bert_judge import plan
-from bert_judge.cli.options import DataFolder
+from bert_judge.cli.options import DataFolder, Settings, parse_settings
 from bert_judge.config import docs
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import ConfigError
@@ -16,6 +16,7 @@ from bert_judge.runtime.errors import ConfigError
 
 def check(
     files: Annotated[list[Path], typer.Argument(help="Configuration files; later ones override earlier ones.")],
+    settings: Settings = None,
     data: DataFolder = None,
 ) -> None:
     """Validate a configuration as every run does before its first job; report every error, or count what a run would produce."""
@@ -25,8 +26,7 @@ def check(
     if not raw:
         empty = f"{', '.join(map(str, files))}: empty; a configuration has models, tasks and judges"
         raise ConfigError(config_files.problems(files) or [empty])
-    if data is not None:
-        raw["data"] = str(data)
+    raw |= parse_settings(settings, data)
     planned = plan.build_plan(raw, files)
     counts = {
         "model": len(planned.models),

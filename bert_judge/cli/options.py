@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import yaml
 
 from bert_judge.config import files as config_files
+from bert_judge.runtime.errors import InputError
 
 DEFAULT_CONFIG = Path("config.yaml")
 
@@ -43,16 +45,8 @@ ConfigFiles = Annotated[
     list[Path] | None,
     typer.Option("--configfile", "-c", help="Configuration; several are merged, later ones win. Default: config.yaml."),
 ]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        "--config",
-        parser=lambda text: Path(str(text).removeprefix("data=")),
-        metavar="FOLDER",
-        help="Folder of the imported files; --config data=FOLDER, as Snakemake spells it, is the same.",
-    ),
-]
+DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the imported files; the same as --config data=FOLDER.")]
+Settings = Annotated[list[str] | None, typer.Option("--config", help="Override a key: KEY=VALUE, in YAML. Repeatable.")]
 
 
 def without_none(**values: Any) -> dict[str, Any]:
@@ -60,15 +54,32 @@ def without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def read_config(files: Sequence[Path] | None, data: Path | None = None) -> tuple[list[Path], dict[str, Any]]:
+def read_config(
+    files: Sequence[Path] | None, settings: Sequence[str] | None = None, data: Path | None = None
+) -> tuple[list[Path], dict[str, Any]]:
     """Return the files of a configuration, by default config.yaml, and their merged content.
 
     Args:
         files: paths, or names of configurations that come with the package; see `config.files.find`.
+        settings: KEY=VALUE, which override keys of the files.
         data: overrides the folder of imported files.
 
     Raises:
-        ConfigError: a file is missing or not a mapping, or has a key twice.
+        InputError: a file is missing or not a mapping, or has a key twice, or a setting is not KEY=VALUE.
     """
     found = [config_files.find(path) for path in files or [DEFAULT_CONFIG]]
-    return found, config_files.load(found) | ({} if data is None else {"data": str(data)})
+    return found, config_files.load(found) | parse_settings(settings, data)
+
+
+def parse_settings(settings: Sequence[str] | None, data: Path | None) -> dict[str, Any]:
+    """Return the keys that options of the command line set."""
+    keys: dict[str, Any] = {}
+    for setting in settings or []:
+        key, separator, value = setting.partition("=")
+        if not separator:
+            raise InputError(f"--config {setting}: expected KEY=VALUE")
+        try:
+            keys[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(f"--config {setting}: the value is not YAML") from error
+    return keys | ({} if data is None else {"data": str(data)})

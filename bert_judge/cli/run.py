@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bert_judge.cli.options import DataFolder
+from bert_judge.cli.options import DataFolder, Settings
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import InputError
 
@@ -25,7 +25,7 @@ def run(
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="CPU cores to use; default: all of this machine.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print what would run, and why.")] = False,
-    settings: Annotated[list[str] | None, typer.Option("--config", help="Override a key: KEY=VALUE, in YAML.")] = None,
+    settings: Settings = None,
     data: DataFolder = None,
     directory: Annotated[Path | None, typer.Option(help="Folder that results/ and logs/ go to; default: this one.")] = None,
     profile: Annotated[str, typer.Option(help="Name or folder of a Snakemake profile: default, slurm, …")] = LOCAL_PROFILE,

@@ -14,8 +14,9 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.table import Table
 
-from bert_judge.cli.options import ConfigFiles, DataFolder, read_config
+from bert_judge.cli.options import ConfigFiles, DataFolder, Settings, read_config
 from bert_judge.cli.terminal import console, format_number, make_table
+from bert_judge.config import files as config_files
 from bert_judge.evaluation.forecast import ANSWER_TOKENS, QUESTION_TOKENS, PendingWork, forecast
 from bert_judge.plan import build_plan
 from bert_judge.runtime.errors import InputError
@@ -43,13 +44,14 @@ class Output(NamedTuple):
 def plan(
     targets: Annotated[list[str] | None, typer.Argument(help="Snakemake targets; default: everything.")] = None,
     configfile: ConfigFiles = None,
+    settings: Settings = None,
     data: DataFolder = None,
 ) -> None:
     """Print what a run would do: jobs per rule, and the remaining rows, tokens and GPU hours per model and judge."""
     screen = console()
-    files, raw = read_config(configfile, data)
+    files, raw = read_config(configfile, settings, data)
     planned = build_plan(raw, files)
-    outputs = parse_summary(summary(files, targets or [], data))
+    outputs = parse_summary(summary(files, targets or [], [*(settings or []), *([f"data={data}"] if data else [])]))
     screen.print(jobs_table(outputs))
     works = forecast(planned, [output.path for output in outputs if output.pending])
     if works:
@@ -61,12 +63,12 @@ def plan(
         )
 
 
-def summary(files: Sequence[Path], targets: Sequence[str], data: Path | None) -> str:
+def summary(files: Sequence[Path], targets: Sequence[str], settings: Sequence[str] = ()) -> str:
     """Return the output of `snakemake --summary`."""
     snakefile = config_files.workflow_folder() / "Snakefile"
     command = [sys.executable, "-m", "snakemake", *targets, "--summary", "--cores", "1", "--snakefile", str(snakefile)]
     command += ["--configfile", *map(str, files)]
-    command += ["--config", f"data={data}"] if data is not None else []
+    command += ["--config", *settings] if settings else []
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode or HEADER not in process.stdout:
         reason = [line for line in (process.stderr + process.stdout).splitlines() if line.strip()]

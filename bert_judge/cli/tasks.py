@@ -12,7 +12,7 @@ import typer
 
 from bert_judge import plan
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.cli.options import DataFolder, read_config
+from bert_judge.cli.options import DataFolder, Settings, read_config
 from bert_judge.config import TaskSource
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import find, source_samples
@@ -44,6 +44,7 @@ def check_tasks(
     configfile: Annotated[
         list[Path] | None, typer.Option("--configfile", "-c", help="Configuration whose sources are checked too.")
     ] = None,
+    settings: Settings = None,
     data: DataFolder = None,
     rows: Annotated[int, typer.Option(min=1, help="Number of rows to map per dataset.")] = 100,
 ) -> None:
@@ -53,7 +54,7 @@ def check_tasks(
     """
     planned = None
     if configfile:
-        files, raw = read_config(configfile, data)
+        files, raw = read_config(configfile, settings, data)
         planned = plan.build_plan(raw, files)
     sources: Mapping[str, TaskSource] = published_sources()
     task_names = names or []
