@@ -20,7 +20,7 @@ def check(
     data: DataFolder = None,
 ) -> None:
     """Validate a configuration as every run does before its first job; report every error, or count what a run would produce."""
-    files = [config_files.find(path) for path in files]
+    files = [config_files.find(path, must_exist=False) for path in files]
     # A file with a repeated key still has content to check; invalid YAML has none.
     raw = config_files.merge(files)
     if not raw:

@@ -27,7 +27,7 @@ def workflow_folder() -> Path:
     raise ConfigError([f"{PACKAGE}: bert-judge was installed without its workflow; reinstall it: pip install FOLDER_OF_THE_CLONE"])
 
 
-def find(path: Path) -> Path:
+def find(path: Path, must_exist: bool = True) -> Path:
     """Return a configuration file: `path` itself or, if there is none, the file of this name that comes with the workflow.
 
     Raises:
@@ -36,6 +36,8 @@ def find(path: Path) -> Path:
     if path.exists():
         return path
     folder = workflow_folder()
+    if not must_exist and not (folder / path).is_file():
+        return path
     if not path.is_absolute() and (folder / path).resolve().is_relative_to(folder.resolve()) and (folder / path).is_file():
         return folder / path
     names = ", ".join(sorted(file.stem for file in (folder / "configs").glob("*.yaml")))

@@ -287,7 +287,7 @@ def test_check_an_empty_file(tmp_path: Path) -> None:
 # --- config ---
 
 
-@pytest.mark.parametrize(("part", "start"), [("default", "# yaml-language-server"), ("schema", "{"), ("docs", "### The top level")])
+@pytest.mark.parametrize(("part", "start"), [("schema", "{"), ("docs", "### The top level")])
 def test_config_prints_what_it_writes(part: str, start: str) -> None:
     result = run("config", part)
     assert result.exit_code == 0 and result.stdout.startswith(start)
@@ -295,7 +295,7 @@ def test_config_prints_what_it_writes(part: str, start: str) -> None:
 
 def test_config_writes_only_into_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("config", "default", "--write")
+    result = run("config", "schema", "--write")
     assert result.exit_code == 1
     assert result.stderr == f"error: {tmp_path}: not the top folder of the repository; change to it and try again\n"
 
