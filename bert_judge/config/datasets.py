@@ -48,7 +48,7 @@ AugmentationKind = Literal[tuple(DEFAULT_SHARES)]  # type: ignore[valid-type]
 class Augmentation(Block):
     """Synthetic training rows of one kind; [judges](judges.md#data-augmentation) describes the kinds."""
 
-    kind: AugmentationKind
+    kind: AugmentationKind  # type: ignore[valid-type]
     """what is done to a labelled answer"""
     share: Share
     """share of the training rows that get a synthetic row, where the kind fits the row"""

@@ -97,7 +97,9 @@ def word_problems(split: Split) -> Iterator[Sample]:
     for number, template in enumerate(templates()):
         for variant in range(VARIANTS):
             rng = KeyedRandom(("word problem", number, variant))
-            numbers = {name: rng.integers(*bounds, f"number {i}") for i, (name, bounds) in enumerate(template["numbers"].items())}
+            numbers = {
+                name: rng.integers(low, high, f"number {i}") for i, (name, (low, high)) in enumerate(template["numbers"].items())
+            }
             question = template["question"].format(name=rng.choose(NAMES, "name"), **numbers)
             if question not in questions and split_of("word problems", question) == split:
                 yield Sample(question, answer_forms(template, numbers), "number")
