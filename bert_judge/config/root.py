@@ -64,7 +64,7 @@ class Config(Block):
     tasks: Tasks
     """training and test tasks"""
     task_files: list[str] = []
-    """Python files with custom tasks"""
+    """Python files with custom tasks; a relative path starts in the folder of the configuration file"""
     prompt_style: Literal["free", "soft", "strict"] = "free"
     """`free`: the question only; `soft`: ask to end with "Final answer: …"; `strict`: ask for nothing but "Final answer: …" """
     datasets: dict[Name, Dataset] = {}

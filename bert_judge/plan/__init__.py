@@ -87,9 +87,10 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
 
 
 def resolve_paths(raw: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
-    """Return a configuration whose imported files have absolute paths.
+    """Return a configuration whose files are found from the working folder.
 
-    A relative path starts in the folder `data` if the configuration has one, otherwise in the folder of the file that contains it.
+    A relative path starts in the folder of the file that contains it; that of imported data starts in the folder `data` if there is
+    one.
     """
     resolved = copy.deepcopy(dict(raw))
     data = resolved.get("data")
@@ -104,4 +105,8 @@ def resolve_paths(raw: Mapping[str, Any], files: Sequence[str | Path]) -> dict[s
             if isinstance(entry, dict) and isinstance(path := entry.get("path"), str):
                 folder = Path(data) if isinstance(data, str) else config_files.origin(files, [*section, name, "path"], path)
                 entry["path"] = str(folder.absolute() / Path(path).expanduser())
+    task_files = resolved.get("task_files")
+    if isinstance(task_files, list) and all(isinstance(path, str) for path in task_files):
+        folder = config_files.origin(files, ["task_files"], task_files)
+        resolved["task_files"] = [os.path.relpath(folder / Path(path).expanduser()) for path in task_files]
     return resolved

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def example(monkeypatch: pytest.MonkeyPatch) -> plan.Plan:
     monkeypatch.chdir(ROOT)
-    return plan.build_plan(config_files.load([Path("examples/own_tasks.yaml")]))
+    path = Path("examples/own_tasks.yaml")
+    return plan.build_plan(config_files.load([path]), [path])
 
 
 def test_example_tasks_are_built(example: plan.Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

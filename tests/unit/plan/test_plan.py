@@ -276,3 +276,12 @@ def test_the_configurations_have_no_fault(path: Path) -> None:
     # Answers that come with verdicts are judged against them.
     assert not made.config.imports or made.config.gold in made.config.scorers
     assert all(made.dataset_tables(name) for name in made.config.datasets)
+
+
+def test_a_task_file_lies_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "grid").mkdir()
+    (tmp_path / "grid" / "mine.yaml").write_text("task_files: [tasks_of_grid.py]")
+    raw = {"task_files": ["tasks_of_grid.py"]}
+    for folder, expected in ((tmp_path, "grid/tasks_of_grid.py"), (tmp_path / "grid", "tasks_of_grid.py")):
+        monkeypatch.chdir(folder)
+        assert plan.resolve_paths(raw, [tmp_path / "grid" / "mine.yaml"])["task_files"] == [expected]
