@@ -35,6 +35,8 @@ _HOMOGLYPHS_TO_LATIN = str.maketrans(_HOMOGLYPHS)
 _REASONING = r"(?:\w{1,20}:)?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad|rationale)"
 # Marks of reasoning models. A channel of the harmony format is reasoning unless it is the final one.
 _MARK = re.compile(
+    # Every mark starts with one of these; looking ahead for them is several times faster than trying every mark.
+    r"(?=[<\[◁])(?:"
     rf"(?P<answer></{_REASONING}>|\[/THINK\]|◁/think▷|<\|end_?(?:of_)?(?:think|thinking|thought|reasoning)\|>|<unused95>|<channel\|>"
     r"|<\|(?:begin_of_|start_?(?:of_)?)(?:response|solution|answer)\|>|\[BEGIN FINAL RESPONSE\]|<\|im_start\|>answer\b"
     r"|<\|channel\|>\s?final\b[^<\n]{0,40}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>)"
@@ -43,7 +45,7 @@ _MARK = re.compile(
     # A control token ends the answer, unless a sentence goes on behind it.
     r"|(?P<end>(?:<[|｜](?:im_end|eot_id|eom_id|end|return|call|endoftext|END_RESPONSE|END_OF_TURN_TOKEN|user|system"
     r"|(?:end[_▁]of[_▁]\w{1,20}))[|｜]>|</s>|<eo[as]>|<pad>|<end_of_turn>|\[END FINAL RESPONSE\]|\[/?INST\])(?! ?[a-z,.;:)`'\"?]))"
-    r"|(?P<start><\|(?:im_start|start|start_header_id)\|>(?:assistant)?(?:<\|end_header_id\|>)?|<\|(?:assistant|message|begin_of_text|CHATBOT_TOKEN)\|>|<s>)",
+    r"|(?P<start><\|(?:im_start|start|start_header_id)\|>(?:assistant)?(?:<\|end_header_id\|>)?|<\|(?:assistant|message|begin_of_text|CHATBOT_TOKEN)\|>|<s>))",
     re.IGNORECASE,
 )
 # Reasoning that a model introduces in words, at the start.
