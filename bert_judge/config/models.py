@@ -36,7 +36,7 @@ class ImportedModel(Block):
 
 
 class Price(Block):
-    """Price of tokens, in any currency."""
+    """Price of tokens, in the run's `currency`."""
 
     prompt: float = Field(ge=0)
     """price per million prompt tokens"""

@@ -79,6 +79,8 @@ class Config(Block):
     """judge that the others are measured against, for example human labels"""
     assumed_price: Price = Price(prompt=2.5, completion=10.0)
     """price of the tokens of a hypothetical LLM judge, for the cost comparison in the report"""
+    currency: str = "USD"
+    """currency of all prices"""
     audit: Audit | None = None
     """sample of answers for human annotation, which corrects the accuracies"""
     attacks: Attacks | None = None

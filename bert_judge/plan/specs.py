@@ -194,6 +194,7 @@ class Specs(ResolvedConfig):
                 "verdicts": {n: dump(model.price) for n, model in language_models.items() if model.price},
             },
             "assumed_price": dump(self.config.assumed_price),
+            "currency": self.config.currency,
             "gpus": {"models": gpus, "judges": judging},
         }
 

@@ -14,7 +14,7 @@ from bert_judge.report.format import display_text, interval, percent, records
 
 MAX_EXAMPLES = 40
 TITLES = {"attack": "Attacks", "benign_perturbation": "Benign perturbations"}
-FINDINGS = {"attack": "attacks judged correct", "benign_perturbation": "correct answers in unusual formats judged incorrect"}
+FINDINGS = {"attack": "Attacks judged correct", "benign_perturbation": "Correct answers in unusual formats judged incorrect"}
 
 
 def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,9 +47,9 @@ def finding(rates: pd.DataFrame, judge: str) -> str:
         for row in records(kind_rates[kind_rates["level"] == "kind"]):
             # By the lower end of the interval: one of one is no evidence.
             worst = max(families, key=lambda family: family["low"])
-            most = f", most often {_spaced(worst['group'])}: {percent(worst['error_rate'])}" if worst["error_rate"] > 0 else ""
-            sentences.append(f"{percent(row['error_rate'])} ({interval(row['low'], row['high'])}) of the {description}{most}")
-    return f"{judge}: {'; '.join(sentences)}."
+            most = f"; highest for “{_spaced(worst['group'])}”, {percent(worst['error_rate'])}" if worst["error_rate"] > 0 else ""
+            sentences.append(f"{description}: {percent(row['error_rate'])} ({interval(row['low'], row['high'])}{most})")
+    return f"{judge}. {'. '.join(sentences)}."
 
 
 def _kind_view(table: pd.DataFrame, kind: str, judges: Sequence[str]) -> dict[str, Any]:

@@ -34,11 +34,11 @@ TEMPLATE_FUNCTIONS = (
     format.p_value,
     format.rank_shift_interval,
     format.count,
+    format.breakable,
     format.css_position,
     format.is_known,
     leaderboard.compare_models,
     leaderboard.is_significant,
-    sections.error_sentence,
 )
 log = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ def build_report(
         "attacks": attack_views.build_view(*attacks, spec["attacks"]) if attacks else None,
         "cascades": cascade_views,
         "probes": optional_sections.probe_views(probes or {}),
-        "validation": sections.validation_metrics(judges),
+        "training": sections.metrics_table(judges),
         "answers": answers,
         "provenance": _provenance(folder / "standings.parquet"),
         **_assets(),
@@ -137,7 +137,7 @@ def _standings_context(
         "rank_shifts": rank_shifts,
         "agreement": sections.agreement_views(agreement, results["comparisons"], spec),
         "breakdown": sections.breakdown_views(agreement, names),
-        "cost": optional_sections.cost_view(results["cost"], lead, spec.get("cost", {}).get("assumed_price")),
+        "cost": optional_sections.cost_view(results["cost"], lead, spec.get("cost", {})),
         "charts": figures,
         "charts_json": charts.embed(figures),
     }
@@ -159,6 +159,7 @@ def _assets() -> dict[str, Any]:
     """Return the page's styles and scripts, with the hashes for its content security policy."""
     scripts = [templates.resource(name) for name in SCRIPTS]
     return {
+        "palette": sections.PALETTE,
         "table_style": Markup(templates.resource("vendor/tabulator_simple.min.css")),
         "style": Markup(templates.resource("report.css")),
         "scripts": [Markup(script) for script in scripts],

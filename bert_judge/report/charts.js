@@ -12,7 +12,7 @@
     return coloured;
   };
 
-  const axis = (settings) => ({ automargin: true, gridcolor: colour("line"), linecolor: colour("line"), zeroline: false, fixedrange: true, ...settings });
+  const axis = (settings) => ({ automargin: true, gridcolor: colour("line"), linecolor: colour("line"), zeroline: false, fixedrange: true, autotickangles: [0, -90], ...settings });
 
   const draw = () => {
     for (const [name, figure] of Object.entries(figures)) {
@@ -27,7 +27,7 @@
         hoverlabel: { bgcolor: colour("raised"), font: { color: colour("ink") } },
         // A long legend would fill the screen of a phone; the table below the chart has the names.
         showlegend: !(narrow && figure.data.length > 8),
-        legend: figure.data.length > 8 ? {} : { orientation: "h", y: -0.35 },
+        legend: figure.data.length > 8 ? {} : { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
         ...figure.layout,
         xaxis: axis(figure.layout.xaxis),
         yaxis: axis(figure.layout.yaxis),

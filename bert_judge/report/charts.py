@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from bert_judge.report.format import count, percent, records
-from bert_judge.report.sections import COLOURS, JudgeView
+from bert_judge.report.sections import PALETTE, JudgeView, colour_of
 
 Chart = dict[str, Any]
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot")
@@ -86,8 +86,8 @@ def rank_shifts(judges: Sequence[str], rows: Sequence[Mapping[str, Any]], refere
             "y": [row["rank"], *(cell["rank"] if cell else None for cell in row["shifts"])],
             "mode": "lines+markers",
             "name": row["model"],
-            "slot": f"c{index % COLOURS}",
-            "line": {"width": 2, "dash": DASHES[index // COLOURS % len(DASHES)]},
+            "slot": f"c{colour_of(1 + index)}",
+            "line": {"width": 2, "dash": DASHES[index // (len(PALETTE) - 1) % len(DASHES)]},
             "marker": {"size": 9},
             "hovertemplate": "%{fullData.name}: rank %{y} under %{x}<extra></extra>",
         }
@@ -147,7 +147,7 @@ def students(rows: pd.DataFrame, judge: str) -> Chart:
                 "hovertemplate": "%{x}%, %{text}: %{y:.1%}<extra>%{fullData.name}</extra>",
                 "mode": "lines+markers",
                 "name": str(name),
-                "slot": f"c{(number + 1) % COLOURS}",
+                "slot": f"c{colour_of(1 + number)}",
                 "line": {"width": 2},
                 "marker": {"size": 8, "symbol": number % len(DASHES)},
             }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup, escape
 
 MISSING = "–"
 TABLE_FORMATS = ("markdown", "csv", "latex")
@@ -78,6 +80,11 @@ def p_value(value: Any) -> str:
 def count(value: int, noun: str) -> str:
     """Format a count as `1 answer` or `2,000 answers`."""
     return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
+def breakable(name: str) -> Markup:
+    """Escape a name, and let a browser break it after an underscore, a slash or a hyphen."""
+    return Markup(re.sub("([_/-])", r"\1<wbr>", str(escape(name))))
 
 
 def css_position(value: float) -> str:

@@ -32,53 +32,62 @@ PREDICTORS = {"probe": "probe", "majority": "majority class", "length": "answer 
 # --- cost ---
 
 
-def cost_view(table: pd.DataFrame, judge: str, price: Mapping[str, float] | None) -> dict[str, Any]:
-    """Return the lines of the cost table as text, and findings that compare the run's judge with an LLM judge.
+def cost_view(table: pd.DataFrame, judge: str, spec: Row) -> dict[str, Any]:
+    """Return the columns and lines of the cost table as text, and findings that compare the run's judge with an LLM judge.
+
+    Lines without any measurement and columns without any value are left out.
 
     Args:
         table: in the schema `tables.COST`.
         judge: the report's lead judge.
-        price: assumed price of an LLM judge that is not part of the run.
+        spec: see `Plan.cost_spec`; its assumed price is that of an LLM judge that is not part of the run.
     """
-    rows = records(table)
-    return {"rows": [_cost_line(row) for row in rows], "findings": _cost_findings(rows, judge, price)}
+    rows = records(table[table[["prompt_tokens", "completion_tokens", "seconds", "cost"]].notna().any(axis=1)])
+    lines = pd.DataFrame([_cost_line(row, spec) for row in rows])
+    lines = lines.loc[:, (lines != MISSING).any()]
+    return {"columns": list(lines), "rows": lines.values.tolist(), "findings": _cost_findings(rows, judge, spec)}
 
 
-def _cost_line(row: Row) -> list[str]:
+def _cost_line(row: Row, spec: Row) -> dict[str, str]:
     per_thousand = 1000 / row["rows"]
     use = " for training" if row["split"] == "training" and row["stage"] != "training" else ""
-    return [
-        f"{STAGES[row['stage']]} {row['component']}{use}",
-        f"{row['rows']:,}",
-        _scaled(row["prompt_tokens"], per_thousand),
-        _scaled(row["completion_tokens"], per_thousand),
-        _scaled(row["seconds"], 1000 / row["timed_rows"] if row["timed_rows"] else 0.0, digits=1),
-        _scaled(row["seconds"], 1.0),
-        _scaled(row["gpu_hours"], 1.0, digits=2) if row["gpu_hours"] else MISSING,
-        _scaled(row["cost"], 1.0, digits=2) + (" (assumed)" if row["price_assumed"] else ""),
-    ]
+    cost = f"{row['cost']:,.2f} {spec['currency']}" if is_known(row["cost"]) else MISSING
+    return {
+        "Stage": f"{STAGES[row['stage']]} {row['component']}{use}",
+        "Rows": f"{row['rows']:,}",
+        "Input tokens per 1,000 rows": _scaled(row["prompt_tokens"], per_thousand),
+        "Output tokens per 1,000 rows": _scaled(row["completion_tokens"], per_thousand),
+        "Seconds per 1,000 rows": _scaled(row["seconds"], 1000 / row["timed_rows"] if row["timed_rows"] else 0.0, digits=1),
+        "Seconds": _scaled(row["seconds"], 1.0),
+        "GPU hours": _scaled(row["gpu_hours"] or None, 1.0, digits=2),
+        "Cost of tokens": f"{cost} (assumed price)" if row["price_assumed"] else cost,
+    }
 
 
 def _scaled(value: Any, factor: float, digits: int = 0) -> str:
     return f"{value * factor:,.{digits}f}" if is_known(value) else MISSING
 
 
-def _cost_findings(rows: Sequence[Row], judge: str, price: Mapping[str, float] | None) -> list[str]:
+def _cost_findings(rows: Sequence[Row], judge: str, spec: Row) -> list[str]:
     """Describe what an LLM judge would cost, and up to which hourly machine price the lead judge is cheaper."""
     llm = next((row for row in rows if row["stage"] == "llm_on_all"), None)
-    if llm is None or price is None:
+    if llm is None:
         return []
+    price, currency = spec["assumed_price"], spec["currency"]
     tokens = f"{llm['prompt_tokens']:,.0f} input and {llm['completion_tokens']:,.0f} output tokens"
     rates = (
-        f"an assumed price of {price['prompt']:g} and {price['completion']:g} per million" if llm["price_assumed"] else "its price"
+        f"an assumed price of {price['prompt']:g} and {price['completion']:g} {currency} per million"
+        if llm["price_assumed"]
+        else "its price"
     )
-    sentence = f"{llm['component']} on all {count(int(llm['rows']), 'answer')} would need {tokens}, {llm['cost']:,.2f} at {rates}."
+    judged = f"Judging all {count(int(llm['rows']), 'answer')} with {llm['component']}"
+    sentence = f"{judged} would need {tokens}, which costs {llm['cost']:,.2f} {currency} at {rates}."
     judge_rows = [row for row in rows if row["component"] == judge and is_known(row["seconds"])]
     if not judge_rows or any(row["timed_rows"] != row["rows"] for row in judge_rows):
         return [sentence]
     hours = sum(row["seconds"] for row in judge_rows) / 3600
     training = " including training" if any(row["stage"] == "training" for row in judge_rows) else ""
-    break_even = f"It is cheaper if an hour of this machine costs less than {llm['cost'] / hours:,.2f}."
+    break_even = f"It is cheaper if an hour of this machine costs less than {llm['cost'] / hours:,.2f} {currency}."
     return [sentence, f"{judge} took {hours:,.2f} hours{training}. {break_even}"]
 
 

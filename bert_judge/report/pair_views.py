@@ -14,7 +14,7 @@ from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.pair_tables import PEOPLE
 from bert_judge.report.charts import Chart, error_bars
 from bert_judge.report.format import group_title, interval, is_known, percent, points, points_interval, records
-from bert_judge.report.sections import COLOURS
+from bert_judge.report.sections import colour_of
 
 # Measure → heading, in the order of the columns.
 COLUMNS = {
@@ -178,7 +178,7 @@ def _chart(ranks: Mapping[str, Any]) -> Chart:
                 "hovertemplate": "%{text}<br>expected win rate %{x:.1%}",
                 "mode": "markers",
                 "name": judge,
-                "slot": f"c{index % COLOURS}",
+                "slot": f"c{0 if judge == PEOPLE else colour_of(1 + index)}",
                 "marker": {"size": 8, "symbol": "diamond" if judge == PEOPLE else "circle"},
             }
         )

@@ -12,10 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bert_judge import tables
+from bert_judge.report.sections import PALETTE, JudgeView, judge_views, lead_judge
 from bert_judge.runtime.errors import InputError
 
-# A colour-blind-safe palette; gold is black, the first trained judge blue.
-COLOURS = ("#1b1f24", "#0a5fb4", "#c04f00", "#00795a", "#8a3ab9", "#7a5c00", "#b0266e", "#4d6a7d")
 MARKERS = {"gold": "D", "trained": "o", "other": "s"}
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -39,37 +38,35 @@ def save_standings_plot(standings: Path, path: Path, models: Sequence[str] = ())
     table = table[(table["level"] == "all") & (table["model"].isin(models) if models else True)]
     if table.empty:
         raise InputError(f"{standings}: no row to plot; score some answers first")
-    spec = json.loads(tables.provenance(standings).get("spec", "{}"))
-    roles = {spec.get("gold"): "gold"} | dict.fromkeys(spec.get("trained", []), "trained")
-    judges = sorted(table["judge"].unique(), key=lambda judge: list(MARKERS).index(roles.get(judge, "other")))
-    lead = next((judge for judge in judges if roles.get(judge) == "trained"), judges[0])
-    names = table.loc[table["judge"] == lead, "model"].tolist()
+    defaults = {"judges": sorted(table["judge"].unique()), "gold": None, "trained": [], "kinds": {}}
+    views = judge_views(defaults | json.loads(tables.provenance(standings).get("spec", "{}")))
+    names = table.loc[table["judge"] == lead_judge(views), "model"].tolist()
     with matplotlib.rc_context({"svg.hashsalt": "standings", "font.size": 9}):
-        figure = Figure(figsize=(8, 1.2 + len(names) * (0.16 * len(judges) + 0.14)), layout="constrained")
+        figure = Figure(figsize=(8, 1.2 + len(names) * (0.16 * len(views) + 0.14)), layout="constrained")
         axes = figure.subplots()
-        for index, judge in enumerate(judges):
-            _draw_judge(axes, table[table["judge"] == judge], names, index, len(judges), roles.get(judge, "other"))
+        for view in views:
+            _draw_judge(axes, table[table["judge"] == view.name], names, view, len(views))
         _style_axes(axes, names)
-        figure.legend(loc="outside upper left", ncols=min(len(judges), 4), frameon=False)
+        figure.legend(loc="outside upper left", ncols=min(len(views), 4), frameon=False)
         # A date in the file would make equal plots differ.
         metadata = {"Software": None} if path.suffix == ".png" else {"Date" if path.suffix == ".svg" else "CreationDate": None}
         with tables.atomic(path) as temporary:
             figure.savefig(temporary, format=path.suffix[1:], dpi=160, metadata=metadata)
 
 
-def _draw_judge(axes: Axes, rows: pd.DataFrame, models: list[str], index: int, num_judges: int, role: str) -> None:
+def _draw_judge(axes: Axes, rows: pd.DataFrame, models: list[str], view: JudgeView, num_judges: int) -> None:
     """Draw the estimates of one judge, on its own line within each model's band."""
-    colour = COLOURS[index % len(COLOURS)]
-    offset = (index - (num_judges - 1) / 2) * 0.8 / num_judges
+    colour = PALETTE[view.colour][0]
+    offset = (view.index - (num_judges - 1) / 2) * 0.8 / num_judges
     y = rows["model"].map({model: position + offset for position, model in enumerate(models)})
     accuracy, upper = 100 * rows["accuracy"], 100 * rows["accuracy_upper"]
     axes.barh(y, upper - accuracy, left=accuracy, height=0.5 / num_judges, color=colour, alpha=0.22)
     with_invalid = rows["invalid"] > 0
     axes.plot(100 * rows["accuracy_decided"][with_invalid], y[with_invalid], "|", color=colour, markersize=7, markeredgewidth=2)
     axes.hlines(y, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=1.4)
-    fill = "white" if role == "other" else colour
-    name = rows["judge"].iloc[0].replace("$", r"\$")
-    axes.plot(accuracy, y, MARKERS[role], color=colour, markerfacecolor=fill, markersize=4.5, label=name)
+    fill = "white" if view.role == "other" else colour
+    name = view.name.replace("$", r"\$")
+    axes.plot(accuracy, y, MARKERS[view.role], color=colour, markerfacecolor=fill, markersize=4.5, label=name)
 
 
 def _style_axes(axes: Axes, models: list[str]) -> None:

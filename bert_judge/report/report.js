@@ -37,3 +37,13 @@ for (const select of document.querySelectorAll("select[data-filter]")) {
   select.addEventListener("change", filter);
   filter();
 }
+
+// Say where a table continues beyond the edge, until it is scrolled to its end.
+function markCutOff(element) {
+  element.classList.toggle("cut-off", element.scrollLeft + element.clientWidth < element.scrollWidth - 1);
+}
+const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => markCutOff(target)));
+for (const element of document.querySelectorAll(".scroll")) {
+  sizes.observe(element);
+  element.addEventListener("scroll", () => markCutOff(element), { passive: true });
+}

@@ -12,10 +12,35 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.judges.bert import judge_folder
-from bert_judge.report.format import LEVEL_TITLES, count, group_title, is_known, records
+from bert_judge.report.format import LEVEL_TITLES, MISSING, count, decimal, group_title, is_known, records
 
-# Number of colours on the page. With more judges they repeat; shapes and names distinguish judges of one colour.
-COLOURS = 8
+# Colours on light and on dark pages. The first is the gold judge's alone; with more judges than colours, the others repeat.
+PALETTE = (
+    ("#1b1f24", "#f0f3f6"),
+    ("#0a5fb4", "#58a6ff"),
+    ("#c04f00", "#ff9b52"),
+    ("#00795a", "#3cc9a0"),
+    ("#8a3ab9", "#c99bf2"),
+    ("#a07800", "#dcbb4e"),
+    ("#b0266e", "#f283bb"),
+    ("#4d6a7d", "#9db4c4"),
+    ("#0090b3", "#4fd8f5"),
+    ("#d11a2a", "#ff6b6b"),
+    ("#5b8c00", "#a8d84a"),
+    ("#6d4030", "#c9a08c"),
+)
+METRIC_TITLES = {
+    "n": "rows",
+    "macro_f1": "macro-F1",
+    "kappa": "κ",
+    "auroc": "AUROC",
+    "ece": "ECE",
+    "ece_uncalibrated": "ECE before calibration",
+    "accuracy_encoder": "accuracy of the encoder alone",
+    "accuracy_features": "accuracy of the lexical features alone",
+    "share_read": "share of rows that need the encoder",
+    "mfu": "model FLOPs utilization",
+}
 TRAIT_TITLES = {"model": "Model", "length": "Answer length (characters)", "style": "Style", "status": "Status"}
 
 
@@ -37,7 +62,14 @@ def judge_views(spec: Mapping[str, Any]) -> list[JudgeView]:
     }
     ordered = sorted(spec["judges"], key=lambda judge: ["gold", "trained", "other"].index(roles[judge]))
     notes = {judge: spec["kinds"].get(judge, "") if roles[judge] == "other" else roles[judge] for judge in ordered}
-    return [JudgeView(judge, notes[judge], roles[judge], index, index % COLOURS) for index, judge in enumerate(ordered)]
+    first = 0 if spec["gold"] in ordered else 1
+    colours = [colour_of(first + index) for index in range(len(ordered))]
+    return [JudgeView(judge, notes[judge], roles[judge], index, colours[index]) for index, judge in enumerate(ordered)]
+
+
+def colour_of(number: int) -> int:
+    """Return the index in `PALETTE` of the series with this number; from 1 on, it is never that of gold."""
+    return 0 if number == 0 else 1 + (number - 1) % (len(PALETTE) - 1)
 
 
 def lead_judge(views: Sequence[JudgeView]) -> str:
@@ -161,19 +193,32 @@ def breakdown_views(agreement: pd.DataFrame, judges: Sequence[str]) -> list[dict
     return views
 
 
-def validation_metrics(judges: Mapping[str, Path]) -> list[tuple[str, dict[str, Any]]]:
-    """Return (judge, its validation metrics); a judge whose folder has none was not trained here and is left out.
+def metrics_table(judges: Mapping[str, Path]) -> dict[str, Any]:
+    """Return `judges`, and `rows` of (metric, its text per judge); a judge whose folder has no metrics is left out.
 
     Raises:
         InputError: a metrics.json is not a JSON object.
     """
-    contents = ((judge, judge_folder.read_metrics(Path(folder))) for judge, folder in judges.items())
-    return [(judge, _flatten(content)) for judge, content in contents if content is not None]
+    contents = {judge: judge_folder.read_metrics(Path(folder)) for judge, folder in judges.items()}
+    metrics = {judge: _flatten(content) for judge, content in contents.items() if content is not None}
+    names = dict.fromkeys(name for values in metrics.values() for name in values)
+    return {"judges": list(metrics), "rows": [(name, [values.get(name, MISSING) for values in metrics.values()]) for name in names]}
 
 
-def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Turn nested objects into `outer.inner` keys."""
-    flat: dict[str, Any] = {}
+def _flatten(content: Mapping[str, Any], group: str = "") -> dict[str, str]:
+    """Return the metrics of nested objects by title, such as `validation: accuracy`, as rounded text."""
+    flat: dict[str, str] = {}
     for key, value in content.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+        title = f"{group}{METRIC_TITLES.get(key, key.replace('_', ' '))}"
+        flat |= _flatten(value, f"{title}: ") if isinstance(value, dict) else {title: _metric_text(value)}
     return flat
+
+
+def _metric_text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_metric_text, value))
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return MISSING if value is None else str(value)
+    if value == round(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else decimal(value)

@@ -122,5 +122,5 @@ def _import_without_nltk_packages(module: str) -> ModuleType:
         try:
             return importlib.import_module(module)
         finally:
-            for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
+            for name in [name for name in list(sys.modules) if name.partition(".")[0] == "nltk"]:
                 del sys.modules[name]

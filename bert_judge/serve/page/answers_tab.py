@@ -11,13 +11,14 @@ from typing import Any
 
 import gradio as gr
 import pandas as pd
+from markupsafe import Markup
 
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import BATCH_ROWS
 from bert_judge.report.format import display_text
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.page.requests import PRIVATE, TEXTS_ONLY, format_score, show_errors
-from bert_judge.tables import VERDICTS, provenance
+from bert_judge.serve.page.requests import PRIVATE, SIGNS, format_score, format_verdict, show_errors, table
+from bert_judge.tables import provenance
 
 ALL, SPLIT, INVALID = SHOW = ("all answers", "judges disagree", "undecided by a judge")
 PAGE_ROWS = 20
@@ -26,8 +27,18 @@ PAGE_ROWS = 20
 View = tuple[str, str, str, str, int, int]
 # Maximum characters of a text in the list; the full text is shown below it.
 CELL_CHARACTERS = 200
-# Symbols of the verdicts in `tables.VERDICTS`.
-SIGNS = ("✓", "✗", "?")
+# Reports a click on a row, or Enter.
+SELECT_ROW = """
+function select(event) {
+  const row = event.target.closest("[data-row]");
+  if (!row || (event.key ?? "Enter") !== "Enter") return;
+  element.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
+  row.setAttribute("aria-selected", "true");
+  trigger("select", { index: Number(row.dataset.row), value: null });
+}
+element.addEventListener("click", select);
+element.addEventListener("keydown", select);
+"""
 
 
 @dataclass(frozen=True)
@@ -134,18 +145,19 @@ class _Handlers:
     def show_answer(self, view: View | None, event: gr.SelectData) -> tuple[Any, ...]:
         with show_errors():
             rows = [] if view is None else read_page(self.results, *view[:5]).rows
-        if not 0 <= (index := event.index[0]) < len(rows):
-            return "", "", "", []
+        if not 0 <= (index := event.index) < len(rows):
+            return "", "", "", ""
         row = rows[index]
-        verdicts = [[judge, verdict, format_score(score)] for judge, (verdict, score) in row.verdicts.items()]
-        return display_text(row.question), display_text("\n".join(row.references)), display_text(row.candidate), verdicts
+        verdicts = [[judge, format_verdict(verdict), format_score(score)] for judge, (verdict, score) in row.verdicts.items()]
+        texts = (display_text(text) for text in (row.question, "\n".join(row.references), row.candidate))
+        return *texts, table(["judge", "verdict", "score"], verdicts)
 
     def _load(self, model: str | None, task: str | None, show: str, search: str | None, start: int) -> tuple[Any, ...]:
         if model is None or task is None:
-            return [], f"no score tables in {self.results}", None
+            return "", f"no score tables in {self.results}", None
         with show_errors():
             page = read_page(self.results, model, task, show, search or "", start)
-        return _cells(page), _summary(page, start), (model, task, show, search or "", start, page.total)
+        return _rows(page), _summary(page, start), (model, task, show, search or "", start, page.total)
 
 
 def answers_tab(results: Path, page: gr.Blocks) -> None:
@@ -157,13 +169,7 @@ def answers_tab(results: Path, page: gr.Blocks) -> None:
         task = gr.Dropdown(handlers.models.get(first or "", []), label="Task", elem_id="task")
         show = gr.Dropdown(list(SHOW), value=ALL, label="Show", elem_id="show")
         search = gr.Textbox("", label="Search", placeholder="words in question, answer or reference", elem_id="search", max_lines=1)
-    table = gr.Dataframe(
-        headers=["question", "answer", "verdicts"],
-        **TEXTS_ONLY,
-        column_widths=["42%", "36%", "22%"],
-        label="Answers",
-        elem_id="rows",
-    )
+    answers = gr.HTML(apply_default_css=False, js_on_load=SELECT_ROW, elem_id="rows", max_height=480)
     summary = gr.Textbox(show_label=False, container=False, interactive=False, elem_id="summary")
     with gr.Row():
         previous_page = gr.Button("Previous page", size="sm", elem_id="previous-page")
@@ -172,31 +178,31 @@ def answers_tab(results: Path, page: gr.Blocks) -> None:
         question = _text("Question")
         references = _text("References")
     answer = gr.Textbox(label="Answer", lines=6, max_lines=24, interactive=False, elem_id="full-answer")
-    verdicts = gr.Dataframe(headers=["judge", "verdict", "score"], **TEXTS_ONLY, label="Verdicts", max_height=1000)
+    verdicts = gr.HTML(apply_default_css=False, elem_id="answer-verdicts")
     view: gr.State = gr.State(None)
 
-    filters, outputs = [model, task, show, search], [table, summary, view]
+    filters, outputs = [model, task, show, search], [answers, summary, view]
     model.input(handlers.tasks, model, task, **PRIVATE).then(handlers.filter, filters, outputs, **PRIVATE)
     # If filters change while a page is loading, the latest filters win.
     triggers = [page.load, task.input, show.input, search.submit]
     gr.on(triggers, handlers.filter, filters, outputs, trigger_mode="always_last", **PRIVATE)
     for button, step in ((previous_page, -PAGE_ROWS), (next_page, PAGE_ROWS)):
         button.click(lambda view, step=step: handlers.turn_page(view, step), view, outputs, **PRIVATE)
-    table.select(handlers.show_answer, view, [question, references, answer, verdicts], **PRIVATE)
+    answers.select(handlers.show_answer, view, [question, references, answer, verdicts], **PRIVATE)
 
 
 def _text(label: str) -> gr.Textbox:
     return gr.Textbox(label=label, lines=3, max_lines=20, interactive=False)
 
 
-def _cells(page: AnswerPage) -> list[list[str]]:
-    return [[_short(row.question), _short(row.candidate), _count_verdicts(row)] for row in page.rows]
-
-
-def _count_verdicts(row: JudgedAnswer) -> str:
-    """Count the judges per verdict, since there may be too many judges for columns."""
-    counts = Counter(verdict for verdict, _ in row.verdicts.values())
-    return "  ".join(f"{counts[verdict]} {sign}" for verdict, sign in zip(VERDICTS, SIGNS, strict=True) if counts[verdict])
+def _rows(page: AnswerPage) -> str:
+    """Return the list of answers, which counts the judges per verdict, since there may be too many judges for columns."""
+    rows = []
+    for row in page.rows:
+        counts = Counter(verdict for verdict, _ in row.verdicts.values())
+        verdicts = Markup(" &nbsp; ").join(format_verdict(verdict, str(counts[verdict])) for verdict in SIGNS if counts[verdict])
+        rows.append([_short(row.question), _short(row.candidate), verdicts])
+    return table(["question", "answer", "verdicts"], rows, selectable=True)
 
 
 def _short(text: str) -> str:

@@ -1,15 +1,17 @@
-"""Call the judges from the page, and show errors on it."""
+"""Call the judges from the page, and show their verdicts, and errors, on it."""
 
 from __future__ import annotations
 
 import asyncio
 import html
+import json
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import gradio as gr
+from markupsafe import Markup
 
 from bert_judge.judges.pairwise.protocol import Preference
 from bert_judge.judges.protocol import Label
@@ -18,12 +20,31 @@ from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.bodies import PairBody, RowBody, check_items
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
+from bert_judge.tables import VERDICTS
 
 Result = TypeVar("Result")
-# Options of a table: cells are always text.
-TEXTS_ONLY: dict[str, Any] = {"datatype": "str", "type": "array", "interactive": False, "wrap": True, "buttons": []}
 # Options of an event: hide it from Gradio's own API.
 PRIVATE: dict[str, Any] = {"api_visibility": "private"}
+# Verdict → symbol.
+SIGNS = dict(zip(VERDICTS, "✓✗?", strict=True))
+# Colours of the verdicts on light and on dark pages, and tables that become lists on a phone.
+STYLE = """
+.table { --rule: var(--border-color-primary); width: 100%; border-collapse: collapse; font-size: 0.9rem; }
+.table :is(th, td) { padding: 0.4rem 0.6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
+.table td { overflow-wrap: anywhere; unicode-bidi: plaintext; }
+.table [tabindex] { cursor: pointer; }
+.table [tabindex]:is(:hover, :focus, [aria-selected]) { background: var(--background-fill-secondary); }
+.verdict { font-weight: 600; white-space: nowrap; }
+.correct { color: #116329; } .incorrect { color: #a40e26; } .invalid { color: #6e5400; }
+.dark .correct { color: #62c884; } .dark .incorrect { color: #ff8b94; } .dark .invalid { color: #e0b84c; }
+@media (max-width: 40rem) {
+  .table tr { display: flex; flex-wrap: wrap; gap: 0 0.8rem; padding: 0.3rem 0; border-bottom: 1px solid var(--rule); }
+  .table thead { display: none; }
+  .table td { border: 0; padding: 0.1rem 0; }
+  .table td:first-child { flex: 1 0 8rem; }
+  .table td:last-child { flex-basis: 100%; }
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -67,6 +88,41 @@ def show_errors() -> Iterator[None]:
 def lines(text: str) -> list[str]:
     """Return the non-empty lines of a text box."""
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], selectable: bool = False) -> str:
+    """Return an HTML table; texts are escaped unless they are `Markup`."""
+    head = Markup().join(Markup("<th scope=col>{}</th>").format(text) for text in headings)
+    attributes = Markup(" data-row={} tabindex=0") if selectable else Markup()
+    body = Markup().join(
+        Markup("<tr{}>{}</tr>").format(attributes.format(i), Markup().join(Markup("<td>{}</td>").format(text) for text in row))
+        for i, row in enumerate(rows)
+    )
+    return Markup("<table class=table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body)
+
+
+def format_verdict(verdict: str, text: str = "") -> Markup:
+    """Return a verdict in its colour, after its symbol."""
+    return Markup('<span class="verdict {}">{} {}</span>').format(verdict, SIGNS[verdict], text or verdict)
+
+
+def explain(label: Label, reference: str | None = None) -> str:
+    """Say how a judge reached its verdict.
+
+    Args:
+        reference: the one of several references that the answer matches best.
+    """
+    try:
+        raw_score = json.loads(label.raw or "")["raw_score"]
+        output = f"the encoder read {label.prompt_tokens} tokens and gave {raw_score:.3f} before calibration"
+    except (ValueError, KeyError, TypeError):
+        output = f"“{label.raw}”" if label.raw else ""
+    parts = [
+        ": ".join(filter(None, [label.reason, output])),
+        f"closest reference: “{reference}”" if reference else "",
+        "input truncated" if label.truncated else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def format_score(score: float | None) -> str:

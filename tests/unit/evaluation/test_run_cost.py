@@ -23,6 +23,7 @@ SPEC: dict[str, Any] = {
     "prompted": ["teacher"],
     "prices": {"answers": {"ada": {"prompt": 2.0, "completion": 8.0}}, "verdicts": {"teacher": {"prompt": 2.0, "completion": 8.0}}},
     "assumed_price": {"prompt": 1.0, "completion": 4.0},
+    "currency": "EUR",
     "gpus": {"models": {"ada": 2}, "judges": {"bert": 1}},
 }
 
@@ -106,13 +107,22 @@ def test_tokens_of_a_missing_llm_judge_are_assumed(results: Path) -> None:
 
 
 def test_report_compares_with_the_llm_judge(results: Path) -> None:
-    shown = optional_sections.cost_view(build_cost(results).reset_index(), "bert", SPEC["assumed_price"])
-    assert shown["findings"][0] == "teacher on all 8 answers would need 8,000 input and 800 output tokens, 0.02 at its price."
+    shown = optional_sections.cost_view(build_cost(results).reset_index(), "bert", SPEC)
+    tokens = "8,000 input and 800 output tokens, which costs 0.02 EUR at its price."
+    assert shown["findings"][0] == f"Judging all 8 answers with teacher would need {tokens}"
     # 18 s of verdicts and 7182 s of training.
     assert "bert took 2.00 hours including training" in shown["findings"][1]
-    assert shown["findings"][1].endswith("less than 0.01.")
-    assert ["Verdicts of teacher for training", "4", "1,000,000", "100,000", "–", "–", "–", "0.01"] in shown["rows"]
-    assert optional_sections.cost_view(tables.empty(tables.COST), "bert", None) == {"rows": [], "findings": []}
+    assert shown["findings"][1].endswith("less than 0.01 EUR.")
+    assert ["Verdicts of teacher for training", "4", "1,000,000", "100,000", "–", "–", "–", "0.01 EUR"] in shown["rows"]
+    assert optional_sections.cost_view(tables.empty(tables.COST), "bert", SPEC) == {"columns": [], "rows": [], "findings": []}
+
+
+def test_report_leaves_out_what_was_not_measured(results: Path) -> None:
+    costs = build_cost(results).reset_index().assign(gpu_hours=None)
+    costs.loc[costs["component"] == "teacher", ["prompt_tokens", "completion_tokens", "seconds"]] = None
+    shown = optional_sections.cost_view(costs[costs["stage"] != "llm_on_all"].assign(cost=None), "bert", SPEC)
+    assert shown["rows"] and not any("teacher" in row[0] for row in shown["rows"])
+    assert not {"GPU hours", "Cost of tokens"} & set(shown["columns"])
 
 
 def test_no_tables_give_no_cost(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from bert_judge.runtime.errors import InputError
 
 ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=alert(1)></div></main>"
 HEBREW = "בירת צרפת היא פריז"
-VOID = {"meta", "link", "input", "br"}
+VOID = {"meta", "link", "input", "wbr"}
 KINDS = {"strict": "lexical", "gold": "imported", "bert": "bert"}
 
 
@@ -114,7 +114,7 @@ def test_page_contains_all_sections(tmp_path, scores):
         "(majority class)",
     ):
         assert text in page.text
-    for text in ("0.971", "412", "by.task", "noisy", "bert-judge", "p = ", "Significantly better than", "too high"):
+    for text in ("0.971", "412", "by: task", "noisy", "bert-judge", "p = ", "Significantly better than", "too high"):
         assert text in page.text
     assert "Simulated data" not in page.text
 

@@ -73,7 +73,46 @@ def test_charts_are_drawn_and_the_page_fits_the_screen(browser: Browser, report:
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     # Charts follow the colour scheme.
     ink = page.evaluate("getComputedStyle(document.querySelector('#chart-ranks .trace path.js-line')).stroke")
-    assert (ink == "rgb(27, 31, 36)") == (scheme == "light")
+    assert (ink == "rgb(10, 95, 180)") == (scheme == "light")
+    assert errors == []
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def eleven_judges(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("eleven")
+    judges = ["gold", "bert", *(f"rule_with_a_long_name_{i}" for i in range(9))]
+    letters = {judge: "ccix" if judge.startswith("rule") else "ccii" for judge in judges}
+    models = ("simulated-expert-freestyle", "bob")
+    files = [write_scores(folder, model, task, letters) for model in models for task in ("sums", "proofs")]
+    return run(folder, files, judges=judges)
+
+
+@pytest.mark.parametrize("width", [1200, 420])
+def test_eleven_judges_are_readable(browser: Browser, eleven_judges: Path, width: int) -> None:
+    page, errors = open_report(browser, eleven_judges, width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    # Only the first chart of accuracies is open.
+    assert page.locator("#accuracy details").count() == 3 and page.locator("#accuracy details[open]").count() == 1
+    colours = page.evaluate("[...document.querySelectorAll('.legend .shape')].map((mark) => getComputedStyle(mark).borderColor)")
+    assert len(set(colours)) == 11
+    # Every number of a cell is on its own line.
+    cell = page.locator("#standings-table td.number", has_text="undecided").first
+    assert cell.inner_text().split("\n") == ["50.0", "21.5–78.5", "25.0% undecided", "66.7\xa0among decided"]
+    page.evaluate("document.querySelectorAll('details').forEach((panel) => { panel.open = true; })")
+    page.wait_for_timeout(200)
+    for index in range(page.locator(".scroll table").count()):
+        table = page.locator(".scroll").filter(has=page.locator("table")).nth(index)
+        is_wide = table.evaluate("(element) => element.scrollWidth > element.clientWidth + 1")
+        assert table.evaluate("(element) => element.classList.contains('cut-off')") == is_wide
+        table.evaluate("(element) => { element.scrollLeft = element.scrollWidth; }")
+        expect(table).not_to_have_class(re.compile("cut-off"))
+        last = table.locator("tr").first.locator("th, td").last
+        assert last.evaluate("(cell) => cell.getBoundingClientRect().right") <= width
+    answers = page.locator("#answers .tabulator-tableholder")
+    answers.evaluate("(element) => { element.scrollLeft = element.scrollWidth; }")
+    last = page.locator(".tabulator-row").first.locator("[tabulator-field=judge10]")
+    assert last.evaluate("(cell) => cell.getBoundingClientRect().right") <= width
     assert errors == []
     page.close()
 

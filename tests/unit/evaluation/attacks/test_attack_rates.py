@@ -238,9 +238,9 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
 
 def test_finding_names_the_worst_family() -> None:
     message = attack_views.finding(suite.error_rates(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
-    assert message.startswith("j: 25.0% (")
-    assert message.endswith(") of the attacks judged correct, most often denied: 50.0%.")
-    assert "most often" not in attack_views.finding(suite.error_rates(verdicts("html", "iiii")), "j")
+    assert message.startswith("j. Attacks judged correct: 25.0% (")
+    assert message.endswith("; highest for “denied”, 50.0%).")
+    assert "highest" not in attack_views.finding(suite.error_rates(verdicts("html", "iiii")), "j")
 
 
 def configured(**attacks: object) -> dict[str, Any]:
