@@ -99,10 +99,8 @@ def check_unharmed(page: Page, errors: list[str]) -> None:
 
 
 def cells(page: Page, table: str) -> list[list[str]]:
-    """The rows of a table; beside what is seen, there is a hidden row that only measures widths."""
-    texts = [text.strip() for text in page.locator(f"#{table} [role=gridcell]").all_inner_texts()]
-    width = page.locator(f"#{table} [role=columnheader]").count()
-    return [texts[at : at + width] for at in range(0, len(texts), width)]
+    """The rows of a table."""
+    return [row.locator("td").all_inner_texts() for row in page.locator(f"#{table} tbody tr").all()]
 
 
 def test_an_answer_is_judged_by_hand_under_every_judge(browser: Browser, served: Served) -> None:
@@ -111,8 +109,14 @@ def test_an_answer_is_judged_by_hand_under_every_judge(browser: Browser, served:
     box(page, "answer").fill(f"It is Marseille. {ATTACK}")
     page.click("#judge")
     expect(page.locator("#verdicts")).to_contain_text("incorrect")
-    found = {row[0]: row[1:3] for row in cells(page, "verdicts")}
-    assert found == {"contains": ["correct", "1.000"], "exact": ["incorrect", "0.000"]}
+    contains, exact = cells(page, "verdicts")
+    assert contains[:3] == ["contains", "✓ correct", "1.000"] and exact[:3] == ["exact", "✗ incorrect", "0.000"]
+    # Which part of the answer was compared, in full, and with which reference.
+    assert contains[3].startswith("full_text: “It is Marseille. <script>") and contains[3].endswith(
+        "closest reference: “Marseille”"
+    )
+    colours = "[...document.querySelectorAll('#verdicts .verdict')].map((mark) => getComputedStyle(mark).color)"
+    assert page.evaluate(colours) == ["rgb(17, 99, 41)", "rgb(164, 14, 38)"]
     check_unharmed(page, errors)
 
 
@@ -152,8 +156,9 @@ def test_a_run_is_read_and_its_texts_are_text(browser: Browser, served: Served) 
     box(page, "search").fill("DOCUMENT.title")
     box(page, "search").press("Enter")
     expect(where).to_have_value("1 to 1 of 1 answers; click one to read it in full")
-    page.locator("#rows [role=gridcell]").nth(1).click()
+    page.locator("#rows td").nth(1).click()
     expect(box(page, "full-answer")).to_have_value(ATTACK)
+    assert cells(page, "answer-verdicts") == [["gold", "✓ correct", "0.900"], ["bert", "✓ correct", "0.900"]]
     check_unharmed(page, errors)
 
 
@@ -178,7 +183,7 @@ def test_an_audit_is_marked_and_the_workflow_reads_it(browser: Browser, served: 
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "dark"), (420, "light")])
-@pytest.mark.parametrize("tab", ["Judge", "Compare", "Audit"])
+@pytest.mark.parametrize("tab", ["Judge", "Compare", "Answers", "Audit"])
 def test_the_page_fits_a_phone_and_the_night(browser: Browser, served: Served, tab: str, width: int, scheme: str) -> None:
     page, errors = open_tab(browser, served, tab, width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -10,10 +10,12 @@ import pytest
 from score_files import write_scores
 
 from bert_judge.evaluation.audit import labels
+from bert_judge.judges.protocol import Label
 from bert_judge.report.audit_sheet import SheetRow, write_csv
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.page.answers_tab import ALL, INVALID, SPLIT, list_score_tables, read_page
 from bert_judge.serve.page.audit_tab import AuditLabels
+from bert_judge.serve.page.requests import explain, table
 
 ROWS = [
     SheetRow("a" * 16, "=1+1?", ["2", "two"], "<b>two</b>\nlines"),
@@ -111,3 +113,26 @@ def test_a_run_is_read_a_screen_at_a_time(tmp_path: Path) -> None:
     for model, task in (("bob", "sums"), ("ada", "../../secret"), ("..", "x")):
         with pytest.raises(InputError, match="no such table"):
             read_page(tmp_path, model, task, ALL, "", 0)
+
+
+@pytest.mark.parametrize(
+    ("label", "reference", "text"),
+    [
+        (Label("correct", 1.0, "boxed", "7"), None, "boxed: “7”"),
+        (Label("correct", 1.0, "final_answer", "Paris"), "Paris", "final_answer: “Paris”; closest reference: “Paris”"),
+        (
+            Label("correct", 0.9, None, '{"raw_score": 0.75}', True, 57),
+            None,
+            "the encoder read 57 tokens and gave 0.750 before calibration; input truncated",
+        ),
+        (Label("incorrect", 0.1, "decided by features (early exit)", prompt_tokens=0), None, "decided by features (early exit)"),
+        (Label("invalid", None, "no answer found by boxed"), None, "no answer found by boxed"),
+        (Label("incorrect", 0.0, raw="I think [[B]]", completion_tokens=9), None, "“I think [[B]]”"),
+    ],
+)
+def test_every_verdict_is_explained(label: Label, reference: str | None, text: str) -> None:
+    assert explain(label, reference) == text
+
+
+def test_texts_of_a_table_are_escaped() -> None:
+    assert "<td>&lt;b&gt;</td>" in table(["answer"], [["<b>"]])
