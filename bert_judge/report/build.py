@@ -24,22 +24,6 @@ from bert_judge.runtime.errors import InputError
 
 # In execution order: libraries first.
 SCRIPTS = ("vendor/plotly-basic.min.js", "vendor/tabulator.min.js", "report.js", "charts.js", "answers.js")
-TEMPLATE_FUNCTIONS = (
-    format.percent,
-    format.percent_number,
-    format.interval,
-    format.points,
-    format.points_interval,
-    format.decimal,
-    format.p_value,
-    format.rank_shift_interval,
-    format.count,
-    format.breakable,
-    format.css_position,
-    format.is_known,
-    leaderboard.compare_models,
-    leaderboard.is_significant,
-)
 log = logging.getLogger(__name__)
 
 
@@ -170,7 +154,8 @@ def _assets() -> dict[str, Any]:
 def page_environment() -> Environment:
     """Return the template environment with the formatting functions."""
     environment = templates.environment()
-    environment.globals |= {function.__name__: function for function in TEMPLATE_FUNCTIONS}
+    environment.globals |= {name: value for name, value in vars(format).items() if callable(value)}
+    environment.globals |= {"compare_models": leaderboard.compare_models, "is_significant": leaderboard.is_significant}
     return environment
 
 

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from bert_judge.serve.page.answers_tab import answers_tab
 from bert_judge.serve.page.audit_tab import AuditLabels, audit_tab
 from bert_judge.serve.page.judge_tab import compare_tab, judge_tab
-from bert_judge.serve.page.requests import STYLE, JudgeClient
+from bert_judge.serve.page.requests import JudgeClient
 
 # System fonts; Gradio's default theme loads fonts from Google.
 FONTS = ("system-ui", "sans-serif")
@@ -40,7 +40,7 @@ def mount(app: FastAPI, client: JudgeClient, results: Path, labels: Path) -> Fas
         enable_monitoring=False,
         pwa=False,
         mcp_server=False,
-        css=STYLE,
+        css_paths=Path(__file__).with_name("page.css"),
         theme=gr.themes.Default(font=FONTS, font_mono=FONTS),
     )
 

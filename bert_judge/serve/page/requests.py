@@ -27,24 +27,6 @@ Result = TypeVar("Result")
 PRIVATE: dict[str, Any] = {"api_visibility": "private"}
 # Verdict → symbol.
 SIGNS = dict(zip(VERDICTS, "✓✗?", strict=True))
-# Colours of the verdicts on light and on dark pages, and tables that become lists on a phone.
-STYLE = """
-.table { --rule: var(--border-color-primary); width: 100%; border-collapse: collapse; font-size: 0.9rem; }
-.table :is(th, td) { padding: 0.4rem 0.6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
-.table td { overflow-wrap: anywhere; unicode-bidi: plaintext; }
-.table [tabindex] { cursor: pointer; }
-.table [tabindex]:is(:hover, :focus, [aria-selected]) { background: var(--background-fill-secondary); }
-.verdict { font-weight: 600; white-space: nowrap; }
-.correct { color: #116329; } .incorrect { color: #a40e26; } .invalid { color: #6e5400; }
-.dark .correct { color: #62c884; } .dark .incorrect { color: #ff8b94; } .dark .invalid { color: #e0b84c; }
-@media (max-width: 40rem) {
-  .table tr { display: flex; flex-wrap: wrap; gap: 0 0.8rem; padding: 0.3rem 0; border-bottom: 1px solid var(--rule); }
-  .table thead { display: none; }
-  .table td { border: 0; padding: 0.1rem 0; }
-  .table td:first-child { flex: 1 0 8rem; }
-  .table td:last-child { flex-basis: 100%; }
-}
-"""
 
 
 @dataclass(frozen=True)
