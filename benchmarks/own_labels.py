@@ -26,6 +26,7 @@ from human_agreement import Run
 from bert_judge.config import files as config_files
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.plan import build_plan
+from bert_judge.tables import question_point
 
 WORK = Path("results/.work/own_labels")
 ENCODER = "minilm"
@@ -81,7 +82,9 @@ def train(rows: pd.DataFrame, start: str, source: str) -> Path:
     folder.parent.mkdir(exist_ok=True)
     rows.to_json(file, orient="records", lines=True, force_ascii=False)
     program = Path(sys.executable).with_name("bert-judge")
-    command = [str(program), "train", str(file), "-o", str(folder), "--from", start, "--force"]
+    # The part of a question depends on its text alone, and these are all from the training part of the file.
+    test = 1 - rows["question"].map(question_point).quantile(0.8)
+    command = [str(program), "train", str(file), "-o", str(folder), "--from", start, "--test", f"{test:.3f}", "--force"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return folder
 

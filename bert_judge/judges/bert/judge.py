@@ -279,9 +279,10 @@ class BERTJudge:
         statistics = trainer.fit(self.checkpoint, examples, training, work_folder)
         if training.round_weights:
             round_weights(self.checkpoint.model)
+        start, self.trees = self.trees, None
         if features:
             table = self._extract_features(questions, references, candidates)
-            self.trees = fit_trees(table, examples.labels, examples.weights, training.seed, self.trees)
+            self.trees = fit_trees(table, examples.labels, examples.weights, training.seed, start)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
         metadata = self.checkpoint.metadata

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
-from bert_judge.judges.bert.checkpoint import WEIGHTS_FILE
+from bert_judge.judges.bert.checkpoint import WEIGHTS_FILE, StackerWeights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.languages import UNKNOWN_SCRIPT
@@ -57,6 +57,20 @@ def test_saved_judges_include_trees_and_stacker(tmp_path: Path) -> None:
     np.testing.assert_allclose(explained.scores, scores, atol=1e-6)
     np.testing.assert_allclose(alone.predict(QUESTIONS, REFERENCES, CANDIDATES), explained.raw_scores, atol=1e-6)
     assert not np.allclose(explained.scores, explained.raw_scores)
+
+
+def test_a_judge_is_trained_further(tmp_path: Path) -> None:
+    judge = trained(tmp_path, features=True)
+    judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
+    metadata = judge.checkpoint.metadata
+    metadata.version, metadata.languages = "v1", ["en"]
+    rows = QUESTIONS, REFERENCES, ["это не Париж, а Лондон"] * 3
+    judge.fit(*rows, [1.0, 0.0, 0.3], training=Training(epochs=1, learning_rate=1e-9), work_folder=tmp_path / "more")
+    assert (metadata.version, metadata.languages) == ("", []), "trained on another language"
+    judge.calibrate(*rows, [1.0, 1.0, 1.0])
+    assert metadata.stacker not in (None, StackerWeights(0.5, 0.5, 0.0)), "what rows of one class give without a start"
+    judge.fit(*rows, [1.0, 0.0, 0.3], training=Training(epochs=1), features=False, work_folder=tmp_path / "alone")
+    assert judge.trees is None
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)

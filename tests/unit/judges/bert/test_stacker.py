@@ -31,6 +31,16 @@ def test_trees_fit_save_and_load(tmp_path: Path) -> None:
     )
 
 
+def test_trees_are_added_to_given_ones() -> None:
+    table, labels = labelled_features(400)
+    start = stacker.fit_trees(table, labels, np.ones(400), seed=0)
+    few = slice(0, 200)
+    trees = stacker.fit_trees(table[few], 1 - labels[few], np.ones(200), seed=0, start=start)
+    assert (start.num_trees(), trees.num_trees()) == (stacker.BOOSTING_ROUNDS, stacker.BOOSTING_ROUNDS + stacker.ADDED_ROUNDS)
+    before, after = (stacker.predict_tree_logits(booster, table) for booster in (start, trees))
+    assert (np.abs(after) < np.abs(before)).all(), "the new labels contradict the old ones"
+
+
 def test_trees_are_monotone_in_the_overlap_with_the_reference() -> None:
     """Even if the training rows say otherwise."""
     table = np.random.default_rng(0).uniform(0, 1, (2000, len(FEATURE_NAMES)))
