@@ -5,7 +5,7 @@
 For each file a judge is trained on rows of all other files of configs/general.yaml, by default on 7,000 for one epoch, so that two
 CPU cores suffice; the judge in the package was trained on 56,447 for two epochs, three times. Then `bert-judge train` gets labelled
 answers to training questions of the file, and starts from that judge or from the encoder `minilm`. As always, it holds out 20%
-of their questions for its own test and 8% for calibration. Prints accuracy in % and AUROC with 95% intervals over questions, on
+of their questions for its own test and 16% for calibration. Prints accuracy in % and AUROC with 95% intervals over questions, on
 answers to the file's test questions.
 """
 

@@ -41,7 +41,7 @@ def train(
     batch_size: Annotated[int | None, typer.Option(min=1, help="Rows per step.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the new layers and of the row order.")] = None,
     test: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the questions held out as test set.")] = 0.2,
-    validation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the others used for calibration.")] = 0.1,
+    validation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the others used for calibration.")] = 0.2,
     label: Label = None,
     question: Question = None,
     references: References = None,
