@@ -16,7 +16,7 @@ from bert_judge.datasets.augmentation.answers import AnswerPool, contains_refere
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.attacks import FAMILIES
 from bert_judge.evaluation.attacks.family import AttackedQuestion, Family
-from bert_judge.judges.lexical.choices import parse_options
+from bert_judge.judges.lexical.options import parse_options
 from bert_judge.judges.protocol import Judge
 from bert_judge.labels.stage import label_table
 from bert_judge.plan import ATTACKS

@@ -21,6 +21,7 @@ from bert_judge.judges.bert.reference_context import CONTEXT_FEATURES, count_wor
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.matching import stated_answers, unwrap
 from bert_judge.judges.lexical.normalization import normalize_words
+from bert_judge.judges.lexical.options import expected_choice, parse_options
 from bert_judge.judges.lexical.word_metrics import contains
 from bert_judge.judges.visible_text import strip_reasoning
 
@@ -80,7 +81,7 @@ def extract_features(question: str, references: Sequence[str], candidate: str) -
     """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
     answer = _Text(strip_reasoning(candidate) or "")
     question_words = frozenset(normalize_words(question)[:MAX_WORDS])
-    options, expected = choices.parse_options(question), choices.expected_choice(question, tuple(references))
+    options, expected = parse_options(question), expected_choice(question, tuple(references))
     correct = expected.correct if options and expected else frozenset()
     rows = []
     # A reference may be a whole solution: "… #### 72".

@@ -1,166 +1,19 @@
-"""Multiple choice: parse the options of a question, and find the one that a reference names or an answer chooses."""
+"""Find the option that an answer chooses: one scan over its letters and the phrases that choose, affirm or reject them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import NamedTuple
+from functools import cache
 
 from bert_judge.judges.lexical import extraction
-from bert_judge.judges.lexical.extraction import ANSWER, MARKER, NOT_INSIDE_WORD, phrase_pattern, strip_markup
+from bert_judge.judges.lexical.extraction import ANSWER, MARKER, NOT_INSIDE_WORD, phrase_pattern
 from bert_judge.judges.lexical.normalization import normalize
+from bert_judge.judges.lexical.options import OPTION, SIGNED_LETTER, match_option, normalize_option
 from bert_judge.tasks.latex import boxed
-
-# Options that a letter may name when the question does not list them.
-UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 
 # Of a longer answer, the middle is not searched.
 MAX_HEAD, MAX_TAIL = 2_000, 10_000
-
-# The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':"; in a line of
-# its own also "A - ".
-_LABEL = re.compile(
-    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*)?"
-    r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*)?"
-    r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t)(?:\*\*)?(?=\s*[^\s)\]])",
-    re.MULTILINE,
-)
-_PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】", "<": ">"}
-
-_OPTION = phrase_pattern("option", "option_without_spaces")
-# A letter with a sign is another answer: a grade, a chemical or a programming language.
-_SIGNED_LETTER = re.compile(r"\s*[A-Za-z](?:[+#*'′]{1,2}|-)[\s.]*")
-# An option that is the whole text, and what may surround its letter.
-_AROUND = r"(?:[^\w+#!'′^=<>~|√∞¬±−-]|_)"
-_SINGLE_LETTER = re.compile(
-    rf"(?:[-–•]\s)?{_AROUND}{{0,6}}(?:{_OPTION}\s?)?{_AROUND}{{0,4}}([A-Za-z]){_AROUND}{{0,6}}", re.IGNORECASE
-)
-_SEVERAL_LETTERS = re.compile(r"[A-Z](?:\s?(?:[,/&;、]|and\b|和)?\s?[A-Z])+")
-_LETTER_AND_TEXT = re.compile(
-    rf"(?:{_OPTION}\s?)?([\s*_(\[（【]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–])[\s*_]{{0,4}}(\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-
-_normalized = lru_cache(maxsize=1 << 15)(normalize)
-
-
-@lru_cache(maxsize=4096)
-def parse_options(question: str) -> Mapping[str, str]:
-    """Return the options of a question, letter → text, from the last list of them; empty without at least two, lettered from A.
-
-    Lines of options come before options within a line, capital letters before small ones.
-    """
-    runs: list[list[re.Match[str]]] = []
-    current: dict[tuple[str | None, str, bool, bool], list[re.Match[str]]] = {}
-    for label in _LABEL.finditer(question):
-        letter, opening, closing = label["letter"], label["open"], label["close"]
-        is_line = label["line"] is not None
-        if (opening and opening not in "'\"" and not closing.startswith(_PAIRS[opening])) or (closing[0].isspace() and not is_line):
-            continue
-        # A run of lines, and a run of labels anywhere.
-        for lines_only in {is_line, False}:
-            style = (opening, closing, letter.isupper(), lines_only)
-            if letter in "Aa":
-                current[style] = [label]
-                runs.append(current[style])
-            elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
-                current[style].append(label)
-    run = max(filter(_is_list, runs), key=_rank, default=None)
-    if run is None:
-        return {}
-    run = max((other for other in runs if other[0] is run[0]), key=len)
-    ends = [*(label.start() for label in run[1:]), len(question)]
-    texts = [question[label.end() : end].strip() for label, end in zip(run, ends, strict=True)]
-    # Instructions may follow the last option.
-    texts[-1] = re.split(r"\n\s*\n" if any("\n" in text for text in texts[:-1]) else r"\n", texts[-1], maxsplit=1)[0]
-    if run[0]["open"] in ("'", '"'):
-        texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
-    return {label["letter"].upper(): text.strip(" \t\n*,;|，；") for label, text in zip(run, texts, strict=True)}
-
-
-def _is_list(run: Sequence[re.Match[str]]) -> bool:
-    """Return whether labels are a list of options; within a line, "A." and "A:" are often no labels."""
-    return len(run) >= (2 if _is_lines(run) or run[0]["close"] not in ".:" else 3)
-
-
-def _rank(run: Sequence[re.Match[str]]) -> tuple[bool, bool, int]:
-    return run[0]["letter"].isupper(), _is_lines(run), run[-1].start()
-
-
-def _is_lines(run: Sequence[re.Match[str]]) -> bool:
-    return all(label["line"] is not None for label in run)
-
-
-class Expectation(NamedTuple):
-    """What the references of a multiple-choice question expect.
-
-    Attributes:
-        options: letter → text; the texts are empty if the question does not list them.
-        correct: letters of the correct options; several letters where several options together are correct.
-        by_letter: a reference names its option by letter.
-    """
-
-    options: Mapping[str, str]
-    correct: frozenset[str]
-    by_letter: bool
-
-
-@lru_cache(maxsize=4096)
-def expected_choice(question: str, references: tuple[str, ...]) -> Expectation | None:
-    """Return which options the references name, by letter or by text; None if they name none.
-
-    Letters decide if there are any: "B", "(b)", "**B.**", "B) Paris", "Option B", and "A, C" for several options.
-    """
-    options = parse_options(question) or UNLISTED
-    letters = [letter for reference in references if (letter := name_option(extraction.extract_reference(reference), options))]
-    if len(references) == 2 == len(letters) and _normalized(options.get(letters[0], "")) == _normalized(references[1]):
-        # [letter, option text] of an option whose text is a letter too.
-        letters = letters[:1]
-    texts = {_normalized(strip_markup(extraction.extract_reference(reference))) for reference in references}
-    correct = letters or [letter for letter, text in options.items() if text and _normalized(text) in texts]
-    return Expectation(options, frozenset(correct), bool(letters)) if correct else None
-
-
-def name_option(reference: str, options: Mapping[str, str]) -> str | None:
-    """Return the letter, or letters, by which a reference names options."""
-    is_listed = options is not UNLISTED
-    if _SIGNED_LETTER.fullmatch(reference):
-        return None
-    text = strip_markup(reference)
-    if (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[1] or letter[1].isupper()):
-        return letter[1].upper() if letter[1].upper() in options else None
-    if is_listed and any(_normalized(text) == _normalized(option) for option in options.values() if option):
-        return None
-    if is_listed and _SEVERAL_LETTERS.fullmatch(text):
-        letters = sorted(set(re.findall(r"[A-Z]", text)))
-        return "".join(letters) if all(letter in options for letter in letters) else None
-    if match := _LETTER_AND_TEXT.fullmatch(text):
-        # Without a list of options, "A. Lincoln" is a name.
-        is_label = (match[2].isupper() and (is_listed or match[3] in ")]）】")) or (
-            match[1].strip() in ("(", "[") and match[3] in ")]）】"
-        )
-        if is_label and match[2].upper() in options:
-            return match[2].upper()
-    return None
-
-
-def match_option(text: str, options: Mapping[str, str]) -> str | None:
-    """Return the letter of the option that the whole text is: "B", "(b).", "**B) Paris**", "Paris"; None for any other text."""
-    if _SIGNED_LETTER.fullmatch(text):
-        return None
-    text = strip_markup(text)
-    if (letter := _SINGLE_LETTER.fullmatch(text)) and letter[1].upper() in options:
-        return letter[1].upper()
-    normalized = normalize(text)
-    matches = [letter for letter, option in options.items() if option and _normalized(option) == normalized]
-    if len(matches) == 1:
-        return matches[0]
-    match = _LETTER_AND_TEXT.fullmatch(text)
-    if match and match[2].upper() in options and normalize(strip_markup(match[4])) == _normalized(options[match[2].upper()]):
-        return match[2].upper()
-    return None
-
 
 def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = False) -> str | None:
     """Return the letter of the option that a text chooses; None if it chooses none.
@@ -172,7 +25,7 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
     Args:
         is_statement: the text is an extracted answer, so that its first letter is a statement.
     """
-    if not options or _SIGNED_LETTER.fullmatch(text):
+    if not options or SIGNED_LETTER.fullmatch(text):
         return None
     if len(text) <= MAX_HEAD and (option := match_option(text, options)):
         return option
@@ -214,9 +67,9 @@ def _token_pattern() -> re.Pattern[str]:
         return phrase_pattern(name, f"{name}_without_spaces")
 
     return re.compile(
-        rf"{NOT_INSIDE_WORD}(?:(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{_OPTION})\s?[:：=]"
+        rf"{NOT_INSIDE_WORD}(?:(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{OPTION})\s?[:：=]"
         rf"|(?i:{ANSWER})\s?(?=[*_(\[]{{0,2}}[A-Z]{_NO_WORD}))"
-        rf"|(?P<labelled>(?i:{_OPTION})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
+        rf"|(?P<labelled>(?i:{OPTION})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
         rf"|(?P<wrapped>\((?P<w1>[A-Za-z])\)|\[(?P<w2>[A-Z])\]|\*\*\(?(?P<w3>[A-Z])[).:]?\*\*|（(?P<w4>[A-Z])）)"
         rf"|(?P<lined>^[^\S\n]{{0,4}}[*_#>-]{{0,4}}[^\S\n]?(?P<i>[A-Za-z])[*_]{{0,2}}[).:、．：](?=[\s*]|$|[^\x00-\x7f]))"
         rf"|(?P<rejected>(?i:{phrases('rejected')}))"
@@ -365,7 +218,7 @@ class _Scan:
         if _PREDICATE_GAP.fullmatch(self.text, self._group_end, start):
             return True
         option, gap = self.options[self._group[-1]], self.text[self._group_end : start]
-        return bool(option) and len(gap) < len(option) + 20 and normalize(gap) == _normalized(option)
+        return bool(option) and len(gap) < len(option) + 20 and normalize(gap) == normalize_option(option)
 
     def _is_part_of_option(self, start: int, end: int) -> bool:
         """Return whether a bare letter belongs to a name in an option: "vitamin C"."""
@@ -424,7 +277,7 @@ def _only_option_in(text: str, options: Mapping[str, str], excluded: Collection[
     """Return the only option whose text occurs, ignoring options inside longer ones that occur too."""
     padded = f" {normalize(text)} "
     occurring = {
-        letter: f" {words} " for letter, option in options.items() if (words := _normalized(option)) and f" {words} " in padded
+        letter: f" {words} " for letter, option in options.items() if (words := normalize_option(option)) and f" {words} " in padded
     }
     texts = occurring.values()
     longest = [letter for letter, text in occurring.items() if not any(text in longer and text != longer for longer in texts)]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import yaml
 
+from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.tasks.latex import boxed, find_boxes
 
 
@@ -89,6 +90,10 @@ _EXPLANATION = re.compile(r"\W*(?:explanation|because|since|reason|rationale|解
 _HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
 _WRAPPED = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+)\\\)|\\\[(.+)\\\]|<(b|i|em|strong)>(.+)</\4>", re.DOTALL)
 _DECORATION = " \t\r\n*_`~\"'“”«»「」『』‘’"
+# Decoration that is part of an answer: the negation of ~p, the derivative f', the factorial n!.
+_NEGATED = re.compile(r"[\s\"'`*]*(~(?=\w))")
+_PRIMED = re.compile(r"(?:\A|[^\w\"'`“‘])[^\W\d_](['’]{1,3})\s*\Z")
+_FACTORIAL = re.compile(r"(?:(?<![^\W_])[a-z]|\))!+[\s.。]*\Z")
 
 _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _PYTHON_STRING = re.compile(r"\s*+'((?:[^'\\]|\\.)*+)'(?=\s*[,\]})])", re.DOTALL)
@@ -96,7 +101,9 @@ _LITERAL = re.compile(r"\s*+([^\s\"',{}\[\]]{1,40})")
 _LIST_START, _COMMA = re.compile(r"\s*+\["), re.compile(r"\s*+,")
 _JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 
-_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname)\s*\{([^{}]*)\}")
+_TEXT_COMMAND = re.compile(
+    r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname)\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
+)
 
 _DIGITS = r"(?:\d{1,3}(?:(?:\{,\}|\\[,!]|,)\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(
@@ -128,8 +135,9 @@ def extract_final_answer(text: str) -> str | None:
 def extract_reference(reference: str) -> str:
     r"""Return the answer that a reference states at its end (`… #### 72`, `\boxed{72}`, "The answer is 72."), or the reference.
 
-    An explanation may follow the answer.
+    An explanation may follow the answer. Reasoning and control tokens are removed.
     """
+    reference = strip_reasoning(reference) or reference
     answer = boxed(reference)
     if answer is None and (statement := _last_statement(reference)):
         after = _CLOSING.sub("", reference[statement.end :])
@@ -168,7 +176,7 @@ def extract_full_text(text: str) -> str | None:
 def strip_markup(text: str) -> str:
     r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
     for _ in range(5):
-        text = text.strip(_DECORATION).rstrip(".,;:。，；")
+        text = _strip_decoration(text)
         if wrapped := _WRAPPED.fullmatch(text):
             text = next(wrapped[group] for group in (1, 2, 3, 5) if wrapped[group] is not None)
         elif text.endswith("}") and (boxes := find_boxes(text)) and (boxes[0].start, boxes[0].end) == (0, len(text)):
@@ -176,6 +184,13 @@ def strip_markup(text: str) -> str:
         else:
             break
     return _TEXT_COMMAND.sub(r"\1", text).strip()
+
+
+def _strip_decoration(text: str) -> str:
+    text = text.strip().rstrip(".,;:。，；")
+    negation, prime = _NEGATED.match(text), _PRIMED.search(text)
+    stripped = text.strip(_DECORATION).rstrip(".,;:。，；")
+    return f"{negation[1] if negation else ''}{stripped}{prime[1] if prime else ''}" if stripped else ""
 
 
 @cache
@@ -235,7 +250,8 @@ def _parse_statement(text: str, marker: re.Match[str], limit: int) -> _Statement
 
 
 def _statement(text: str, marker_start: int, start: int, end: int) -> _Statement | None:
-    answer = strip_markup(_VERB_FORM.sub("", text[start:end].strip().rstrip(".。!！")))
+    answer = _VERB_FORM.sub("", text[start:end].strip().rstrip(".。" if _FACTORIAL.search(text, start, end) else ".。!！"))
+    answer = strip_markup(answer)
     return _Statement(answer, marker_start, end) if answer else None
 
 

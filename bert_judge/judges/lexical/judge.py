@@ -17,8 +17,9 @@ from bert_judge.judges.lexical.config import LexicalJudgeConfig
 from bert_judge.judges.lexical.latex_forms import has_formulas, is_formula, last_decimal, last_formula, last_list, remove_names
 from bert_judge.judges.lexical.matching import is_same_text, names_another_currency, unwrap
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
-from bert_judge.judges.lexical.normalization import join_scales, normalize_words, split_words
-from bert_judge.judges.lexical.word_metrics import WORD_METRICS, WordMetric, stem_words
+from bert_judge.judges.lexical.normalization import drop_percent, join_scales, normalize_words, split_words
+from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option
+from bert_judge.judges.lexical.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stem_words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.judges.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
 from bert_judge.tasks.latex import find_boxes
@@ -76,16 +77,21 @@ class LexicalJudge:
         return dict(zip(different, self._verifier.verify(different), strict=True))
 
     def _judge_row(self, row: Row) -> Label | _Undecided:
+        expected = expected_choice(row.question, tuple(row.references))
+        is_letter = expected is not None and expected.by_letter
+        # The whole answer first: a reference repeated word for word is correct, whatever it looks like. Of several references that
+        # name an option, one may be the text of the option, which may be the letter of another.
+        may_be_identical = self._is_lenient and not (is_letter and len(row.references) > 1)
+        if may_be_identical and row.candidate.split() in [reference.split() for reference in row.references]:
+            return decided(1.0, reason="identical", raw=row.candidate[:_MAX_RAW])
         text = strip_reasoning(row.candidate)
         if text is None:
             return invalid(UNFINISHED)
-        if is_blank_answer(text, row.references):
-            return decided(0.0, reason="empty answer")
-        expected = choices.expected_choice(row.question, tuple(row.references))
-        is_letter = expected is not None and expected.by_letter
-        # The whole answer first: a reference repeated word for word is correct, whatever it looks like.
-        if self._is_lenient and not is_letter and any(is_same_text(reference, text) for reference in row.references):
+        references = [extraction.extract_reference(reference) for reference in row.references]
+        if may_be_identical and any(is_same_text(reference, text) for reference in (*row.references, *references)):
             return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
+        if is_blank_answer(text, references):
+            return decided(0.0, reason="empty answer")
         answer, extractor = self._extract(text, expected)
         if answer is None:
             return invalid(extractor)
@@ -93,14 +99,13 @@ class LexicalJudge:
         stated = None
         if expected and self.settings.normalize:
             # Exact match needs the option and nothing else; the other metrics look for it in the text.
-            choice = answer if extractor == "choice" else choices.match_option(answer, expected.options)
+            choice = answer if extractor == "choice" else match_option(answer, expected.options)
             stated = choice or choices.extract_choice(answer, expected.options, extractor in ("final_answer", "boxed"))
             if choice := choice if self.settings.metric == "exact_match" else stated:
                 return decided(float(choice in expected.correct), **details)
-        references = [extraction.extract_reference(reference) for reference in row.references]
         if expected and is_letter and self.settings.normalize:
             # Without its option a letter is not a word to compare with.
-            references = [reference for reference in references if not choices.name_option(reference, expected.options)]
+            references = [reference for reference in references if not name_option(reference, expected.options)]
         if self.settings.metric == "math_verify":
             return self._compare_mathematics(references, row.references, text, answer, extractor)
         score, threshold = self._compare_words(references, answer)
@@ -113,7 +118,7 @@ class LexicalJudge:
         """An extraction that finds something in any answer; the others require a format."""
         return not {"full_text", "last_number"}.isdisjoint(self.settings.extract)
 
-    def _extract(self, text: str, expected: choices.Expectation | None) -> tuple[str | None, str]:
+    def _extract(self, text: str, expected: Expectation | None) -> tuple[str | None, str]:
         """Return the answer and the name of the extractor that found it; or None and the reason."""
         for name in self.settings.extract:
             if name == "choice":
@@ -127,25 +132,31 @@ class LexicalJudge:
     def _compare_words(self, references: Sequence[str], answer: str) -> tuple[float, float]:
         """Return the score of the reference that matches best, and the threshold."""
         metric = WORD_METRICS[self.settings.metric]
-        answer_words = self._split(answer, metric)
+        answer_words = self._split(answer)
+        answer_terms = answer_words if metric.is_binary else self._select_terms(answer_words)
         score = 0.0
         for reference in references:
-            words = self._split(reference, metric)
-            if words and not (metric.is_binary and names_another_currency(reference, answer)):
+            words = self._split(reference)
+            if not words or (len(words) <= MAX_SHORT_REFERENCE and names_another_currency(reference, answer)):
+                continue
+            if metric.is_binary:
                 score = max(score, metric.compute(words, answer_words))
-                if metric.is_binary and not score:
+                if not score:
                     score = metric.compute(join_scales(words), join_scales(answer_words))
+            elif has_distinctions(words, answer_words):
+                score = max(score, metric.compute(self._select_terms(words), answer_terms))
         return score, 1.0 if metric.is_binary else self.settings.threshold
 
-    def _split(self, text: str, metric: WordMetric) -> list[str]:
+    def _split(self, text: str) -> list[str]:
+        """Return the words of a text, without percent signs and words: as in SQuAD and Math-Verify, 5% is 5."""
         if not self.settings.normalize:
-            words = split_words(text)
-        else:
-            words = normalize_words((extraction.strip_markup(text) or text) if "\\" in text else unwrap(text))
-        if metric.is_binary:
-            return words
-        # As in ROUGE, symbols alone are not words.
-        words = [word for word in words if len(word) > 1 or word.isalnum()] or words
+            return split_words(text)
+        return drop_percent(normalize_words((extraction.strip_markup(text) or text) if "\\" in text else unwrap(text)))
+
+    def _select_terms(self, words: list[str]) -> list[str]:
+        """Return the stems of the words; as in ROUGE, symbols alone are not words."""
+        if self.settings.normalize:
+            words = [word for word in words if len(word) > 1 or word.isalnum()] or words
         return stem_words(words) if self.settings.stem else words
 
     def _compare_mathematics(

@@ -19,7 +19,7 @@ _WORD = re.compile(
 )
 # Groups of Indian numbers, and groups of zeros.
 _GROUPED = re.compile(r"(?<![\w.,])(?:\d{1,2}(?:,\d\d)+,\d{3}|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,})(?![\d,])")
-_SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s+(thousand|million|billion|trillion)\b", re.IGNORECASE)
+_SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)(?:\s+(thousand|million|billion|trillion)\b|\s?([万萬亿億]))", re.IGNORECASE)
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _VULGAR_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
 _SYMBOLS = str.maketrans(
@@ -62,6 +62,8 @@ _PRIME = re.compile(r"(?<![A-Za-z])[A-Za-z](?:['’′]+(?![A-Za-z])|\^\{?\\prim
 _PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b)[A-Za-z]{3,}(?![A-Za-z}])|\b(?:and|or)\s*$")
 # An interval that is closed at infinity, and an operator where degrees would have a power.
 _IMPROPER = re.compile(r"(?<!\\)\[\s*-\s*(?:\\infty|∞)|(?:\\infty|∞)\s*(?:\\right\s*)?\]|\d\s*\\circ")
+_ROMAN = re.compile(r"[IVX]{2,}")
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|(?:\d{1,4}\s?[年月日号時时分秒]\s?){1,6}")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d[\d.]*(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*)*")
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
@@ -152,8 +154,13 @@ def differ_in_notation(first: str, second: str) -> bool:
     )
 
 
-def read_congruence(text: str) -> str | None:
-    """Return residues and modulus of a congruence, without notation; None for any other text."""
+def read_literal(text: str) -> str | None:
+    """Return a congruence, a date or a Roman numeral in one spelling, which Math-Verify would calculate; None for any other text."""
+    plain = text.strip("$ .")
+    if _ROMAN.fullmatch(plain):
+        return plain
+    if _DATE.fullmatch(plain):
+        return " ".join(str(int(number)) for number in re.findall(r"\d+", plain))
     text = rewrite_notation(text)
     if not _MODULAR.search(text):
         return None
@@ -182,4 +189,4 @@ def _read_number_words(text: str) -> str:
         if len(words) == 1 and re.fullmatch(r"-?\d+(?:\.\d+)?", words[0]):
             return words[0]
     text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
-    return _SCALED.sub(lambda match: join_scales([match[1].replace(",", ""), match[2].lower()])[0], text)
+    return _SCALED.sub(lambda match: join_scales([match[1].replace(",", ""), (match[2] or match[3]).lower()])[0], text)

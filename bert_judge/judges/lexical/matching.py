@@ -11,9 +11,10 @@ from bert_judge.tasks.latex import find_boxes
 # Pairs around a whole text; a mark at one end only is part of the answer: A*, f', ~p.
 _WRAPPED = re.compile(
     r"(?P<mark>\*{1,3}|_{1,3}|`{1,3}|\$\$?|\"|')(?P<text>.+)(?P=mark)|“([^“”]+)”|‘([^‘’]+)’|«([^«»]+)»|「([^「」]+)」"
-    r"|\\\((.+)\\\)|\\\[(.+)\\\]|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox)\s*\{([^{}]*)\}",
+    r"|\\\((.+)\\\)|\\\[(.+)\\\]|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}",
     re.DOTALL,
 )
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _CURRENCY = re.compile(r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]")
 
 
@@ -22,7 +23,7 @@ def unwrap(text: str) -> str:
     text = " ".join(text.split())
     for _ in range(5):
         inner = text.rstrip(".,;:。").rstrip() or text
-        if (wrapped := _WRAPPED.fullmatch(inner)) and not (wrapped["mark"] and wrapped["mark"] in wrapped["text"]):
+        if (wrapped := _WRAPPED.fullmatch(inner)) and not (wrapped["mark"] and wrapped["mark"] in _APOSTROPHE.sub("", wrapped["text"])):
             inner = next(group for group in (wrapped["text"], *wrapped.groups()[2:]) if group is not None).strip()
         elif (boxes := find_boxes(inner)) and (boxes[0].start, boxes[0].end) == (0, len(inner)):
             inner = boxes[0].content

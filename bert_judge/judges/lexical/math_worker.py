@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from bert_judge.judges.lexical.latex_forms import differ_in_notation, math_verify_forms, read_congruence
+from bert_judge.judges.lexical.latex_forms import differ_in_notation, math_verify_forms, read_literal
 
 CHUNK = 64
 # Excessive allocations end in a MemoryError of the worker.
@@ -152,9 +152,9 @@ class _Comparer:
         return MathResult(False, None) if expressions else MathResult(None, "no mathematical expression in the answer")
 
     def _are_equal(self, reference: str, gold: list[object], answer: str, expressions: list[object]) -> bool:
-        residues = read_congruence(reference), read_congruence(answer)
-        if None not in residues:
-            return residues[0] == residues[1]
+        literals = read_literal(reference), read_literal(answer)
+        if None not in literals:
+            return literals[0] == literals[1]
         if len(answer) <= MAX_NOTATION and differ_in_notation(reference, answer):
             return False
         # Not symmetric: an equation is simplified on the gold side only, an interval on the side of the answer.

@@ -24,6 +24,7 @@ NUMBER_WORDS = {word: str(number) for number, word in enumerate(_SMALL_NUMBERS.s
 _MULTIPLES_OF_TEN = "ten twenty thirty forty fifty sixty seventy eighty ninety"
 _TENS = {word: 10 * tens for tens, word in enumerate(_MULTIPLES_OF_TEN.split(), 1) if tens > 1}
 _SCALES = {"thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES |= {"千": 1000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _SMALL_ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth "
     "eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
@@ -39,6 +40,8 @@ _MONTHS = frozenset(_MONTH_NAMES.split())
 _CARDINALS = {word: Decimal(number) for word, number in (NUMBER_WORDS | _TENS).items()}
 _SIGN_WORDS = frozenset({"negative", "minus"})
 _SPELLED = frozenset({*_CARDINALS, "hundred", *_ORDINALS, *_SIGN_WORDS})
+_PERCENT_WORDS = frozenset({"percent", "pct", "cent"})
+_PERCENT = re.compile(r"(\d) (?:percent|per cent|pct)(?!\S)")
 _ORDINAL_SUFFIXES = frozenset({"st", "nd", "rd", "th"})
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _NUMERAL = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
@@ -89,6 +92,10 @@ _SPACELESS = re.compile(
 # One spelling of the signs that the rules below look for.
 _UNIFY = str.maketrans("−’‘′ʼ", "-''''")
 
+# Operators as they are typed, and the negation of a single letter: ~p, !x.
+_TYPED_OPERATORS = {"!=": "≠", "<=": "≤", ">=": "≥", "->": "→", "-->": "→", "<->": "↔", "=>": "⇒", "<=>": "⇔"}
+_TYPED_OPERATOR = re.compile(r"<?-{1,2}>|<=>?|[>!]=|=>")
+_NEGATION = re.compile(r"[~!](?<![\w)\]}~!].)(?=[^\W\d_](?!\w))")
 _ANY_SYMBOL = re.compile(r"[+#*!/^'\[{(-]")
 # Symbols that belong to the letters before them: C++, A+, Fe3+, F#, A-, A*, n!, f'.
 _SUFFIX = re.compile(
@@ -118,7 +125,7 @@ _OPERATOR = re.compile(
 )
 _EMPTY_BRACKETS = re.compile(r"[(\[{](?<!\S.)[()\[\]{}]+(?!\S)")
 _GROUP = re.compile(r"[(\[{]([^()\[\]{}\n]{1,80})[)\]}]")
-_FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>×^*]|[\ue001\ue002] |[\ue003-\ue00e])", re.DOTALL)
+_FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>≤≥≠×^*]|[\ue001\ue002] |[\ue003-\ue00e])", re.DOTALL)
 
 
 class _Separators(dict[int, str]):
@@ -129,7 +136,7 @@ class _Separators(dict[int, str]):
         category = unicodedata.category(character)
         if category == "Nd":
             self[code] = str(unicodedata.digit(character))
-        elif (category == "Sm" and character != "∞") or character in "♀♂♠♡♢♣♤♥♦♧♭♮":
+        elif (category == "Sm" and character != "∞") or character in "♀♂♠♡♢♣♤♥♦♧♭♮‰":
             self[code] = f" {character} "
         else:
             self[code] = character if category[0] in "LMN" or character == "∞" else " "
@@ -177,6 +184,14 @@ def join_scales(words: list[str]) -> list[str]:
     return words if _SCALES.keys().isdisjoint(words) else _read_number_words(words, _SCALES)
 
 
+def drop_percent(words: list[str]) -> list[str]:
+    """Remove "percent", "per cent" and "pct" after a number, as normalisation removes %."""
+    if _PERCENT_WORDS.isdisjoint(words):
+        return words
+    spelled = _PERCENT.sub(r"\1", " ".join(words))
+    return spelled.split()
+
+
 def _separate_words(text: str) -> str:
     """Remove punctuation, and put spaces around symbols and around the characters of scripts without spaces."""
     if _HAS_THOUSANDS.search(text):
@@ -185,6 +200,10 @@ def _separate_words(text: str) -> str:
         text = _DECIMAL.sub(_canonical_decimal, text)
     if "/" in text or "⁄" in text:
         text = _FRACTION.sub(_SLASH, text)
+    if "=" in text or ">" in text:
+        text = _TYPED_OPERATOR.sub(lambda match: f" {_TYPED_OPERATORS.get(match[0], match[0])} ", text)
+    if "~" in text or "!" in text:
+        text = _NEGATION.sub("¬", text)
     text = _UNIT.sub(r"\g<0> ", _MINUS.sub(_SIGN, _LEADING_ZEROS.sub("", text)))
     if _ANY_SYMBOL.search(text):
         text = _protect_symbols(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 import threading
 from collections import Counter
@@ -17,6 +18,10 @@ Words = list[str]
 
 # The table of the longest common subsequence is quadratic, so longer texts are truncated.
 MAX_REFERENCE_WORDS, MAX_COMMON_WORDS = 1_000, 5_000
+# A reference of so few words or characters is a name or a number, in which one number, letter or numeral distinguishes answers.
+MAX_SHORT_REFERENCE, MAX_SHORT_CHARACTERS = 3, 6
+_LAST_DESIGNATOR = re.compile(r"[a-zα-ω]|[ivx]+")
+_FORMULA_WORD = re.compile(r"[a-zα-ω]{0,2}|sin|cos|tan|cot|log|exp|sqrt|frac|.*\d.*|\W+|[a-z]\W{1,2}|\W[a-z]")
 _IMPORT_LOCK = threading.Lock()
 
 
@@ -64,6 +69,28 @@ WORD_METRICS: Mapping[str, WordMetric] = {
     "rouge_l_recall": WordMetric(rouge_l_recall, False),
     "rouge_l_f": WordMetric(rouge_l_f, False),
 }
+
+
+def has_distinctions(reference: Words, answer: Words) -> bool:
+    """Return whether the answer has the words of a reference that an average over all words must not outweigh.
+
+    These are a whole formula, of a list of numbers all numbers in any order, and of a short reference its numbers and negations, and
+    its last word if that is a letter or numeral ("Hepatitis A", "Henry VIII").
+
+    Args:
+        reference, answer: all words, also symbols.
+    """
+    numbers = {word for word in reference if any(map(str.isdigit, word))}
+    if len(numbers) < len(set(reference)) and all(map(_FORMULA_WORD.fullmatch, reference)):
+        return bool(contains(reference, answer))
+    if len(numbers) == len(set(reference)):
+        return not Counter(reference) - Counter(answer)
+    if len(reference) > MAX_SHORT_REFERENCE and sum(map(len, reference)) > MAX_SHORT_CHARACTERS:
+        return True
+    if len(reference) == 2 == sum(map(len, reference)):
+        return bool(contains(reference, answer))
+    last = {reference[-1]} if len(reference) > 1 and _LAST_DESIGNATOR.fullmatch(reference[-1]) else set()
+    return numbers | last | ({"not", "no"} & set(reference)) <= set(answer)
 
 
 def common_subsequence_length(reference: Words, answer: Words) -> float:

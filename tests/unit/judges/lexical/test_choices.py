@@ -5,9 +5,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bert_judge.judges.lexical import choices
+from bert_judge.judges.lexical.options import expected_choice, parse_options
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
-OPTIONS = choices.parse_options(QUESTION)
+OPTIONS = parse_options(QUESTION)
 TWO = {"A": "salt", "B": "sugar"}
 THREE = {"A": "salt", "B": "sugar", "C": "flour"}
 
@@ -112,14 +113,14 @@ def test_choice(text: str, expected: str | None) -> None:
     ],
 )
 def test_parse_options(question: str, expected: dict[str, str]) -> None:
-    assert choices.parse_options(question) == expected
+    assert parse_options(question) == expected
 
 
 @pytest.mark.parametrize(
     "reference", ["B", "(B)", "B.", "B) London", "(B) London", "[B]", "**B**", "b", "Option B", "选项B", "London"]
 )
 def test_reference(reference: str) -> None:
-    expected = choices.expected_choice(QUESTION, (reference,))
+    expected = expected_choice(QUESTION, (reference,))
     assert expected is not None
     assert expected.correct == {"B"}
     assert expected.by_letter == (reference != "London")
@@ -140,7 +141,7 @@ def test_reference(reference: str) -> None:
     ],
 )
 def test_references(question: str, references: tuple[str, ...], correct: set[str] | None) -> None:
-    expected = choices.expected_choice(question, references)
+    expected = expected_choice(question, references)
     assert (expected and expected.correct) == correct
 
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from bert_judge.judges.lexical import choices, extraction
 from bert_judge.judges.lexical.normalization import normalize, normalize_words
+from bert_judge.judges.lexical.options import parse_options
 from bert_judge.judges.visible_text import strip_reasoning
 
-OPTIONS = choices.parse_options("Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City")
+OPTIONS = parse_options("Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City")
 
 
 @pytest.mark.parametrize(
@@ -249,7 +250,7 @@ def test_time_is_linear_in_the_text(text: str) -> None:
     started = time.process_time()
     strip_reasoning(text)
     extraction.extract_reference(text)
-    choices.parse_options(text)
+    parse_options(text)
     extraction.extract_final_answer(text)
     extraction.boxed(text)
     extraction.extract_last_number(text)

@@ -168,8 +168,8 @@ def test_invalid_labels_have_a_reason() -> None:
 
 
 def test_rouge_threshold() -> None:
-    at = label({**RECALL, "threshold": 0.5}, ["one two"], "two")
-    above = label({**RECALL, "threshold": 0.6}, ["one two"], "two")
+    at = label({**RECALL, "threshold": 0.5}, ["red blue"], "blue")
+    above = label({**RECALL, "threshold": 0.6}, ["red blue"], "blue")
     assert (at.verdict, at.score, above.verdict, above.score) == ("correct", 0.5, "incorrect", 0.5)
 
 
