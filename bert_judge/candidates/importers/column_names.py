@@ -19,14 +19,15 @@ from bert_judge.tables.readers.rows import Record
 REQUIRED = ("references", "candidate")
 # Role of a column with one option; the letter follows.
 OPTION = "option "
-# Folders of a dotted name, as LangSmith, MLflow and Azure write it: `outputs.answer`, `inputs/question`.
-_FOLDER = re.compile(r"(?:inputs?|outputs?|data|row|example|expectations?)[./](?=.)", re.IGNORECASE)
+# A part of a dotted name that says nothing about the role: the value in `output.value`.
+_VALUE = re.compile(r"(?<=\w)[./](?:value|text|content)$", re.IGNORECASE)
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class _Vocabulary:
     names: Mapping[str, Sequence[str]]
+    extracted: Sequence[str]
     ambiguous: Sequence[str]
     fallback: Mapping[str, Sequence[str]]
     words: Mapping[str, frozenset[str]]
@@ -108,6 +109,8 @@ def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample:
 def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the only column with a name of this role, or None if there is none."""
     matching = [name for name in columns if _normalize(name) in names]
+    if role == "candidate":
+        matching = [name for name in matching if _normalize(name) not in _vocabulary().extracted] or matching
     preferred = [name for name in matching if _normalize(name) == names[0]]
     matching = matching or [name for name in columns if _has_role(name, role)]
     if len(matching) > 1 and len(preferred) != 1:
@@ -182,14 +185,25 @@ def _option_columns(columns: Sequence[str]) -> dict[str, str]:
 
 def _split_words(name: str) -> list[str]:
     """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
-    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _FOLDER.sub("", name.strip()))
+    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
     vocabulary = frozenset().union(*_vocabulary().words.values())
     words = re.findall(r"[^\W_]+", spaced.casefold())
     return [word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words]
 
 
+def _strip_folders(name: str) -> str:
+    """Return the last part of a dotted name, as of LangSmith, MLflow and Azure: `outputs.answer`, `inputs/question`.
+
+    A folder of references is kept: `reference_outputs.answer`.
+    """
+    name = _VALUE.sub("", name.strip())
+    folders, _, last = name.rpartition("." if "." in name else "/")
+    is_gold = not _vocabulary().words["gold"].isdisjoint(re.findall(r"[^\W_]+", folders.casefold()))
+    return name if is_gold or not last else last
+
+
 def _normalize(name: str) -> str:
-    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _FOLDER.sub("", name.strip()))
+    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
     return re.sub(r"[\s./-]+", "_", spaced).casefold()
 
 

@@ -9,8 +9,8 @@ from importlib import resources
 
 import yaml
 
-from bert_judge.judges.lexical.options import parse_options
 from bert_judge.judges.lexical.normalization import normalize_words
+from bert_judge.judges.lexical.options import parse_options
 from bert_judge.judges.lexical.word_metrics import contains
 from bert_judge.runtime.keyed_random import KeyedRandom
 

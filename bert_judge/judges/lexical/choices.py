@@ -15,6 +15,7 @@ from bert_judge.tasks.latex import boxed
 # Of a longer answer, the middle is not searched.
 MAX_HEAD, MAX_TAIL = 2_000, 10_000
 
+
 def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = False) -> str | None:
     """Return the letter of the option that a text chooses; None if it chooses none.
 

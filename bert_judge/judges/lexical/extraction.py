@@ -65,7 +65,9 @@ _NO_STATEMENT = re.compile(
 )
 _NO_ANSWER = re.compile(rf"[^\S\n]*+{phrase_pattern('no_answer')}", re.IGNORECASE)
 _ADVERBS = re.compile(rf"(?:[^\S\n]*{phrase_pattern('adverb')},?\s)+", re.IGNORECASE)
-_BEFORE_ANSWER = re.compile(rf"(?:\A|[.!?。！？;；\n>])[\W_]*(?:{phrase_pattern('before_answer')}[\s,，]*){{0,5}}\Z", re.IGNORECASE)
+_BEFORE_ANSWER = re.compile(
+    rf"(?:\A|[.!?。！？;；:：\n>])[\W_]*(?:{phrase_pattern('before_answer')}[\s,，]*){{0,5}}\Z", re.IGNORECASE
+)
 _VERB_FORM = re.compile(rf"\s?(?:{'|'.join(_phrases()['suffix'])})\Z")
 # Lines that only open a formula or a code block.
 _OPENER = re.compile(r"(?:[^\S\n]|[*_>]|\$\$|\\\[|\\\(|```\w*+)*+\n")

@@ -155,7 +155,7 @@ def differ_in_notation(first: str, second: str) -> bool:
 
 
 def read_literal(text: str) -> str | None:
-    """Return a congruence, a date or a Roman numeral in one spelling, which Math-Verify would calculate; None for any other text."""
+    """Return a congruence, date or Roman numeral, which Math-Verify would calculate, in one spelling; None for any other text."""
     plain = text.strip("$ .")
     if _ROMAN.fullmatch(plain):
         return plain

@@ -23,7 +23,8 @@ def unwrap(text: str) -> str:
     text = " ".join(text.split())
     for _ in range(5):
         inner = text.rstrip(".,;:。").rstrip() or text
-        if (wrapped := _WRAPPED.fullmatch(inner)) and not (wrapped["mark"] and wrapped["mark"] in _APOSTROPHE.sub("", wrapped["text"])):
+        wrapped = _WRAPPED.fullmatch(inner)
+        if wrapped and not (wrapped["mark"] and wrapped["mark"] in _APOSTROPHE.sub("", wrapped["text"])):
             inner = next(group for group in (wrapped["text"], *wrapped.groups()[2:]) if group is not None).strip()
         elif (boxes := find_boxes(inner)) and (boxes[0].start, boxes[0].end) == (0, len(inner)):
             inner = boxes[0].content

@@ -74,8 +74,8 @@ WORD_METRICS: Mapping[str, WordMetric] = {
 def has_distinctions(reference: Words, answer: Words) -> bool:
     """Return whether the answer has the words of a reference that an average over all words must not outweigh.
 
-    These are a whole formula, of a list of numbers all numbers in any order, and of a short reference its numbers and negations, and
-    its last word if that is a letter or numeral ("Hepatitis A", "Henry VIII").
+    These are a whole formula; all numbers of a list, in any order; and of a short reference its numbers and negations, and its last
+    word if that is a letter or numeral ("Hepatitis A", "Henry VIII").
 
     Args:
         reference, answer: all words, also symbols.

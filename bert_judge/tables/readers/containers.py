@@ -45,6 +45,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_OTHER_FORMATS = {b"PK\x03\x04": "an Excel workbook or an archive", b"ARROW1": "an Arrow or Feather file"}
 _HEAD_BYTES, _BLOCK_BYTES, _SNIFFED_ROWS = 1 << 16, 1 << 20, 64
 _DELIMITERS = (",", ";", "\t", "|")
 # Western European text has few letters beyond ASCII; text in other 8-bit and 16-bit encodings has many.
@@ -176,7 +177,7 @@ def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Containe
     if format != "csv":
         return Container(path, format, encoding, magic)
     lines = text.splitlines(keepends=True)
-    if separator := re.fullmatch(r"sep=(.)\r?\n?", lines[0] if lines else ""):
+    if separator := re.fullmatch(r'"?sep=(.)"?\r?\n?', lines[0] if lines else "", re.IGNORECASE):
         skip_spaces = _fit("".join(lines[1:]), separator[1], is_whole)[2]
         return Container(path, "csv", encoding, magic, separator[1], skip_spaces, skipped_lines=1)
     first = "\t" if plain.name.suffix.lower() == ".tsv" else ","
@@ -189,6 +190,8 @@ def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Containe
 
 def _detect_encoding(container: Container, head: bytes) -> str:
     """Return the encoding of a text: that of its mark, UTF-16 with its many zero bytes, UTF-8, or else Windows-1252."""
+    if other := next((name for mark, name in _OTHER_FORMATS.items() if head.startswith(mark)), None):
+        raise InputError(f"{container.path}: is {other}; save it as CSV (UTF-8), JSON lines or parquet")
     for mark, encoding in _MARKS.items():
         if head.startswith(mark):
             return encoding
@@ -197,8 +200,6 @@ def _detect_encoding(container: Container, head: bytes) -> str:
             return "utf-16-le"
         if head[::2].count(0) > len(head) / 4:
             return "utf-16-be"
-    if head.startswith(b"PK\x03\x04"):
-        raise InputError(f"{container.path}: is an Excel workbook or an archive; save it as CSV (UTF-8), JSON lines or parquet")
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with container.open() as (stream, _):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -15,12 +16,51 @@ from bert_judge.tables.readers.containers import Container, sniff, translate_err
 # Markers in `top_level_keys`: the document is a list; its first member is a text.
 LIST, TEXT = "[]", "''"
 MAX_EVENTS = 10_000
+# `ijson` keeps the path of every open bracket, which takes memory quadratic in their number; `json` fails at a thousand.
+MAX_DEPTH = 500
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_STRING_OR_NUMBER = re.compile(rb'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|-?Infinity\b|NaN\b', re.DOTALL)
+_OTHER_BYTES = bytes(set(range(256)) - set(b'[]{}"'))
 # Location in the file, for error messages, and the value.
 Members = Iterator[tuple[str, Any]]
 
 
 class IncompleteJSONError(InputError):
     """A JSON document that is damaged, for example by an aborted download."""
+
+
+class _BoundedStream:
+    """A stream of JSON that refuses more than `MAX_DEPTH` open brackets."""
+
+    def __init__(self, path: Path, stream: Any) -> None:
+        self.path, self.stream = path, stream
+        self._depth, self._is_in_string, self._escape = 0, False, b""
+
+    def read(self, size: int = -1) -> bytes:
+        block: bytes = self.stream.read(size)
+        while block and block[-1] in b"-INafinty" and (following := self.stream.read(1)):
+            block += following
+        if b"NaN" in block or b"Infinity" in block:
+            block = self._replace_numbers(block)
+        text = self._escape + block
+        self._escape = b"\\" if (len(text) - len(text.rstrip(b"\\"))) % 2 else b""
+        parts = _ESCAPE.sub(b"", text.removesuffix(self._escape)).translate(None, _OTHER_BYTES).split(b'"')
+        brackets, pairs = b"".join(parts[self._is_in_string :: 2]), 0
+        self._is_in_string ^= len(parts) % 2 == 0
+        # Pairs of brackets are removed from the inside out; what is left are closing brackets before opening ones.
+        while pairs <= MAX_DEPTH and (b"[]" in brackets or b"{}" in brackets):
+            brackets, pairs = brackets.replace(b"[]", b"").replace(b"{}", b""), pairs + 1
+        depth = self._depth + 2 * (brackets.count(b"[") + brackets.count(b"{")) - len(brackets)
+        if max(pairs + self._depth, depth) > MAX_DEPTH:
+            raise InputError(f"{self.path}: more than {MAX_DEPTH} nested lists or objects; write a list of flat objects")
+        self._depth = depth
+        return block
+
+    def _replace_numbers(self, block: bytes) -> bytes:
+        """Replace NaN and Infinity, which Python writes and JSON has not, by null."""
+        start = _REST_OF_STRING.match(self._escape + block).end() - len(self._escape) if self._is_in_string else 0  # type: ignore[union-attr]
+        return block[:start] + _STRING_OR_NUMBER.sub(lambda match: match[1] or b"null", block[start:])
 
 
 def iterate_list(path: Path, prefix: str) -> Members:
@@ -34,6 +74,12 @@ def iterate_list(path: Path, prefix: str) -> Members:
     """
     members = _parse(sniff(path), lambda ijson, stream: ijson.items(stream, prefix, use_float=True))
     return ((f"item {number}", value) for number, value in enumerate(members, 1))
+
+
+def _iterate_documents(path: Path) -> Members:
+    """Yield the documents of a file of several, as `jq` writes them."""
+    documents = _parse(sniff(path), lambda ijson, stream: ijson.items(stream, "", use_float=True, multiple_values=True))
+    return ((f"item {number}", value) for number, value in enumerate(documents, 1))
 
 
 def iterate_object(path: Path) -> Members:
@@ -52,7 +98,7 @@ def _parse(container: Container, parse: Callable[[Any, Any], Iterator[Any]]) -> 
 
     with translate_errors(container.path, "JSON"), container.open_utf8() as (stream, _):
         try:
-            yield from parse(ijson, stream)
+            yield from parse(ijson, _BoundedStream(container.path, stream))
         except ijson.JSONError as error:
             reason = " ".join(str(error).split("\n", 1)[0].split())
             raise IncompleteJSONError(f"{container.path}: not a complete JSON file ({reason}); download it again") from error
@@ -60,7 +106,7 @@ def _parse(container: Container, parse: Callable[[Any, Any], Iterator[Any]]) -> 
 
 def _events(path: Path) -> Iterator[tuple[str, str, Any]]:
     with suppress(IncompleteJSONError):  # the intact beginning suffices
-        yield from islice(_parse(sniff(path), lambda ijson, stream: ijson.parse(stream)), MAX_EVENTS)
+        yield from islice(_parse(sniff(path), lambda ijson, stream: ijson.parse(stream, multiple_values=True)), MAX_EVENTS)
 
 
 def top_level_keys(path: Path) -> list[str]:
@@ -79,8 +125,9 @@ def top_level_keys(path: Path) -> list[str]:
 def iterate_rows(path: Path) -> Members:
     """Yield location and value of each row of a document.
 
-    Rows are the members of a list, of the first list of objects under a key, or of an object of objects by id (which becomes
-    `id`). A document of columns, as pandas writes (`orient` of `columns`, `list` or `split`), is read as a whole.
+    Rows are the documents of a file of several, or the members of a list, of the first list of objects under a key, or of an object
+    of objects by id (which becomes `id`). A document of columns, as pandas writes (`orient` of `columns`, `list` or `split`), is
+    read as a whole.
     """
     # Key → event that begins its value; keys of the first value that is an object.
     kinds: dict[str, str] = {}
@@ -89,6 +136,8 @@ def iterate_rows(path: Path) -> Members:
     for _, event, value in _events(path):
         if event == "start_array" and not depth:
             return iterate_list(path, "item")
+        if event == "start_map" and not depth and kinds:
+            return _iterate_documents(path)
         if event == "map_key" and depth == 1:
             key = value
         elif event == "map_key" and depth == 2 and len(kinds) == 1:

@@ -170,7 +170,7 @@ def _open_csv(container: Container) -> Iterator[tuple[list[str], Iterator[list[s
             # Not strict: blanks may follow a closing quote.
             reader = csv.reader(lines, delimiter=container.delimiter, skipinitialspace=container.skip_spaces)
             try:
-                header = [name.strip() for name in next(islice(reader, container.skipped_lines, None), [])]
+                header = [name.strip() for name in next(filter(any, islice(reader, container.skipped_lines, None)), [])]
                 yield header, _full_rows(container.path, reader, header, lines), file
             except csv.Error as error:
                 raise InputError(f"{container.path}: broken CSV near line {reader.line_num}: {error}; fix the quotes") from error

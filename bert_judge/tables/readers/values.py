@@ -24,17 +24,20 @@ _TEXT_KEYS = ("content", "text", "value")
 _QUESTION_KEYS = ("question", "query", "prompt", "input", "problem", "instruction", "stem", "messages", *_TEXT_KEYS)
 _ANSWER_KEYS = (
     *("answer", "response", "output", "prediction", "pred", "completion", "generated_text", "generation", "result"),
-    *("message", "messages", "choices", *_TEXT_KEYS),
+    *("message", "messages", "choices", "candidates", *_TEXT_KEYS),
 )
 # Keys of an object that holds references: TriviaQA, SQuAD, verl, DROP and others. All that are there are read.
 _REFERENCE_KEYS = (
     *("value", "aliases", "text", "content", "ground_truth", "target", "targets", "expected", "gold", "reference"),
-    *("references", "answer", "answers", "expected_output", "expected_response", "output", "spans", "number"),
+    *("references", "answer", "answers", "expected_output", "expected_response", "expected_facts", "output", "spans", "number"),
 )
 # Of messages: OpenAI and TRL, ShareGPT, OpenCompass.
 _ROLE_KEYS, _MESSAGE_KEYS = ("role", "from"), ("content", "value", "prompt", "text", "parts")
 USER, ASSISTANT = "user", "assistant"
 _ROLES = {USER: {"user", "human"}, ASSISTANT: {"assistant", "gpt", "bot", "model", "ai", "chatgpt"}}
+# A list or object in brackets, NumPy's array, and a tuple of texts; a tuple of numbers is an interval or a vector.
+_LITERAL = re.compile(r"\[.*\]|\{.*\}|array\(.*\)|\(\s*['\"].*\)", re.DOTALL)
+_ARRAY = re.compile(r"\barray\((\[[^][]*\])(?:,\s*dtype=[\w'<>]+)?\)")
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 
 
@@ -126,10 +129,10 @@ def parse_texts(value: Any, is_csv: bool = False) -> list[str]:
     Args:
         value: a single value or a list; a truth value stands for two words; an object, as in SQuAD, TriviaQA or verl, for the
             texts in it; messages for the last answer. An inner list is one reference with several parts.
-        is_csv: parse a text in brackets as a list or object, as JSON, Python or NumPy write it.
+        is_csv: parse a text in brackets as a list or object, as JSON, Python or NumPy write it, and `True` as a truth value.
     """
     if is_csv:
-        value = parse_alternatives(value)
+        value = value.casefold() == "true" if str(value).casefold() in ("true", "false") else parse_alternatives(value)
     return list(dict.fromkeys(text for member in _members(value) if (text := member.strip())))
 
 
@@ -219,11 +222,11 @@ def parse_literal(value: Any) -> Any:
     >>> parse_literal("{'text': array(['a'], dtype=object)}")
     {'text': ['a']}
     """
-    if not isinstance(value, str) or (text := value.strip())[:1] not in ("[", "{") or text[-1] not in ("]", "}"):
+    if not isinstance(value, str) or not _LITERAL.fullmatch(text := value.strip()):
         return value
     # NumPy separates members by blanks, which Python would join.
     separated = re.sub(rf"({_QUOTED})(\s+(?=['\"]))?", lambda match: match[1] + ("," if match[2] else ""), text)
-    arrays = re.sub(r"\barray\((\[[^][]*\])(?:,\s*dtype=[\w'<>]+)?\)", r"\1", separated)
+    arrays = _ARRAY.sub(r"\1", separated)
     numbers_only = re.fullmatch(r"\[\s*(-?[\d.]+(?:\s+-?[\d.]+)+)\s*\]", text)
     for parse, form in (
         (json.loads, text),
@@ -233,7 +236,7 @@ def parse_literal(value: Any) -> Any:
             parsed = parse(form)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        return parsed if isinstance(parsed, list | dict | set) else value
+        return list(parsed) if isinstance(parsed, tuple) else parsed if isinstance(parsed, list | dict | set) else value
     # A text that only looks like a list, e.g. "[1, 2)".
     return value
 
