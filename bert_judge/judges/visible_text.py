@@ -38,10 +38,11 @@ _MARK = re.compile(
     # Every mark starts with one of these; looking ahead for them is several times faster than trying every mark.
     r"(?=[<\[◁])(?:"
     rf"(?P<answer></{_REASONING}>|\[/THINK\]|◁/think▷|<\|end_?(?:of_)?(?:think|thinking|thought|reasoning)\|>|<unused95>|<channel\|>"
+    r"|<\|think_end\|>|<\|inner_suffix\|>"
     r"|<\|(?:begin_of_|start_?(?:of_)?)(?:response|solution|answer)\|>|\[BEGIN FINAL RESPONSE\]|<\|im_start\|>answer\b"
     r"|<\|channel\|>\s?final\b[^<\n]{0,40}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>)"
     rf"|(?P<reasoning><{_REASONING}>|\[THINK\]|◁think▷|<\|(?:begin_of_|start_?(?:of_)?)(?:think|thinking|thought|reasoning)\|>"
-    r"|<unused94>|<\|channel>|<\|channel\|>|<\|im_start\|>think\b)"
+    r"|<\|think_(?:start|begin)\|>|<\|inner_prefix\|>|<unused94>|<\|channel>|<\|channel\|>|<\|im_start\|>think\b)"
     # A control token ends the answer, unless a sentence goes on behind it.
     r"|(?P<end>(?:<[|｜](?:im_end|eot_id|eom_id|end|return|call|endoftext|END_RESPONSE|END_OF_TURN_TOKEN|user|system"
     r"|(?:end[_▁]of[_▁]\w{1,20}))[|｜]>|</s>|<eo[as]>|<pad>|<end_of_turn>|\[END FINAL RESPONSE\]|\[/?INST\])(?! ?[a-z,.;:)`'\"?]))"

@@ -55,9 +55,9 @@ _FILLERS = re.compile(
     rf"{_OPEN}{{0,8}}(?:(?i:option|choice|letter|the|both|either|probably|clearly|most|likely|indeed|therefore|thus|definitely"
     rf"|answer|to be|that|as|for|number|选项|選項){_OPEN}{{0,6}}){{0,4}}"
 )
-# Letters of scripts without spaces may follow directly.
+# Letters of scripts without spaces may follow directly. C++, F# and A- are other answers.
 _WORD_CHARACTER = r"[A-Za-z0-9_'’\u00c0-\u052f]"
-_NO_WORD = rf"(?!{_WORD_CHARACTER}|\.[A-Za-z0-9])"
+_NO_WORD = rf"(?!{_WORD_CHARACTER}|\.[A-Za-z0-9]|[+#]|-[\s.]*(?:\n|\Z))"
 
 
 @cache

@@ -178,7 +178,10 @@ class LexicalJudge:
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
-        if any(is_same_text(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
+        if any(
+            is_same_text(*map(_strip_commas, (reference, answer))) or _are_equal_phrases(reference, answer)
+            for reference in references
+        ):
             return decided(1.0, **details)
         if references and all(names_another_currency(reference, answer) for reference in references):
             return decided(0.0, **details)
@@ -195,6 +198,11 @@ class _Undecided(NamedTuple):
     pair: _Pair
     tail: _Pair | None
     extractor: str
+
+
+def _strip_commas(text: str) -> str:
+    """Remove the spaces around commas: 1, 2 is the list 1,2, which Math-Verify reads as a decimal."""
+    return re.sub(r"\s*,\s*", ",", text)
 
 
 def _are_equal_phrases(reference: str, answer: str) -> bool:

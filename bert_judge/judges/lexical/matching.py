@@ -11,7 +11,8 @@ from bert_judge.tasks.latex import find_boxes
 # Pairs around a whole text; a mark at one end only is part of the answer: A*, f', ~p.
 _WRAPPED = re.compile(
     r"(?P<mark>\*{1,3}|_{1,3}|`{1,3}|\$\$?|\"|')(?P<text>.+)(?P=mark)|“([^“”]+)”|‘([^‘’]+)’|«([^«»]+)»|「([^「」]+)」"
-    r"|\\\((.+)\\\)|\\\[(.+)\\\]|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}",
+    r"|\\\((.+)\\\)|\\\[(.+)\\\]|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
+    r"|<(?P<tag>b|i|em|strong|u|code|p)>(?P<marked>.+)</(?P=tag)>",
     re.DOTALL,
 )
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
@@ -19,13 +20,15 @@ _CURRENCY = re.compile(r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£
 
 
 def unwrap(text: str) -> str:
-    r"""Remove what surrounds a text: white space, quotes, bold, code, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
+    r"""Remove what surrounds a text: white space, quotes, bold, code, `$…$`, `\boxed{…}`, `\text{…}`, a tag, a final full stop."""
     text = " ".join(text.split())
     for _ in range(5):
         inner = text.rstrip(".,;:。").rstrip() or text
         wrapped = _WRAPPED.fullmatch(inner)
         if wrapped and not (wrapped["mark"] and wrapped["mark"] in _APOSTROPHE.sub("", wrapped["text"])):
-            inner = next(group for group in (wrapped["text"], *wrapped.groups()[2:]) if group is not None).strip()
+            inner = next(
+                group for group in (wrapped["text"], wrapped["marked"], *wrapped.groups()[2:]) if group is not None
+            ).strip()
         elif (boxes := find_boxes(inner)) and (boxes[0].start, boxes[0].end) == (0, len(inner)):
             inner = boxes[0].content
         if not inner or inner == text:

@@ -59,7 +59,8 @@ class _BoundedStream:
 
     def _replace_numbers(self, block: bytes) -> bytes:
         """Replace NaN and Infinity, which Python writes and JSON has not, by null."""
-        start = _REST_OF_STRING.match(self._escape + block).end() - len(self._escape) if self._is_in_string else 0  # type: ignore[union-attr]
+        rest = _REST_OF_STRING.match(self._escape + block) if self._is_in_string else None
+        start = rest.end() - len(self._escape) if rest else 0
         return block[:start] + _STRING_OR_NUMBER.sub(lambda match: match[1] or b"null", block[start:])
 
 
