@@ -190,7 +190,7 @@ def strip_markup(text: str) -> str:
 
 def _strip_decoration(text: str) -> str:
     text = text.strip().rstrip(".,;:。，；")
-    negation, prime = _NEGATED.match(text), _PRIMED.search(text)
+    negation, prime = _NEGATED.match(text), _PRIMED.search(text.strip(" *_`"))
     stripped = text.strip(_DECORATION).rstrip(".,;:。，；")
     return f"{negation[1] if negation else ''}{stripped}{prime[1] if prime else ''}" if stripped else ""
 

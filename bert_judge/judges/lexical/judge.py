@@ -178,10 +178,7 @@ class LexicalJudge:
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
-        if any(
-            is_same_text(*map(_strip_commas, (reference, answer))) or _are_equal_phrases(reference, answer)
-            for reference in references
-        ):
+        if any(_is_same_list(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
             return decided(1.0, **details)
         if references and all(names_another_currency(reference, answer) for reference in references):
             return decided(0.0, **details)
@@ -200,9 +197,9 @@ class _Undecided(NamedTuple):
     extractor: str
 
 
-def _strip_commas(text: str) -> str:
-    """Remove the spaces around commas: 1, 2 is the list 1,2, which Math-Verify reads as a decimal."""
-    return re.sub(r"\s*,\s*", ",", text)
+def _is_same_list(reference: str, answer: str) -> bool:
+    """Return whether two texts are identical up to spaces around commas: 1, 2 is the list 1,2, which alone may be a decimal."""
+    return is_same_text(re.sub(r"\s*,\s*", ",", reference), re.sub(r"\s*,\s*", ",", answer))
 
 
 def _are_equal_phrases(reference: str, answer: str) -> bool:

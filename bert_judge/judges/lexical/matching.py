@@ -26,9 +26,7 @@ def unwrap(text: str) -> str:
         inner = text.rstrip(".,;:。").rstrip() or text
         wrapped = _WRAPPED.fullmatch(inner)
         if wrapped and not (wrapped["mark"] and wrapped["mark"] in _APOSTROPHE.sub("", wrapped["text"])):
-            inner = next(
-                group for group in (wrapped["text"], wrapped["marked"], *wrapped.groups()[2:]) if group is not None
-            ).strip()
+            inner = (wrapped["text"] or wrapped["marked"] or next(filter(None, wrapped.groups()[2:]))).strip()
         elif (boxes := find_boxes(inner)) and (boxes[0].start, boxes[0].end) == (0, len(inner)):
             inner = boxes[0].content
         if not inner or inner == text:

@@ -1,7 +1,7 @@
 """Laws that hold for every rule by name: identity, symmetry of wrapping, and mutation.
 
-Identity: a text is correct for itself. Wrapping: markup around the reference or the answer changes no verdict. Mutation: a short gold
-with one meaningful symbol changed is not correct.
+Identity: a text is correct for itself. Wrapping: markup around the reference or the answer changes no verdict. Mutation: a short
+gold with one meaningful symbol changed is not correct.
 """
 
 from __future__ import annotations
@@ -169,9 +169,9 @@ NAMES = [
 def test_one_changed_symbol_is_another_answer(rule: str, pair: tuple[str, str]) -> None:
     """Numbers, formulas, and names that end in a number, a letter or a numeral.
 
-    The law holds for token F1 and ROUGE because such golds must occur as a whole (`word_metrics.has_distinctions`). It does not hold
-    there for a changed word of another gold of two or more words, of which an average keeps the other words ("C minor", "C major").
-    The rules ignore case (x, X), the unit of a number in percent (5, 5%) and, in mathematics, other units (5 km, 5 m). `contains`
+    The law holds for token F1 and ROUGE because such golds must occur as a whole (`word_metrics.has_distinctions`). It does not
+    hold there for a changed word of another gold of two or more words, of which an average keeps the other words ("C minor", "C
+    major"). The rules ignore case (x, X), the unit of a number in percent (5, 5%) and, in mathematics, other units (5 km, 5 m). `contains`
     accepts an answer that adds to the gold ("Hepatitis" in "Hepatitis A").
     """
     gold, mutant = pair
