@@ -155,11 +155,17 @@ def extract_last_number(text: str) -> str | None:
 
     Without thousands separators and currency: "-1234.5", "3/4", "1500" for 1.5 × 10³, "12%".
     """
-    match = next(
-        (m for source in (extract_final_answer(text), boxed(text), text) if source and (m := _last_match(_NUMBER, source))), None
-    )
-    if match is None:
-        return None
+    sources = (extract_final_answer(text), boxed(text), text)
+    match = next((match for source in sources if source and (match := _last_match(_NUMBER, source))), None)
+    return _read_number(match) if match else None
+
+
+def extract_numbers(text: str) -> list[str]:
+    """Return all numbers of a text, in the form of `extract_last_number`."""
+    return [_read_number(match) for match in _NUMBER.finditer(text)]
+
+
+def _read_number(match: re.Match[str]) -> str:
     sign = "-" if match["minus"] else ""
     if match["upper"]:
         return f"{sign}{match['upper'].replace('−', '-')}/{match['lower']}"

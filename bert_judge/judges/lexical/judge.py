@@ -32,6 +32,8 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
 }
 _INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)", re.ASCII)
 _PHRASE = re.compile(r"(?:[Aa] )?[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
+# One of two names may have it: Samuel L. Jackson.
+_MIDDLE_INITIAL = re.compile(r"(?<=[^\W\d_]{2}) [A-Z]\.?(?= [A-Z][^\W\d_])")
 # Characters of an extracted answer in a label.
 _MAX_RAW = 300
 # Characters of a text that Math-Verify reads besides its extracted answer.
@@ -143,6 +145,10 @@ class LexicalJudge:
                 score = max(score, metric.compute(words, answer_words))
                 if not score:
                     score = metric.compute(join_scales(words), join_scales(answer_words))
+                if not score and (shorter := _MIDDLE_INITIAL.sub("", reference)) != reference:
+                    score = metric.compute(self._split(shorter), answer_words)
+                if not score and len(answer) <= _MAX_RAW and (shorter := _MIDDLE_INITIAL.sub("", answer)) != answer:
+                    score = metric.compute(words, self._split(shorter))
             elif has_distinctions(words, answer_words):
                 score = max(score, metric.compute(self._select_terms(words), answer_terms))
         return score, 1.0 if metric.is_binary else self.settings.threshold
@@ -163,6 +169,8 @@ class LexicalJudge:
         self, references: Sequence[str], raw_references: tuple[str, ...], text: str, answer: str, extractor: str
     ) -> Label | _Undecided:
         """Return the label where identity or integers decide; otherwise Math-Verify does."""
+        if len(references) > 1 and _lists_all(references, extraction.extract_final_answer(text) or text):
+            return decided(1.0, reason=extractor, raw=text[:_MAX_RAW])
         if extractor in ("last_number", "full_text"):
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
             if extractor == "last_number":
@@ -195,6 +203,14 @@ class _Undecided(NamedTuple):
     pair: _Pair
     tail: _Pair | None
     extractor: str
+
+
+def _lists_all(references: Sequence[str], answer: str) -> bool:
+    """Return whether the numbers of an answer are those of all references, of which one would do: "2019 and 2018"."""
+    numbers = [extraction.extract_numbers(reference) for reference in references]
+    if len(answer) > _MAX_RAW or any(len(of_reference) != 1 for of_reference in numbers):
+        return False
+    return sorted(extraction.extract_numbers(answer)) == sorted(of_reference[0] for of_reference in numbers)
 
 
 def _is_same_list(reference: str, answer: str) -> bool:

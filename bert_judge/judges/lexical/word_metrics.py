@@ -74,8 +74,8 @@ WORD_METRICS: Mapping[str, WordMetric] = {
 def has_distinctions(reference: Words, answer: Words) -> bool:
     """Return whether the answer has the words of a reference that an average over all words must not outweigh.
 
-    These are a whole formula; all numbers of a list, in any order; and of a short reference its numbers and negations, and its last
-    word if that is a letter or numeral ("Hepatitis A", "Henry VIII").
+    These are a whole formula; all numbers of a list, in any order; and of a short reference its negations, the number it ends with,
+    all numbers of two words, and a letter or numeral at its end ("Hepatitis A", "Henry VIII").
 
     Args:
         reference, answer: all words, also symbols.
@@ -85,12 +85,16 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
         return bool(contains(reference, answer))
     if len(numbers) == len(set(reference)):
         return not Counter(reference) - Counter(answer)
-    if len(reference) > MAX_SHORT_REFERENCE and sum(map(len, reference)) > MAX_SHORT_CHARACTERS:
+    is_short = sum(map(len, reference)) <= MAX_SHORT_CHARACTERS
+    if len(reference) > MAX_SHORT_REFERENCE and not is_short:
         return True
     if len(reference) == 2 == sum(map(len, reference)):
         return bool(contains(reference, answer))
-    last = {reference[-1]} if len(reference) > 1 and _LAST_DESIGNATOR.fullmatch(reference[-1]) else set()
-    return numbers | last | ({"not", "no"} & set(reference)) <= set(answer)
+    # Of a date, the year alone may do.
+    decisive = numbers if len(reference) < MAX_SHORT_REFERENCE or is_short else numbers & {reference[-1]}
+    if len(reference) > 1 and _LAST_DESIGNATOR.fullmatch(reference[-1]):
+        decisive = decisive | {reference[-1]}
+    return decisive | ({"not", "no"} & set(reference)) <= set(answer)
 
 
 def common_subsequence_length(reference: Words, answer: Words) -> float:

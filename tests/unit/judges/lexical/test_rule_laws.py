@@ -171,8 +171,8 @@ def test_one_changed_symbol_is_another_answer(rule: str, pair: tuple[str, str]) 
 
     The law holds for token F1 and ROUGE because such golds must occur as a whole (`word_metrics.has_distinctions`). It does not
     hold there for a changed word of another gold of two or more words, of which an average keeps the other words ("C minor", "C
-    major"). The rules ignore case (x, X), the unit of a number in percent (5, 5%) and, in mathematics, other units (5 km, 5 m). `contains`
-    accepts an answer that adds to the gold ("Hepatitis" in "Hepatitis A").
+    major"). The rules ignore case (x, X), the unit of a number in percent (5, 5%) and, in mathematics, other units (5 km, 5 m).
+    `contains` accepts an answer that adds to the gold ("Hepatitis" in "Hepatitis A").
     """
     gold, mutant = pair
     assert not is_correct(rule, gold, mutant)
