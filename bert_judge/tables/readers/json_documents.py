@@ -30,8 +30,8 @@ class IncompleteJSONError(InputError):
     """A JSON document that is damaged, for example by an aborted download."""
 
 
-class _BoundedStream:
-    """A stream of JSON that refuses more than `MAX_DEPTH` open brackets."""
+class BoundedStream:
+    """A stream of JSON that refuses more than `MAX_DEPTH` open brackets, and has null for NaN and Infinity."""
 
     def __init__(self, path: Path, stream: Any) -> None:
         self.path, self.stream = path, stream
@@ -99,7 +99,7 @@ def _parse(container: Container, parse: Callable[[Any, Any], Iterator[Any]]) -> 
 
     with translate_errors(container.path, "JSON"), container.open_utf8() as (stream, _):
         try:
-            yield from parse(ijson, _BoundedStream(container.path, stream))
+            yield from parse(ijson, BoundedStream(container.path, stream))
         except ijson.JSONError as error:
             reason = " ".join(str(error).split("\n", 1)[0].split())
             raise IncompleteJSONError(f"{container.path}: not a complete JSON file ({reason}); download it again") from error

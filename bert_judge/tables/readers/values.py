@@ -24,7 +24,7 @@ _TEXT_KEYS = ("content", "text", "value")
 _QUESTION_KEYS = ("question", "query", "prompt", "input", "problem", "instruction", "stem", "messages", *_TEXT_KEYS)
 _ANSWER_KEYS = (
     *("answer", "response", "output", "prediction", "pred", "completion", "generated_text", "generation", "result"),
-    *("message", "messages", "choices", "candidates", *_TEXT_KEYS),
+    *("message", "messages", "choices", "candidates", "parts", *_TEXT_KEYS),
 )
 # Keys of an object that holds references: TriviaQA, SQuAD, verl, DROP and others. All that are there are read.
 _REFERENCE_KEYS = (

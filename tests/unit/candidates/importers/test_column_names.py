@@ -55,6 +55,21 @@ ROWS: dict[str, dict[str, Any]] = {
     "Chinese": {"问题": "Q?", "参考答案": "Paris", "模型回答": "Paris"},
     "messages only": {"messages": MESSAGES, "reference": "Paris"},
     "a conversation": {"conversations": [{"from": "human", "value": "Q?"}, {"from": "gpt", "value": "Paris"}], "target": "Paris"},
+    "verl rollouts": {"input": "Q?", "output": "Paris", "gts": "Paris", "score": 1.0, "acc": True, "pred": "Rome", "step": 1},
+    "NeMo Skills": {"problem": "Q?", "generation": "Paris", "expected_answer": "Paris", "predicted_answer": "Rome"},
+    "OpenAI evals API": {"item.question": "Q?", "item.reference": "Paris", "sample.output_text": "Paris"},
+    "Opik": {
+        "dataset_item_data.input": "Q?",
+        "dataset_item_data.expected_output": "Paris",
+        "evaluation_task_output.output": "Paris",
+    },
+    "Phoenix": {"attributes.input.value": "Q?", "attributes.output.value": "Paris", "reference": "Paris"},
+    "MLflow GenAI": {"inputs": {"question": "Q?"}, "outputs": "Paris", "expectations": {"expected_response": "Paris"}},
+    "Gemini": {"question": "Q?", "gold": "Paris", "response": {"candidates": [{"content": {"parts": [{"text": "Paris"}]}}]}},
+    "machine translation": {"input": "Q?", "ref": "Paris", "hyp": "Paris"},
+    "scikit-learn": {"question": "Q?", "y_true": "Paris", "y_pred": "Paris"},
+    "DROP": {"question": "Q?", "answers_spans": {"spans": ["Paris"], "types": ["span"]}, "response": "Paris"},
+    "Chinese predictions": {"题目": "Q?", "答案": "Paris", "预测": "Paris"},
     "actual and predicted": {"question": "Q?", "actual": "Paris", "predicted_answer": "Paris"},
 }
 
