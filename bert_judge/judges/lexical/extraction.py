@@ -95,7 +95,7 @@ _DECORATION = " \t\r\n*_`~\"'“”«»「」『』‘’"
 # Decoration that is part of an answer: the negation of ~p, the derivative f', the factorial n!.
 _NEGATED = re.compile(r"[\s\"'`*]*(~(?=\w))")
 _PRIMED = re.compile(r"(?:\A|[^\w\"'`“‘])[^\W\d_](['’]{1,3})\s*\Z")
-_FACTORIAL = re.compile(r"(?:(?<![^\W_])[a-z]|\))!+[\s.。]*\Z")
+_FACTORIAL = re.compile(r"(?:(?<![A-Za-z0-9])[a-z]|\))!+[\s.。]*\Z")
 
 _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _PYTHON_STRING = re.compile(r"\s*+'((?:[^'\\]|\\.)*+)'(?=\s*[,\]})])", re.DOTALL)
