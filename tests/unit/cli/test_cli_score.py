@@ -228,6 +228,24 @@ def test_a_judge_of_simulated_answers_warns(tmp_path: Path, caplog: pytest.LogCa
     assert "judge mine: trained on simulated answers" in caplog.text
 
 
+@pytest.mark.parametrize("column", ["label", "human_label", "mine"])
+def test_labels_in_the_file_give_an_agreement(tmp_path: Path, column: str) -> None:
+    labels = [1, "incorrect", None, 1, 1]
+    rows = [{"question": f"{n}?", "gold": "a", "response": "a" if n != 4 else "b", column: label} for n, label in enumerate(labels)]
+    write(tmp_path / "a.csv", rows)
+    result = run("score", "a.csv", "-j", "contains", *(["--label", column] if column == "mine" else []))
+    assert result.exit_code == 0, result.output
+    # Right, wrong, without a label, right, wrong.
+    line = next(line for line in result.stdout.splitlines() if line.startswith("contains: "))
+    assert line.startswith(f"contains: agreement with the column '{column}' 50.0% [15.0, 85.0] on 4 answers, kappa ")
+    assert line.endswith("; the constant verdict correct agrees on 75.0%")
+
+
+def test_scores_of_another_judge_are_no_labels(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", [{"gold": "a", "response": "a", "score": 0.3}])
+    assert "agreement" not in run("score", "a.csv", "-j", "contains").stdout
+
+
 def test_text_in_other_scripts_is_counted_in_one_warning(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", [{**ROWS[0], "question": "首都は？", "references": "パリ", "candidate": "パリです"}, *ROWS[:2]])
     assert "warning: 1 of 3 verdicts are on text in a script that the judge was not trained on" in run("score", "a.csv").stderr

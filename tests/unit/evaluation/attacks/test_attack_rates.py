@@ -151,6 +151,29 @@ def test_command_attacks_a_judge_of_the_configuration(task: Path, tmp_path: Path
     assert (tmp_path / "results/attacks/trials/regex_lenient/people/rates.parquet").is_file()
 
 
+def test_command_attacks_with_the_questions_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"Who is number {number}?,{name},no idea" for number, name in enumerate(["Ann", "Bob", "Eve", "Zoë"])]
+    Path("mine.csv").write_text("\n".join(["Prompt,gold,output", *lines, lines[0]]), "utf-8")
+    done = run("--judge", "contains", "--answers", "mine.csv")
+    assert done.exit_code == 0, done.output
+    assert "question: 'Prompt'; references: 'gold'" in done.stderr and "Tables: results/attacks/trials/contains/mine" in done.stdout
+    rates_table = tables.read(tmp_path / "results/attacks/trials/contains/mine/rates.parquet", tables.ATTACK_RATES)
+    assert rate(rates_table, "white_space")["n"] % 4 == 0
+    pd.DataFrame({"a": [1]}).to_parquet("labels.parquet")
+    before = Path("labels.parquet").read_bytes()
+    for words, fault in (
+        (["--answers", "mine.csv", "-o", "."], "labels.parquet: not a table of this program, and would be overwritten"),
+        (["--answers", "none.csv"], "none.csv: no such file"),
+        (["--answers", "mine.csv", "--question", "q"], "mine.csv: no column 'q' for the question"),
+        (["--answers", "mine.csv", "--task", "facts_test"], "set either --answers FILE"),
+        ([], "set either --answers FILE"),
+    ):
+        refused = run("--judge", "contains", *words)
+        assert refused.exit_code == 1 and refused.stderr.splitlines()[-1].startswith(f"error: {fault}"), refused.stderr
+    assert Path("labels.parquet").read_bytes() == before
+
+
 def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bert_judge.judges.bert.judge import BERTJudge
 
