@@ -152,6 +152,8 @@ def sniff(path: Path, format: str | None = None) -> Container:
     """
     with translate_errors(path, format or ENDINGS.get(path.suffix.lower(), "rows")):
         status = path.stat()
+        if not path.is_file() and not path.is_dir():
+            raise InputError(f"{path}: is a pipe, which cannot be read twice; save it to a file, or send JSON lines to predict")
         return _sniff(path, format, (status.st_size, status.st_mtime_ns))
 
 
