@@ -99,7 +99,7 @@ def with_price(path: Path) -> Path:
 
 def test_the_command(tmp_path: Path) -> None:
     labels(tmp_path, "teacher", [(1000, 10), (3000, 30)], seconds=4.0)
-    shown = run(tmp_path / "results/labels", "--config", with_price(tmp_path / "c.yaml"))
+    shown = run(tmp_path / "results/labels", "--configfile", with_price(tmp_path / "c.yaml"))
     assert shown.exit_code == 0
     for text in ("teacher", "50.0%", "2,000,000", "20,000", "2.0400", "2,000.0"):
         assert text in shown.output
@@ -116,8 +116,8 @@ def test_bad_input_of_the_command(tmp_path: Path) -> None:
         ([tmp_path / "empty"], "holds no label tables"),
         ([tmp_path / "missing.parquet"], "no such file"),
         ([tmp_path / "no.parquet"], "not a readable parquet file"),
-        ([good, "--config", bad_config], "judges.teacher.model.price.prompt: needs number at least 0; got -1"),
-        ([good, "--config", tmp_path / "missing.yaml"], "missing.yaml"),
+        ([good, "--configfile", bad_config], "judges.teacher.model.price.prompt: needs number at least 0; got -1"),
+        ([good, "--configfile", tmp_path / "missing.yaml"], "missing.yaml"),
     ]:
         result = run(*arguments)
         assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1), result.stderr
