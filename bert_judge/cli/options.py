@@ -67,8 +67,8 @@ def read_config(
     Raises:
         InputError: a file is missing or not a mapping, or has a key twice, or a setting is not KEY=VALUE.
     """
-    found = [config_files.find(path) for path in files or [DEFAULT_CONFIG]]
-    return found, config_files.load(found) | parse_settings(settings, data)
+    paths = [config_files.find(path) for path in files or [DEFAULT_CONFIG]]
+    return paths, config_files.load(paths) | parse_settings(settings, data)
 
 
 def parse_settings(settings: Sequence[str] | None, data: Path | None) -> dict[str, Any]:

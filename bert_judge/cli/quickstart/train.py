@@ -175,14 +175,14 @@ class _Run:
         agreement = agreement[agreement["level"] == "all"].set_index("judge")
         best_rule = str(agreement.loc[list(RULES), "agreement"].idxmax())
         _write_result(folder, agreement)
-        own = agreement.loc[self.judge, "agreement"]
+        judge_agreement = agreement.loc[self.judge, "agreement"]
         lost = [
             f"{baseline} on {agreement.loc[baseline, 'agreement']:.1%}"
             for baseline in (best_rule, MAJORITY)
-            if own <= agreement.loc[baseline, "agreement"]
+            if judge_agreement <= agreement.loc[baseline, "agreement"]
         ]
         answers = f"{agreement['n'].max():,} held-out answers"
-        problem = f"it agrees with the labels on {own:.1%} of {answers}, {' and '.join(lost)}" if lost else None
+        problem = f"it agrees with the labels on {judge_agreement:.1%} of {answers}, {' and '.join(lost)}" if lost else None
         return TrainedJudge(folder, self.work / "standings.parquet", best_rule, problem)
 
     def _label(self, name: str, judge: Judge) -> None:
