@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pandas as pd
@@ -38,7 +39,7 @@ def save_standings_plot(standings: Path, path: Path, models: Sequence[str] = ())
     table = table[(table["level"] == "all") & (table["model"].isin(models) if models else True)]
     if table.empty:
         raise InputError(f"{standings}: no row to plot; score some answers first")
-    defaults = {"judges": sorted(table["judge"].unique()), "gold": None, "trained": [], "kinds": {}}
+    defaults: dict[str, Any] = {"judges": sorted(table["judge"].unique()), "gold": None, "trained": [], "kinds": {}}
     views = judge_views(defaults | json.loads(tables.provenance(standings).get("spec", "{}")))
     names = table.loc[table["judge"] == lead_judge(views), "model"].tolist()
     with matplotlib.rc_context({"svg.hashsalt": "standings", "font.size": 9}):
