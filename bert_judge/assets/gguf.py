@@ -12,6 +12,7 @@ import logging
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from bert_judge.runtime.errors import InputError
 
@@ -88,7 +89,8 @@ def _convert(file: Path, folder: Path) -> None:
     try:
         with suppress_warnings():
             tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
-            model, loading_info = AutoModelForCausalLM.from_pretrained(
+            # Annotated as a model, it is a pair with this option.
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 file.parent,
                 **options,
                 quantization_config=GgufConfig(dequantize=True),
@@ -97,6 +99,7 @@ def _convert(file: Path, folder: Path) -> None:
             )
     except (OSError, ValueError, KeyError, IndexError, RuntimeError, NotImplementedError) as error:
         raise InputError(f"{file}: not a readable GGUF model: {' '.join(str(error).split())[:300]}") from error
+    model, loading_info = loaded
     if missing := sorted(loading_info["missing_keys"]):
         # transformers initializes them randomly.
         raise InputError(f"{file}: lacks {len(missing)} tensors of the model, for example {missing[0]!r}; name another file")

@@ -141,7 +141,7 @@ class _Run:
         )
         parts, summary, backbone = [train_rows, validation_rows, weak_rows], self.work / "summary.json", self.work / "backbone.json"
         answers, labels = self.paths("answers", TRAIN), self.paths(LABELS, TRAIN)
-        build_dataset(self.plan.dataset_spec(FILE), answers, labels, *parts, summary)
+        build_dataset(self.plan.dataset_spec(FILE), answers, labels, train_rows, validation_rows, weak_rows, summary)
         check_overlap(self.plan.overlap_spec(FILE, TEST), parts, {TEST: self.path("task", TEST)}, self.work / "overlap.json")
         prepare(self.plan.assets[f"judge-{self.judge}"], backbone)
         spec = self.plan.judge_spec(self.judge)
@@ -152,7 +152,7 @@ class _Run:
         # Only now: it loads torch.
         from bert_judge.judges.bert.train import train_judge
 
-        train_judge(spec, *parts, summary, backbone, folder, self.work / "training")
+        train_judge(spec, train_rows, validation_rows, weak_rows, summary, backbone, folder, self.work / "training")
         return folder
 
     def measure(self, folder: Path) -> TrainedJudge:
@@ -175,14 +175,11 @@ class _Run:
         agreement = agreement[agreement["level"] == "all"].set_index("judge")
         best_rule = str(agreement.loc[list(RULES), "agreement"].idxmax())
         _write_result(folder, agreement)
-        judge_agreement = agreement.loc[self.judge, "agreement"]
-        lost = [
-            f"{baseline} on {agreement.loc[baseline, 'agreement']:.1%}"
-            for baseline in (best_rule, MAJORITY)
-            if judge_agreement <= agreement.loc[baseline, "agreement"]
-        ]
+        shares = {str(name): float(share) for name, share in agreement["agreement"].items()}
+        own = shares[self.judge]
+        lost = [f"{baseline} on {shares[baseline]:.1%}" for baseline in (best_rule, MAJORITY) if own <= shares[baseline]]
         answers = f"{agreement['n'].max():,} held-out answers"
-        problem = f"it agrees with the labels on {judge_agreement:.1%} of {answers}, {' and '.join(lost)}" if lost else None
+        problem = f"it agrees with the labels on {own:.1%} of {answers}, {' and '.join(lost)}" if lost else None
         return TrainedJudge(folder, self.work / "standings.parquet", best_rule, problem)
 
     def _label(self, name: str, judge: Judge) -> None:

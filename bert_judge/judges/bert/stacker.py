@@ -70,7 +70,7 @@ def fit_trees(
     rows = np.random.default_rng(seed).permutation(len(features))[:MAX_TRAINING_ROWS]
     y, w = np.asarray(labels, float)[rows], np.asarray(weights, float)[rows]
     names = list(FEATURE_NAMES) if start is None else start.feature_name()
-    dataset = lightgbm.Dataset(features[np.ix_(rows, _columns(names))], y, weight=w, feature_name=names)
+    dataset = lightgbm.Dataset(features[rows][:, _columns(names)], y, weight=w, feature_name=names)
     parameters = {**PARAMETERS, "seed": seed, "monotone_constraints": [int(name in MONOTONE_FEATURES) for name in names]}
     return lightgbm.train(parameters, dataset, BOOSTING_ROUNDS if start is None else ADDED_ROUNDS, init_model=start)
 

@@ -173,8 +173,8 @@ def _label_chunks(
         inputs = [record.input for record in records]
         report = partial(_report_rows, on_progress, chunk.fraction_read)
         labels = [_load_or_judge(judge, inputs, folder / judge.name / f"{number:06d}", report) for judge in judges]
-        columns = ([getattr(record, name) for record in records] for name in ("model", "question", "label"))
-        yield _LabelledChunk(chunk, *columns, labels)
+        models, questions = [record.model for record in records], [record.question for record in records]
+        yield _LabelledChunk(chunk, models, questions, [record.label for record in records], labels)
         on_progress(0, chunk.fraction_read)
 
 
