@@ -50,8 +50,9 @@ def claim(outputs: Iterable[Path], config: Path, *, workflow: Path) -> None:
                 f"choose another folder with --directory runs/{config.stem}, or delete {OWNER_FILE} to replace them"
             ]
         )
-    OWNER_FILE.parent.mkdir(exist_ok=True)
-    OWNER_FILE.write_text(name, "utf-8")
+    if not OWNER_FILE.exists() or owner != name:
+        OWNER_FILE.parent.mkdir(exist_ok=True)
+        OWNER_FILE.write_text(name, "utf-8")
 
 
 def new_pages(since: float) -> Iterator[str]:
