@@ -162,7 +162,8 @@ class Workspace:
         return {path for path, changed in self.times().items() if before.get(path) != changed}
 
     def _results(self) -> list[Path]:
-        hidden = {".work", "benchmarks"}
+        # The note of whose summary it is: not a result.
+        hidden = {".work", "benchmarks", "configuration.txt"}
         folder = self.folder / "results"
         return [p for p in sorted(folder.rglob("*")) if p.is_file() and not hidden & set(p.relative_to(folder).parts)]
 
