@@ -13,6 +13,8 @@ from bert_judge import tables
 
 pytestmark = pytest.mark.workflow
 DATASET = "results/datasets/answers/train.parquet"
+# Of a number, half an overlap would be none.
+WORDS = [f"{first}e{second}en" for first in "bdfgklmn" for second in "lmnrt"]
 WEAK_TEACHER = {"teacher": "overlap", "tasks": ["capitals"]}
 
 
@@ -45,8 +47,8 @@ def labelled(tmp_path: Path) -> Workspace:
             {
                 "model": "m",
                 "question": f"{name}, Frage {i}?",
-                "references": [f"Größe {i}"],
-                "candidate": f"die Größe {i if i % 3 else 'x'}",
+                "references": [f"Größe {WORDS[i]}"],
+                "candidate": f"die Größe {WORDS[i] if i % 3 else 'andere'}",
                 "label": None if i % 2 else float(bool(i % 3)),
             }
             for i in range(40)

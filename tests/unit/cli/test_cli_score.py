@@ -280,7 +280,7 @@ def test_a_judge_that_is_not_there(names: list[str], says: str) -> None:
 
 
 def test_the_threshold_is_the_users(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", [{"references": "one two three four", "candidate": "one two"}])
+    write(tmp_path / "a.jsonl", [{"references": "brick house with garden", "candidate": "brick house"}])
     for threshold, verdict in ((0.5, "correct"), (0.6, "incorrect")):
         assert run("score", "a.jsonl", "-j", "rouge_l_recall", "--threshold", threshold, "--force").exit_code == 0
         assert read(tmp_path / "a.scored.jsonl")[0]["verdict"] == verdict

@@ -123,12 +123,12 @@ def test_a_table_stays_in_its_batch(planned: plan.Plan, tmp_path: Path) -> None:
 def test_other_settings_or_questions_are_another_batch(planned: plan.Plan, tmp_path: Path) -> None:
     first = answer(planned, tmp_path, "sums", "capitals")
     tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
-    limited = plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models)
+    limited = plan.Plan(planned.config.model_copy(update={"tasks": tasks}), planned.models)
     found = made(limited, tmp_path, "sums", "capitals")
     assert only_name(found, "capitals") == first.name
     assert list(found.by_name[only_name(found, "sums")].specs) == ["sums"]
     models = {name: model.model_copy(update={"max_new_tokens": 7}) for name, model in planned.models.items()}
-    found = made(plan.Plan(planned.config, None, models), tmp_path, "sums", "capitals")
+    found = made(plan.Plan(planned.config, models), tmp_path, "sums", "capitals")
     assert list(found.by_name[only_name(found, "sums")].specs) == ["capitals", "sums"]
     assert only_name(found, "sums") != first.name
 
@@ -179,7 +179,7 @@ def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     assert list(later.by_name[only_name(later, "sums_train")].specs) == ["sums_train"]
     # New answers of one task are another batch, and leave the other table in its own.
     tasks = planned.config.tasks.model_copy(update={"limit": {"sums": 1}})
-    limited = found(plan.Plan(planned.config.model_copy(update={"tasks": tasks}), None, planned.models))
+    limited = found(plan.Plan(planned.config.model_copy(update={"tasks": tasks}), planned.models))
     assert only_name(limited, "capitals") == name
     assert list(limited.by_name[only_name(limited, "sums")].specs) == ["sums"]
 
