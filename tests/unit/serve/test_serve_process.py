@@ -187,7 +187,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     assert list(pool.pairwise) == []
     assert "judge-pairs.json: no such file" in caplog.text
     assert "not served: --judge truth: is of kind simulated" in caplog.text
-    assert "judge-later.json: no such file; make it with snakemake" in caplog.text
+    assert "judge-later.json: no such file; make it with bert-judge run" in caplog.text
     for name, line in (
         ("later", "make it with snakemake"),
         ("truth", "only judges the answers of a run"),
