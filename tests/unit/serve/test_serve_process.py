@@ -189,7 +189,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     assert "not served: --judge truth: is of kind simulated" in caplog.text
     assert "judge-later.json: no such file; make it with bert-judge run" in caplog.text
     for name, line in (
-        ("later", "make it with snakemake"),
+        ("later", "make it with bert-judge run"),
         ("truth", "only judges the answers of a run"),
         ("nobody", "available: contains, truth, later, pairs"),
     ):
