@@ -7,9 +7,9 @@ rule prepare_asset:
         "<logs>/prepared/{asset}.log",
     benchmark:
         "<benchmarks>/prepared/{asset}.tsv"
-    localrule: True
     # The hub's client repeats what may succeed; without a network, a retry only prints the error again.
     retries: 0
+    localrule: True
     conda:
         "../envs/core.yaml"
     resources:
