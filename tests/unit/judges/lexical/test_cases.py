@@ -5,33 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from named_rules import label
 
-from bert_judge.judges.lexical.judge import LexicalJudge
-from bert_judge.judges.protocol import Label, Row
 from bert_judge.labels.judge_loading import RULES
 
 WORDS = ("exact_match", "contains")
 MATH = ("math_verify",)
 ALL = tuple(RULES)
-_judges: dict[str, LexicalJudge] = {}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_worker_is_left() -> Iterator[None]:
-    yield
-    for judge in _judges.values():
-        judge.close()
-    _judges.clear()
-
-
-def label(rule: str, references: list[str], candidate: str, question: str = "Which?") -> Label:
-    judge = _judges.setdefault(rule, LexicalJudge(RULES[rule]))
-    return judge.judge([Row("id", 0, "model", question, tuple(references), candidate)])[0]
-
 
 # Rules, references, candidate, verdicts that are right.
 SYMBOLS = [

@@ -6,35 +6,22 @@ gold with one meaningful symbol changed is not correct.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from named_rules import label
 
-from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.lexical.normalization import normalize
-from bert_judge.judges.protocol import Row
 from bert_judge.labels.judge_loading import RULES
 
 OVERLAP = ("token_f1", "rouge_l_recall", "rouge_l_f")
 OPTIONS = "Which city?\n(A) Rome\n(B) Paris\n(C) Oslo"
-_judges: dict[str, LexicalJudge] = {}
 rules = st.sampled_from(list(RULES))
 _laws = settings(max_examples=200, deadline=None, derandomize=True)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _no_worker_is_left() -> Iterator[None]:
-    yield
-    for judge in _judges.values():
-        judge.close()
-    _judges.clear()
-
-
 def is_correct(rule: str, reference: str, candidate: str, question: str = "Which?") -> bool:
-    judge = _judges.setdefault(rule, LexicalJudge(RULES[rule]))
-    return judge.judge([Row("id", 0, "model", question, (reference,), candidate)])[0].verdict == "correct"
+    return label(rule, [reference], candidate, question).verdict == "correct"
 
 
 # --- identity ---
