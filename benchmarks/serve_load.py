@@ -2,7 +2,7 @@
 
     BERT_JUDGE_DATA=… python benchmarks/serve_load.py --judge results/judges/bert [--rows 2000] [--rounds 2]
 
-Needs the extras `serve` and `openvino`. A server in its own process gets one request per row, all at the same time, each on its
+Needs the extra `serve`. A server in its own process gets one request per row, all at the same time, each on its
 own connection; a rejected request (503) is repeated after the time in its header. The same judge scores the same rows offline in
 one call; the two are interleaved. In a last round some clients disconnect without waiting, and the server gets SIGTERM in the
 middle: the answers that the other clients receive are counted. Ratios use the processor seconds of judge and server, because the

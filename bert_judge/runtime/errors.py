@@ -26,6 +26,6 @@ class ConfigError(InputError):
 
 def pip_install(extra: str) -> str:
     """Return the command that installs the packages of an extra, wherever bert-judge itself was installed from."""
-    requirements = map(Requirement, importlib.metadata.requires("bert-judge") or [])
+    requirements = [Requirement(line) for line in importlib.metadata.requires("bert-judge") or [] if "extra ==" in line]
     needed = [requirement for requirement in requirements if requirement.marker and requirement.marker.evaluate({"extra": extra})]
     return shlex.join(["pip", "install", *(f"{requirement.name}{requirement.specifier}" for requirement in needed)])

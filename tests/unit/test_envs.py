@@ -12,6 +12,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from bert_judge.judges.bert.backends import choice
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -68,6 +70,16 @@ def test_the_core_environment_is_the_package_with_the_pinned_versions() -> None:
 @pytest.mark.parametrize("requirement", direct(), ids=str)
 def test_every_direct_dependency_is_pinned_within_its_range(requirement: Requirement) -> None:
     assert pinned()[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+@pytest.mark.parametrize(
+    ("machine", "system", "there"), [("x86_64", "linux", True), ("AMD64", "win32", True), ("arm64", "darwin", False)]
+)
+def test_the_default_install_is_the_fast_one(machine: str, system: str, there: bool) -> None:
+    lines = map(Requirement, PROJECT["dependencies"])
+    (fastest,) = [requirement for requirement in lines if requirement.name == choice.FASTEST_BACKEND]
+    assert fastest.marker is not None
+    assert fastest.marker.evaluate({"platform_machine": machine, "sys_platform": system}) is there
 
 
 def test_no_package_is_pinned_that_nobody_asks_for() -> None:
