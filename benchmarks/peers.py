@@ -13,10 +13,9 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
-from bert_judge.judges.bert import backends, inference
-from bert_judge.judges.bert.backends.base import Backend
-from bert_judge.judges.bert.backends.choice import FASTEST_BACKEND, BackendChoice, choose_backend, is_installed
-from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert import inference, openvino
+from bert_judge.judges.bert.backend import Backend, TorchBackend
+from bert_judge.judges.bert.backend_choice import OPENVINO, BackendChoice, choose_backend, has_openvino
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import batch_by_tokens
 from bert_judge.runtime.hardware import best_device, supports_int8
@@ -129,8 +128,8 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
     attention = 4 * config.num_hidden_layers * config.hidden_size
     operations = sum(per_token * n + attention * n * n for n in lengths)
     choices = [choose_backend("auto", "auto", device, model.num_parameters())]
-    if device.type == "cpu" and supports_int8() and is_installed(FASTEST_BACKEND):
-        choices.append(choose_backend(FASTEST_BACKEND, "int8", device, model.num_parameters()))
+    if device.type == "cpu" and supports_int8() and has_openvino():
+        choices.append(choose_backend(OPENVINO, "int8", device, model.num_parameters()))
     made = [backend_of(choice, model) for choice in dict.fromkeys(choices)]
     return {backend.name: lambda backend=backend: inference.compute_logits(backend, rows, 0) for backend in made}, float(operations)
 
@@ -138,7 +137,7 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
 def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:
     if choice.backend == "torch":
         return TorchBackend(model, getattr(torch, choice.precision))
-    return backends.convert_model(choice, model)
+    return openvino.convert(model, choice.precision, None)
 
 
 def eurobert(lengths: Sequence[int]) -> tuple[PreTrainedModel, list[EncodedRow]]:

@@ -44,7 +44,7 @@ class BertJudgeConfig(JudgeConfig):
     early_exit: bool = True
     """run the encoder only where it could change the verdict of the trees, which is faster; false: run it on every row, so that
     every row has a raw score"""
-    backend: Literal["auto", "torch", "onnx", "openvino"] = "auto"
+    backend: Literal["auto", "torch", "openvino"] = "auto"
     """program that runs the encoder; `auto`: the fastest one installed"""
     precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
     """number format of the encoder; `auto`: the fastest one of this machine"""

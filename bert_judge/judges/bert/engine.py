@@ -10,10 +10,9 @@ from typing import cast
 import numpy as np
 import torch
 
-from bert_judge.judges.bert import backends, inference
-from bert_judge.judges.bert.backends.base import Backend
-from bert_judge.judges.bert.backends.choice import BackendChoice, choose_backend
-from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert import inference
+from bert_judge.judges.bert.backend import Backend, TorchBackend
+from bert_judge.judges.bert.backend_choice import BackendChoice, choose_backend
 from bert_judge.judges.bert.checkpoint import Checkpoint
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import EncoderOutput
@@ -111,7 +110,10 @@ class Engine:
         """The chosen backend; the model is converted on first use."""
         if self.choice.backend != "torch" and self._converted is None:
             try:
-                self._converted = backends.convert_model(self.choice, self.checkpoint.model, self.work_folder)
+                # An optional package.
+                from bert_judge.judges.bert import openvino
+
+                self._converted = openvino.convert(self.checkpoint.model, self.choice.precision, self.work_folder)
             except InputError as error:
                 if self._is_explicit:
                     raise

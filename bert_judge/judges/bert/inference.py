@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import torch
 
-from bert_judge.judges.bert.backends.base import Backend, model_inputs, pad_rows
+from bert_judge.judges.bert.backend import Backend, model_inputs, pad_rows
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder
 from bert_judge.runtime.logs import ProgressLogger
 

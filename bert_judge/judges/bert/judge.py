@@ -86,7 +86,7 @@ class BERTJudge:
         calibrated: combine the encoder with the lexical features and calibrate the sum; False: the encoder's raw sigmoid.
         input: input format for a backbone; a judge has its own.
         batch_tokens: tokens per batch, padding included; by default chosen for the device.
-        backend: `torch`, `onnx` or `openvino`; `auto` takes the fastest one installed.
+        backend: `torch` or `openvino`; `auto` takes the faster one that is installed.
         precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the backend and the hardware.
         work_folder: caches the converted model across processes.
         name, revision: of the judge in the provenance of its labels.

@@ -1,6 +1,5 @@
 """Backends: the automatic choice, and agreement with torch."""
 
-import importlib.util
 import logging
 from pathlib import Path
 
@@ -9,11 +8,9 @@ import pytest
 import tiny_models
 import torch
 
-from bert_judge.judges.bert import backends, checkpoint
-from bert_judge.judges.bert.backends import choice
-from bert_judge.judges.bert.backends.base import Backend
-from bert_judge.judges.bert.backends.choice import BackendChoice, choose_backend
-from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert import backend_choice, checkpoint
+from bert_judge.judges.bert.backend import Backend, TorchBackend
+from bert_judge.judges.bert.backend_choice import BackendChoice, choose_backend
 from bert_judge.judges.bert.inference import compute_logits
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime import hardware
@@ -26,34 +23,35 @@ ERRORS = {"float32": 1e-3, "bfloat16": 0.04, "int8": 0.5}
 CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", "", "the capital of Mars is a fox " * 9]
 
 
-def machine(
-    monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: torch.dtype = torch.float32, packages: str = "onnx openvino"
-) -> None:
+def machine(monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: torch.dtype = torch.float32, openvino: bool = True) -> None:
     monkeypatch.setattr(hardware, "supports_int8", lambda: int8)
     monkeypatch.setattr(hardware, "best_dtype", lambda device: dtype)
-    monkeypatch.setattr(choice, "is_installed", lambda name: name in packages.split() or name == "torch")
+    monkeypatch.setattr(backend_choice, "has_openvino", lambda: openvino)
 
 
 @pytest.mark.parametrize(
     ("settings", "device", "parameters", "hardware_of", "expected", "reason"),
     [
         (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "rechecked in float32"),
-        (("auto", "auto"), CPU, LARGE, {"packages": "onnx"}, ("torch", "float32"), "pip install 'openvino>="),
+        (("auto", "auto"), CPU, LARGE, {"openvino": False}, ("torch", "float32"), "pip install 'openvino"),
         (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "fast in float32 only"),
         (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "fastest precision of this CPU"),
-        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16, "packages": ""}, ("torch", "bfloat16"), "pip install 'openvino>="),
+        (
+            ("auto", "auto"),
+            CPU,
+            LARGE,
+            {"dtype": torch.bfloat16, "openvino": False},
+            ("torch", "bfloat16"),
+            "pip install 'openvino>=",
+        ),
         (("auto", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "too small"),
         (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
         (("auto", "auto"), GPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest precision of this CUDA"),
         (("auto", "float32"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
         (("auto", "int8"), CPU, 1000, {"int8": False}, ("openvino", "int8"), "as configured"),
-        (("auto", "int8"), CPU, LARGE, {"packages": "onnx"}, ("onnx", "int8"), "as configured"),
         (("torch", "auto"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
         (("openvino", "auto"), CPU, 1000, {}, ("openvino", "int8"), "as configured"),
         (("openvino", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "as configured"),
-        (("onnx", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("onnx", "int8"), "as configured"),
-        (("onnx", "auto"), CPU, LARGE, {"int8": False}, ("onnx", "float32"), "as configured"),
-        (("onnx", "float32"), CPU, LARGE, {}, ("onnx", "float32"), "as configured"),
     ],
 )
 def test_choose_backend(
@@ -72,57 +70,47 @@ def test_choose_backend(
 
 
 @pytest.mark.parametrize(
-    ("settings", "packages", "message"),
+    ("settings", "installed", "message"),
     [
-        (("onnx", "auto"), "", "pip install 'onnx>="),
-        (("openvino", "int8"), "onnx", "pip install 'openvino>="),
-        (("auto", "int8"), "", "pip install 'openvino>="),
-        (("tensorflow", "auto"), "onnx", "unknown value 'tensorflow'; choose one of auto, torch, openvino, onnx"),
-        (("torch", "int4"), "onnx", "unknown value 'int4'; choose one of auto, float32, bfloat16, int8"),
-        (("torch", "int8"), "onnx", "torch does not support int8; choose one of the backends openvino, onnx"),
-        (("onnx", "bfloat16"), "onnx", "onnx does not support bfloat16; choose one of the backends torch, openvino"),
-        (("openvino", "bfloat16"), "openvino", "this CPU does not compute in bfloat16; choose int8, float32 or auto"),
+        (("openvino", "int8"), False, "pip install 'openvino"),
+        (("auto", "int8"), False, "pip install 'openvino"),
+        (("tensorflow", "auto"), True, "unknown value 'tensorflow'; choose one of auto, torch, openvino"),
+        (("torch", "int4"), True, "unknown value 'int4'; choose one of auto, float32, bfloat16, int8"),
+        (("torch", "int8"), True, "torch does not support int8; choose the backend openvino"),
+        (("openvino", "bfloat16"), True, "this CPU does not compute in bfloat16; choose int8, float32 or auto"),
     ],
 )
 def test_an_unsupported_choice_gives_one_line_with_the_fix(
-    monkeypatch: pytest.MonkeyPatch, settings: tuple[str, str], packages: str, message: str
+    monkeypatch: pytest.MonkeyPatch, settings: tuple[str, str], installed: bool, message: str
 ) -> None:
-    machine(monkeypatch, packages=packages)
+    machine(monkeypatch, openvino=installed)
     with pytest.raises(InputError) as caught:
         choose_backend(*settings, CPU, LARGE)
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choice.is_installed("torch")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert not choice.is_installed("onnx")
+def converted(precision: str, loaded: checkpoint.Checkpoint, folder: Path | None = None) -> Backend:
+    pytest.importorskip("openvino")
+    from bert_judge.judges.bert import openvino
 
-
-def converted(name: str, precision: str, loaded: checkpoint.Checkpoint, folder: Path | None = None) -> Backend:
-    for package in choice.PACKAGES[name]:
-        pytest.importorskip(package)
-    return backends.convert_model(BackendChoice(name, precision, "test"), loaded.model, folder)
+    return openvino.convert(loaded.model, precision, folder)
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
-@pytest.mark.parametrize(
-    ("name", "precision"),
-    [("onnx", "float32"), ("onnx", "int8"), ("openvino", "float32"), ("openvino", "bfloat16"), ("openvino", "int8")],
-)
-def test_backends_agree_with_torch_whatever_the_batch(tmp_path: Path, architecture: str, name: str, precision: str) -> None:
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+def test_openvino_agrees_with_torch_whatever_the_batch(tmp_path: Path, architecture: str, precision: str) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
     with torch.no_grad():
         for parameter in loaded.model.parameters():
             if parameter.dim() > 1:
                 parameter.mul_(5)  # rows of a fresh model hardly differ
-    if (architecture, name, precision) == ("deberta-v2", "openvino", "int8"):
+    if (architecture, precision) == ("deberta-v2", "int8"):
         with pytest.raises(InputError, match="cannot be run in int8"):
-            converted(name, precision, loaded)
+            converted(precision, loaded)
         return
     if precision == "bfloat16" and hardware.best_dtype(CPU) != torch.bfloat16:
         pytest.skip("this CPU does not compute in bfloat16")
-    backend = converted(name, precision, loaded)
+    backend = converted(precision, loaded)
     rows = loaded.encoder.encode(["What is the capital of France?"] * 6, CANDIDATES, ["Paris"] * 6)
     pad = loaded.tokenizer.pad_token_id
     exact = compute_logits(TorchBackend(loaded.model), rows, pad)
@@ -141,7 +129,7 @@ def test_backends_agree_with_torch_whatever_the_batch(tmp_path: Path, architectu
 def test_gated_layers_are_not_fused(tmp_path: Path, architecture: str) -> None:
     """The fused operation divides by zero in bfloat16 on AMX, where a stream has one thread."""
     pytest.importorskip("openvino")
-    from bert_judge.judges.bert.backends import openvino
+    from bert_judge.judges.bert import openvino
 
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
     model = openvino._convert(loaded.model, "float32")
@@ -150,22 +138,20 @@ def test_gated_layers_are_not_fused(tmp_path: Path, architecture: str) -> None:
     assert [product.get_transpose_b() for product in gated] == [False] * loaded.model.config.num_hidden_layers
 
 
-@pytest.mark.parametrize("name", ["onnx", "openvino"])
-def test_converted_models_are_cached(tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_converted_models_are_cached(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model"))
     before = sorted(path.name for path in (tmp_path / "model").iterdir())
     rows = loaded.encoder.encode(["q"], ["Paris"], ["Paris"])
     with caplog.at_level(logging.INFO):
         found = [
-            compute_logits(converted(name, "int8", loaded, folder), rows, 0)
-            for folder in (None, tmp_path / "kept", tmp_path / "kept")
+            compute_logits(converted("int8", loaded, folder), rows, 0) for folder in (None, tmp_path / "kept", tmp_path / "kept")
         ]
         assert found[0] == found[1] == found[2]
         assert caplog.text.count("converting") == 2 and len(list((tmp_path / "kept").iterdir())) == 1
         # Other weights need another conversion.
         with torch.no_grad():
             next(loaded.model.parameters()).add_(1)
-        converted(name, "int8", loaded, tmp_path / "kept")
+        converted("int8", loaded, tmp_path / "kept")
     assert caplog.text.count("converting") == 3 and len(list((tmp_path / "kept").iterdir())) == 2
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == before
 
@@ -201,7 +187,7 @@ def test_rounding_changes_no_verdict(tmp_path: Path) -> None:
     assert 0 < verdicts.sum() < 64
     model = judge.checkpoint.model
     for shift, equal in ((Rounded.logit_error * 0.99, True), (Rounded.logit_error * 50, False)):
-        judge.engine.choice = BackendChoice("onnx", "int8", "test")
+        judge.engine.choice = BackendChoice("openvino", "int8", "test")
         judge.engine._converted = Rounded(TorchBackend(model), shift)
         rounded = judge.explain(*rows)
         assert np.array_equal(rounded.scores >= judge.threshold, verdicts) == equal
@@ -216,12 +202,13 @@ def test_an_automatic_choice_falls_back_to_torch(
 
     judge, rows = judge_and_rows(tmp_path)
     exact = judge.predict(*rows)
-    monkeypatch.setattr(backends, "convert_model", refuse)
-    judge.engine.choice = BackendChoice("onnx", "int8", "test")
+    pytest.importorskip("openvino")
+    monkeypatch.setattr("bert_judge.judges.bert.openvino.convert", refuse)
+    judge.engine.choice = BackendChoice("openvino", "int8", "test")
     with caplog.at_level(logging.WARNING):
         np.testing.assert_array_equal(judge.predict(*rows), exact)
     assert "cannot be converted" in caplog.text and judge.engine.choice.backend == "torch"
-    judge.engine.choice, judge.engine._is_explicit = BackendChoice("onnx", "int8", "test"), True
+    judge.engine.choice, judge.engine._is_explicit = BackendChoice("openvino", "int8", "test"), True
     with pytest.raises(InputError, match="cannot be converted"):
         judge.predict(*rows)
 

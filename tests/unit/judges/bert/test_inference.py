@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.judges.bert import checkpoint
-from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert.backend import TorchBackend
 from bert_judge.judges.bert.inference import batch_by_tokens, compute_logits
 
 

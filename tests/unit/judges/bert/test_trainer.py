@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bert_judge.config import Training
 from bert_judge.judges.bert import checkpoint, inference, trainer
-from bert_judge.judges.bert.backends.pytorch import TorchBackend
+from bert_judge.judges.bert.backend import TorchBackend
 from bert_judge.judges.bert.checkpoint import Checkpoint
 from bert_judge.runtime.errors import InputError
 

@@ -10,6 +10,7 @@ a logit. So in int8 every row runs alone, without padding, one row per thread.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import math
 import tempfile
@@ -26,7 +27,7 @@ from openvino.frontend import FrontEndManager
 from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
 from transformers import PretrainedConfig, PreTrainedModel
 
-from bert_judge.judges.bert.backends.base import Batch, TraceableModel, example_inputs, model_fingerprint, model_inputs
+from bert_judge.judges.bert.backend import Batch, model_inputs
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 
@@ -44,7 +45,7 @@ PRECISION_HINTS = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
 
 
 class OpenvinoBackend:
-    """See `base.Backend`.
+    """See `backend.Backend`.
 
     Args:
         model: converted.
@@ -81,7 +82,15 @@ class OpenvinoBackend:
 
 
 def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> OpenvinoBackend:
-    """See `backends.convert_model`."""
+    """Convert a model.
+
+    Args:
+        model: in eval mode; it is not changed.
+        folder: caches the converted model for the next process; None caches nothing.
+
+    Raises:
+        InputError: this kind of model cannot be converted.
+    """
     group_size = 0
     if precision == "int8":
         # Larger is faster; it must divide the length of every row of weights.
@@ -99,7 +108,7 @@ def _cached_model(model: PreTrainedModel, precision: str, folder: Path) -> openv
     """Load a converted model from the cache folder, after converting it if necessary."""
     # Only int8 is a property of the file; other formats are set when the model is compiled.
     weights = "int8" if precision == "int8" else "float32"
-    cached = folder / model_fingerprint(model, VERSION, weights, openvino.__version__)
+    cached = folder / model_fingerprint(model, weights)
     if not cached.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as name:
@@ -172,3 +181,33 @@ def _products_with_weights(model: openvino.Model) -> Iterator[tuple[openvino.Nod
 def _replace(node: openvino.Node, replacement: openvino.Node) -> None:
     for target in list(node.output(0).get_target_inputs()):
         target.replace_source_output(replacement.output(0))
+
+
+class TraceableModel(torch.nn.Module):
+    """Maps tensors in the order of `model_inputs` to logits, as the converter needs it."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.model = model
+        self.names = model_inputs(model.config)
+
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        return self.model(**dict(zip(self.names, tensors, strict=True))).logits
+
+
+def example_inputs(model: PreTrainedModel) -> tuple[torch.Tensor, ...]:
+    """Return two rows, one of them padded: a trace of unpadded rows may lose the mask."""
+    ids = torch.full((2, 7), 3)
+    mask = torch.ones_like(ids)
+    mask[1, 4:] = 0
+    tensors = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
+    return tuple(tensors[name] for name in model_inputs(model.config))
+
+
+def model_fingerprint(model: PreTrainedModel, precision: str) -> str:
+    """Hash weights, torch version and everything else that the converted model depends on, 32 hex digits."""
+    digest = hashlib.sha256(repr((torch.__version__, VERSION, precision, openvino.__version__)).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().data)
+    return digest.hexdigest()[:32]

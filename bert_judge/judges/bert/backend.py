@@ -1,8 +1,8 @@
-"""The interface of backends, padding of batches, and helpers of the converting backends."""
+"""Backends, the programs that run an encoder: their interface, padding of batches, and PyTorch; OpenVINO is in `openvino.py`."""
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Protocol
@@ -14,6 +14,8 @@ from transformers import PreTrainedModel
 from bert_judge.judges.bert.encoding import EncodedRow
 
 Batch = dict[str, np.ndarray]
+# Limited by the caches of a CPU, and by the number of kernel launches of a GPU.
+CPU_BATCH_TOKENS, CUDA_BATCH_TOKENS = 2048, 65536
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -55,31 +57,26 @@ def model_inputs(config: object) -> tuple[str, ...]:
     return INPUT_NAMES if getattr(config, "type_vocab_size", 0) > 1 else INPUT_NAMES[:2]
 
 
-class TraceableModel(torch.nn.Module):
-    """Maps tensors in the order of `model_inputs` to logits, as converters need it."""
+class TorchBackend:
+    """PyTorch: runs every model on every device; the reference for OpenVINO. See `Backend`.
 
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
-        self.model = model
-        self.names = model_inputs(model.config)
+    Args:
+        model: two logits, in eval mode, on the device to use.
+        dtype: number format of the matrix products.
+    """
 
-    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-        return self.model(**dict(zip(self.names, tensors, strict=True))).logits
+    parallel_batches, length_multiple, logit_error = 1, 1, 0.0
 
+    def __init__(self, model: PreTrainedModel, dtype: torch.dtype = torch.float32) -> None:
+        self.model, self.dtype = model, dtype
+        self.device = next(model.parameters()).device
+        self.batch_tokens = CUDA_BATCH_TOKENS if self.device.type == "cuda" else CPU_BATCH_TOKENS
+        self.name = f"torch, {self.device}, {str(dtype).removeprefix('torch.')}"
 
-def example_inputs(model: PreTrainedModel) -> tuple[torch.Tensor, ...]:
-    """Return two rows, one of them padded: a trace of unpadded rows may lose the mask."""
-    ids = torch.full((2, 7), 3)
-    mask = torch.ones_like(ids)
-    mask[1, 4:] = 0
-    tensors = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
-    return tuple(tensors[name] for name in model_inputs(model.config))
+    def run(self, batch: Batch) -> np.ndarray:
+        tensors = {name: torch.from_numpy(batch[name]).to(self.device) for name in model_inputs(self.model.config)}
+        with torch.inference_mode(), self._autocast():
+            return self.model(**tensors).logits.double().cpu().numpy()
 
-
-def model_fingerprint(model: PreTrainedModel, *converter: object) -> str:
-    """Hash weights, torch version and everything else that the converted model depends on, 32 hex digits."""
-    digest = hashlib.sha256(repr((torch.__version__, *converter)).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().data)
-    return digest.hexdigest()[:32]
+    def _autocast(self) -> contextlib.AbstractContextManager[object]:
+        return contextlib.nullcontext() if self.dtype == torch.float32 else torch.autocast(self.device.type, dtype=self.dtype)
