@@ -83,11 +83,6 @@ def lighteval(folder: Path, numbers: range) -> list[Any]:
     return list(path.iterdir())
 
 
-def representation_judge(folder: Path, numbers: range) -> list[Any]:
-    same = {"gold_answer": "Look at a map.", "final_answer": "Paris", "prediction": "Lyon"}
-    return [document(folder / "m_task_results.json", ({"id": n, "question": question(n), **same} for n in numbers))]
-
-
 def inspect(folder: Path, numbers: range) -> list[Any]:
     """A log as inspect_ai writes it, after one that it wrote."""
     log = json.loads(LOG.read_text("utf-8"))
@@ -113,12 +108,6 @@ def bert_as_a_judge(folder: Path, numbers: range) -> list[Any]:
     answers = document(folder / "task" / "model" / "candidates.json", (f'"Lyon {n}"' for n in numbers))
     questions = jsonl(folder / "task.jsonl", ({"question": question(n), "reference": "Paris"} for n in numbers))
     return [answers, "--references", questions, "--scores", document(folder / "scores.json", ("1" for _ in numbers))]
-
-
-def mm_vet(folder: Path, numbers: range) -> list[Any]:
-    answers = document(folder / "model.json", (f'"v1_{n}": "Lyon"' for n in numbers), "{", "}")
-    asked = (f'"v1_{n}": {json.dumps({"question": question(n), "answer": "Paris"})}' for n in numbers)
-    return [answers, "--references", document(folder / "mm-vet.json", asked, "{", "}")]
 
 
 def judgelm(folder: Path, numbers: range) -> list[Any]:
@@ -159,7 +148,7 @@ def rows_parquet(folder: Path, numbers: range) -> list[Any]:
     return [folder / "rows.parquet"]
 
 
-FRAMEWORKS: tuple[Make, ...] = (lm_eval, lighteval, helm, openai_batch, bert_as_a_judge, representation_judge, judgelm, mm_vet)
+FRAMEWORKS: tuple[Make, ...] = (lm_eval, lighteval, helm, openai_batch, bert_as_a_judge, judgelm)
 KINDS = (*FRAMEWORKS, inspect, rows_jsonl, rows_csv, rows_parquet)
 
 

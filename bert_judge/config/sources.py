@@ -18,12 +18,7 @@ Format = Literal[
     "lighteval",
     "inspect",
     "helm",
-    "opencompass",
-    "evalscope",
-    "openai_evals",
     "judgelm",
-    "mm_vet",
-    "representation_judge",
 ]
 
 

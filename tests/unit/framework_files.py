@@ -79,20 +79,6 @@ def lighteval_row(**changes: Any) -> dict[str, Any]:
     return {"doc": doc, "model_response": said, "metric": {"em": 0.0}} | changes
 
 
-def flat_lighteval_row(**changes: Any) -> dict[str, Any]:
-    """A row of details as earlier versions wrote it."""
-    return {
-        "choices": [],
-        "example": "Capital of France?",
-        "full_prompt": "Examples.\n\nCapital of France?",
-        "gold": ["Paris"],
-        "gold_index": [],
-        "instruction": "",
-        "metrics": {"em": 0.0},
-        "predictions": ["It is Paris.", "Lyon"],
-    } | changes
-
-
 def helm_state(**changes: Any) -> dict[str, Any]:
     """A request state of `scenario_state.json`."""
     return {
@@ -153,43 +139,6 @@ def judgelm_row(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def opencompass_row(**changes: Any) -> dict[str, Any]:
-    """A member of `predictions/{model}/{task}.json`."""
-    prompt = [{"role": "HUMAN", "prompt": "Capital of France?"}]
-    return {"origin_prompt": prompt, "prediction": "It is Paris.", "gold": "Paris"} | changes
-
-
-def evalscope_row(**changes: Any) -> dict[str, Any]:
-    """A line of `reviews/{model}/{task}.jsonl` since version 1.0."""
-    score = {"value": {"acc": 1.0}, "extracted_prediction": "Paris", "prediction": "It is Paris.", "explanation": None}
-    sample = {"score": score, "sample_id": 0, "group_id": 0, "sample_metadata": {}}
-    return {"index": 3, "input": "**User**: \nCapital of France?", "target": "Paris", "sample_score": sample} | changes
-
-
-def old_evalscope_row(**changes: Any) -> dict[str, Any]:
-    """A line of a review before version 1.0."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": "It is Paris."}, "review": {"gold": "Paris", "pred": "Paris"}}
-    raw = {"question": "Capital of France?", "answer": "Paris"}
-    return {"index": 3, "raw_input": raw, "choices": [choice], "subset_name": "default", "model_spec": {}} | changes
-
-
-def openai_evals_row(**changes: Any) -> dict[str, Any]:
-    """The event of a match in a log of OpenAI evals."""
-    data = {"correct": False, "expected": "Paris", "picked": None, "sampled": "It is Paris.", "options": ["Paris"]}
-    return {"run_id": "r", "event_id": 2, "sample_id": "capitals.test.0", "type": "match", "data": data} | changes
-
-
-def representation_row(**changes: Any) -> dict[str, Any]:
-    """A member of `{model}_gsm8k_results.json`."""
-    return {
-        "id": 3,
-        "question": "Capital of France?",
-        "gold_answer": "Look at a map.",
-        "final_answer": "Paris",
-        "prediction": "It is Paris.",
-    } | changes
-
-
 def made(folder: Path, framework: str, rows: list[Any] | None = None) -> Path:
     """A file of the framework, with one good row unless told otherwise."""
     match framework:
@@ -205,16 +154,6 @@ def made(folder: Path, framework: str, rows: list[Any] | None = None) -> Path:
             return jsonl(folder / "output.jsonl", rows or [batch_response()])
         case "judgelm":
             return jsonl(folder / "samples.jsonl", rows or [judgelm_row()])
-        case "mm_vet":
-            return document(folder / "emu.json", {f"v1_{n}": said for n, said in enumerate(rows or ["It is Paris."])})
-        case "representation_judge":
-            return document(folder / "Meta-Llama-3-8B_capitals_results.json", rows or [representation_row()])
-        case "opencompass":
-            return document(folder / "predictions" / "llama" / "capitals_0.json", {"0": rows[0] if rows else opencompass_row()})
-        case "evalscope":
-            return jsonl(folder / "reviews" / "llama" / "capitals_default.jsonl", rows or [evalscope_row()])
-        case "openai_evals":
-            return jsonl(folder / "capitals.jsonl", rows or [{"spec": {"eval_name": "capitals"}}, openai_evals_row()])
         case _:
             return document(folder / "capitals" / "Llama-3.2-1B" / "candidates.json", rows or ["It is Paris."])
 

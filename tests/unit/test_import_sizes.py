@@ -23,7 +23,6 @@ from framework_files import (
     lm_eval_row,
     made,
     parquet,
-    representation_row,
 )
 
 IMPORT = """
@@ -71,16 +70,6 @@ def bert_as_a_judge(folder: Path, rows: int) -> list[Any]:
     return [made(folder, "bert_as_a_judge", ["Paris"] * rows), "--references", questions, "--scores", scores]
 
 
-def mm_vet_by_id(folder: Path, rows: int) -> list[Any]:
-    questions = {f"v1_{n}": {"imagename": "i", "question": text(n), "answer": "Paris"} for n in range(rows)}
-    return [made(folder, "mm_vet", ["Paris"] * rows), "--references", document(folder / "mm-vet.json", questions)]
-
-
-def mm_vet_samples(folder: Path, rows: int) -> list[Any]:
-    told = ({"imagename": "i", "question": text(n), "answer": "Paris", "answer1_body": "Lyon"} for n in range(rows))
-    return [jsonl(folder / "samples.jsonl", list(told))]
-
-
 def judgelm(folder: Path, rows: int) -> list[Any]:
     references = jsonl(folder / "gold.jsonl", [{"question_id": n, "reference": {"text": text(n)}} for n in range(rows)])
     samples = [judgelm_row(question_id=n, reference=None) for n in range(rows)]
@@ -114,13 +103,10 @@ MADE: dict[str, tuple[Make, str]] = {
     "lm_eval": (alone("lm_eval", lm_eval_row()), "jsonl"),
     "lighteval": (alone("lighteval", lighteval_row()), "csv"),
     "helm": (alone("helm", helm_state()), "parquet"),
-    "representation_judge": (alone("representation_judge", representation_row()), "jsonl"),
     "judgelm": (judgelm, "jsonl"),
     "pairs of judgelm": (lambda folder, rows: [*judgelm(folder, rows), "--pairs"], "jsonl"),
     "openai_batch": (openai_batch, "jsonl"),
     "bert_as_a_judge": (bert_as_a_judge, "csv"),
-    "mm_vet by id": (mm_vet_by_id, "parquet"),
-    "samples of mm_vet": (mm_vet_samples, "jsonl"),
     "rows as jsonl": (plain("jsonl"), "jsonl"),
     "rows as csv": (plain("csv"), "csv"),
     "rows as parquet": (plain("parquet"), "parquet"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bert_judge.candidates.importers import batches, harnesses, inspect_logs, judgelm, lighteval, lm_eval, mm_vet, paper_results
+from bert_judge.candidates.importers import batches, bert_as_a_judge, helm, inspect_logs, judgelm, lighteval, lm_eval
 from bert_judge.candidates.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
 from bert_judge.candidates.importers.companion_files import CompanionFiles, references_by_id
 from bert_judge.runtime.errors import InputError
@@ -24,16 +24,6 @@ PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", 
 
 def _read_rows(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
     return open_rows(path).records()
-
-
-def _read_list(prefix: str) -> Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]:
-    def read_file(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
-        for location, value in json_documents.iterate_list(path, prefix):
-            if not isinstance(value, dict):
-                raise InputError(f"{path}: {location} is not an object; check the format of the file")
-            yield location, value
-
-    return read_file
 
 
 @dataclass(frozen=True)
@@ -67,7 +57,7 @@ FRAMEWORKS = {
     "lighteval": Framework(
         "details of lighteval",
         lambda path, _: lighteval.LightevalReader(path),
-        has_columns=lighteval.has_columns,
+        has_columns=lambda columns: {name.strip("_") for name in columns} >= lighteval.KEYS,
         is_annotatable=True,
     ),
     "inspect": Framework(
@@ -78,27 +68,9 @@ FRAMEWORKS = {
     ),
     "helm": Framework(
         "a scenario state of HELM",
-        lambda path, _: harnesses.HelmReader(path),
-        _read_list(harnesses.HELM_PREFIX),
-        has_keys=lambda keys: set(keys) >= harnesses.HELM_KEYS,
-    ),
-    "opencompass": Framework(
-        "predictions of OpenCompass",
-        lambda path, _: harnesses.OpenCompassReader(path),
-        has_columns=harnesses.OPENCOMPASS_KEYS.issubset,
-        is_annotatable=True,
-    ),
-    "evalscope": Framework(
-        "reviews of EvalScope",
-        lambda path, _: harnesses.EvalScopeReader(path),
-        has_columns=lambda columns: any(keys <= columns for keys in harnesses.EVALSCOPE_KEYS),
-        is_annotatable=True,
-    ),
-    "openai_evals": Framework(
-        "a log of OpenAI evals",
-        lambda path, _: harnesses.OpenAIEvalsReader(path),
-        has_columns=harnesses.OPENAI_EVALS_KEYS.issubset,
-        is_annotatable=True,
+        lambda path, _: helm.HelmReader(path),
+        lambda path, _: helm.read_states(path),
+        has_keys=lambda keys: set(keys) >= helm.KEYS,
     ),
     "openai_batch": Framework(
         "responses of a batch interface",
@@ -112,23 +84,10 @@ FRAMEWORKS = {
         lambda path, companions: judgelm.JudgeLMReader(path, references_by_id(companions.references)),
         has_columns=judgelm.KEYS.issubset,
     ),
-    "mm_vet": Framework(
-        "answers to MM-Vet",
-        lambda path, _: mm_vet.MMVetReader(path),
-        lambda path, companions: mm_vet.read_records(path, companions.references),
-        has_columns=mm_vet.SAMPLE_KEYS.issubset,
-        has_keys=mm_vet.has_keys,
-    ),
-    "representation_judge": Framework(
-        "results of Representation-as-a-Judge",
-        lambda path, _: paper_results.RepresentationReader(path),
-        _read_list("item"),
-        has_keys=lambda keys: {json_documents.LIST, *paper_results.REPRESENTATION_KEYS} <= set(keys),
-    ),
     "bert_as_a_judge": Framework(
         "candidates of BERT-as-a-Judge",
         lambda *_: make_column_reader(PLAIN_COLUMNS),
-        paper_results.read_bert_as_a_judge,
+        bert_as_a_judge.read_candidates,
         has_keys=lambda keys: keys == [json_documents.LIST, json_documents.TEXT],
     ),
 }

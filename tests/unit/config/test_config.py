@@ -140,8 +140,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown import format": (
         {"imports/one/format": "xlsx"},
-        "imports.one.format: needs auto, parquet, csv, jsonl, json, lm_eval, lighteval, inspect, helm, opencompass, evalscope, "
-        "openai_evals, judgelm, mm_vet or representation_judge; got 'xlsx'",
+        "imports.one.format: needs auto, parquet, csv, jsonl, json, lm_eval, lighteval, inspect, helm or judgelm; got 'xlsx'",
     ),
     "unknown generator": (
         {"models/bing/generator": "gpt"},

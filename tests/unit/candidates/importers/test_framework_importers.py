@@ -14,19 +14,13 @@ from framework_files import (
     batch_request,
     batch_response,
     document,
-    evalscope_row,
-    flat_lighteval_row,
     helm_state,
     jsonl,
     judgelm_row,
     lighteval_row,
     lm_eval_row,
     made,
-    old_evalscope_row,
-    openai_evals_row,
-    opencompass_row,
     read,
-    representation_row,
 )
 
 from bert_judge.candidates.importers import frameworks
@@ -93,14 +87,7 @@ def test_the_models_name_comes_from_the_results_or_the_folder(tmp_path: Path) ->
     [
         ([lighteval_row()], "Capital of France?", ("Paris",)),
         ([{f"__{name}__": value for name, value in lighteval_row().items()}], "Capital of France?", ("Paris",)),
-        ([flat_lighteval_row()], "Capital of France?", ("Paris",)),
-        ([{k: str(v) for k, v in flat_lighteval_row().items()}], "Capital of France?", ("Paris",)),
-        ([flat_lighteval_row(gold=[], choices=["Lyon", "Paris"], gold_index=[1])], "Capital of France?", ("Paris",)),
-        (
-            [lighteval_row(doc={"query": "q?", "choices": ["x", "y"], "gold_index": 1})],
-            "q?\n(A) x\n(B) y",
-            ("B", "y"),
-        ),
+        ([lighteval_row(doc={"query": "q?", "choices": ["x", "y"], "gold_index": 1})], "q?\n(A) x\n(B) y", ("B", "y")),
         ([lighteval_row(doc={"query": "q?\nA. x\nB. y", "choices": [" A", " B"], "gold_index": 1})], "q?\nA. x\nB. y", ("B",)),
     ],
 )
@@ -142,34 +129,6 @@ def test_openai_batch_joins_three_files_by_id(tmp_path: Path) -> None:
     )
     own = jsonl(tmp_path / "own.jsonl", [batch_request(metadata={"reference": "Paris"})])
     assert read(path, "openai_batch", CompanionFiles(requests=own))[0][0].references == ("Paris",)
-
-
-@pytest.mark.parametrize(
-    ("framework", "rows"),
-    [
-        ("opencompass", [opencompass_row()]),
-        ("opencompass", [opencompass_row(origin_prompt="Capital of France?")]),
-        ("evalscope", [evalscope_row(input="Capital of France?")]),
-        ("evalscope", [old_evalscope_row()]),
-        (
-            "openai_evals",
-            [openai_evals_row(data={"expected": "Paris", "sampled": ["It is Paris."], "prompt": "Capital of France?"})],
-        ),
-    ],
-)
-def test_harnesses_with_a_line_or_member_per_sample(tmp_path: Path, framework: str, rows: list[Any]) -> None:
-    path = made(tmp_path, framework, rows)
-    assert frameworks.detect(path) == framework
-    [answer], _ = read(path, framework)
-    assert (answer.question, answer.references, answer.candidate) == ("Capital of France?", ("Paris",), "It is Paris.")
-    assert framework == "openai_evals" or answer.model == "llama"
-
-
-def test_evalscope_options_are_lines_of_the_question(tmp_path: Path) -> None:
-    raw = {"question": "Capital?", "choices": ["Rome", "Paris"], "answer": "B"}
-    row = old_evalscope_row(raw_input=raw, choices=[{"message": {"content": "B"}, "review": {"gold": "B"}}])
-    [answer], _ = read(made(tmp_path, "evalscope", [row]), "evalscope")
-    assert (answer.question, answer.references) == ("Capital?\n(A) Rome\n(B) Paris", ("B", "Paris"))
 
 
 def test_a_batch_of_anthropic(tmp_path: Path) -> None:
@@ -297,16 +256,6 @@ def test_judgelm_has_several_answers_in_a_line(tmp_path: Path) -> None:
     beside = jsonl(tmp_path / "references.jsonl", [{"question_id": 3, "reference": {"text": "Paris"}}])
     answers, _ = read(jsonl(tmp_path / "more.jsonl", [row]), "judgelm", CompanionFiles(beside))
     assert [(a.model, a.references) for a in answers] == [(name, ("Paris",)) for name in ("alpaca", "vicuna", "llama")]
-
-
-def test_representation_as_a_judge(tmp_path: Path) -> None:
-    maths = representation_row(gold_answer=r"So \boxed{\frac{1}{2}}.")
-    del maths["final_answer"]
-    choice = representation_row(options=["Lyon", "Paris"], final_answer="(B)")
-    answers, _ = read(made(tmp_path, "representation_judge", [representation_row(), maths, choice]), "representation_judge")
-    assert [a.references for a in answers] == [("Paris",), (r"\frac{1}{2}",), ("B", "Paris")]
-    assert answers[2].question == "Capital of France?\n(A) Lyon\n(B) Paris"
-    assert (answers[0].model, answers[0].task, answers[0].id) == ("Meta-Llama-3-8B", "capitals", "3")
 
 
 def test_bert_as_a_judge_joins_lists_by_their_order(tmp_path: Path) -> None:

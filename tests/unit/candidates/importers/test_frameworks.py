@@ -15,8 +15,6 @@ from framework_files import (
     binary,
     changed,
     cut,
-    document,
-    flat_lighteval_row,
     helm,
     helm_state,
     jsonl,
@@ -25,7 +23,6 @@ from framework_files import (
     lm_eval_row,
     made,
     read,
-    representation_row,
 )
 
 from bert_judge.candidates.importers import files, frameworks
@@ -65,7 +62,6 @@ NO_REFERENCE = "no reference; import it with its references: bert-judge import {
         ("lm_eval", changed(lm_eval_row(), "resps", [[{"a": 1}]]), "is {'a': 1}; give a text"),
         ("lm_eval", {k: v for k, v in lm_eval_row().items() if k != "doc"}, "no 'doc', which every logged sample has"),
         ("lighteval", changed(lighteval_row(), "doc.gold_index", [4]), "the correct option is [4] of 1"),
-        ("lighteval", flat_lighteval_row(gold=[]), "no reference"),
         ("helm", changed(helm_state(), "result", {"success": False, "error": "timeout"}), "the request failed: timeout"),
         ("helm", changed(helm_state(), "result", None), "the request failed: no result"),
         ("helm", changed(helm_state(), "instance.references", []), "no reference"),
@@ -85,8 +81,6 @@ NO_REFERENCE = "no reference; import it with its references: bert-judge import {
             judgelm_row(reference=None),
             NO_REFERENCE.format("samples.jsonl"),
         ),
-        ("representation_judge", representation_row(final_answer=None), "no final_answer, and no closed box in its solution"),
-        ("representation_judge", representation_row(prediction=None), "no answer"),
     ],
 )
 def test_a_row_without_an_answer_is_counted_with_its_reason(tmp_path: Path, framework: str, row: dict[str, Any], says: str) -> None:
@@ -106,8 +100,6 @@ BROKEN: list[tuple[str, Callable[[Path], Path], str]] = [
     ("helm", lambda folder: folder / "none.json", "no such file"),
     ("openai_batch", lambda folder: jsonl(folder / "o.jsonl", [[1]]), "line 1 is a JSON list"),
     ("judgelm", lambda folder: cut(made(folder, "judgelm"), 20), "line 1 is not JSON"),
-    ("representation_judge", lambda folder: cut(made(folder, "representation_judge"), 40), "not a complete JSON file"),
-    ("representation_judge", lambda folder: document(folder / "r.json", [[1]]), "item 1 is not an object"),
     (
         "bert_as_a_judge",
         lambda folder: made(folder, "bert_as_a_judge"),
