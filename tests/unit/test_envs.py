@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from bert_judge.judges.bert.backends import choice
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-from bert_judge.judges.bert.backends import choice
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
