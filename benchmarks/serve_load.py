@@ -55,7 +55,7 @@ class Answered:
 def served(judge: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server of this judge, and its address."""
     code = "from bert_judge.cli import app; app()"
-    options = ["serve", "--judge", str(judge), "--port", "0", "--no-page", "--rate", "0", "--seconds", "1200"]
+    options = ["serve", "--judge", str(judge), "--port", "0", "--rate", "0", "--seconds", "1200"]
     server = subprocess.Popen([sys.executable, "-c", code, *options], stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     try:

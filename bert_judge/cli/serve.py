@@ -21,10 +21,6 @@ def serve(
     host: Annotated[str, typer.Option(help="Address; any other than localhost needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.")] = 8000,
     token_file: Annotated[Path | None, typer.Option(help="File with the token. Default: the variable BERT_JUDGE_TOKEN.")] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="CSV file for audit labels. Default: audit.labels of the configuration, or labels.csv.")
-    ] = None,
-    page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the web page.")] = True,
     max_rows: Annotated[int, typer.Option(min=1, help="Maximum rows per request.")] = 1000,
     queue_rows: Annotated[int, typer.Option(min=1, help="Maximum rows queued per judge.")] = 20_000,
     rate: Annotated[float, typer.Option(min=0, help="Maximum requests per second and client; 0: unlimited.")] = 100.0,
@@ -48,7 +44,5 @@ def serve(
             config_files=configfile or [],
             results=results,
             token_file=token_file,
-            labels=labels,
-            page=page,
             limits=Limits(rows=max_rows, queue_rows=queue_rows, rate=rate, answer_seconds=seconds),
         )

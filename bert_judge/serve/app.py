@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pydantic_core
@@ -12,6 +14,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.responses import FileResponse
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
@@ -36,6 +39,8 @@ from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.serve.metrics import Metrics
 
 Answer = TypeVar("Answer")
+# The web page: static files that call the API.
+PAGE = Path(__file__).with_name("page")
 JudgeResponse = Judged | JudgedBatch | JudgedPair | JudgedPairs
 # Status for a request whose client disconnected before the answer, as in nginx.
 CLIENT_CLOSED_REQUEST = 499
@@ -94,6 +99,8 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
     app.exception_handler(JudgeFailed)(_handle_judge_failure)
 
     _add_status_routes(app, pool, metrics)
+    for path, file in (("/", "index.html"), ("/page.js", "page.js"), ("/page.css", "page.css")):
+        app.add_route(path, partial(_send_page, file))
 
     @app.post("/v1/judge", responses=ERROR_RESPONSES)
     async def judge(body: JudgeRequest, request: Request) -> JudgeResponse:
@@ -122,6 +129,10 @@ def _add_status_routes(app: FastAPI, pool: JudgePool, metrics: Metrics) -> None:
     async def judges() -> dict[str, list[str]]:
         """List the judges; the first of each kind is the default."""
         return {"pointwise": list(pool.pointwise), "pairwise": list(pool.pairwise)}
+
+
+async def _send_page(file: str, _: Request) -> FileResponse:
+    return FileResponse(PAGE / file)
 
 
 async def _answer(pool: JudgePool, limits: Limits, body: JudgeRequest) -> JudgeResponse:

@@ -38,25 +38,13 @@ DISCARD_FACTOR = 4
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    # Blocks requests to other servers, even from libraries or answers.
+    # Blocks requests to other servers, and markup in answers.
     "Content-Security-Policy": (
-        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
+        "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; frame-ancestors 'none'; "
+        "base-uri 'none'; form-action 'none'"
     ),
 }
-# The paths of Gradio that the page needs; uploads, proxies and editors are blocked.
-PAGE_PATHS = ("/", "/config", "/favicon.ico", "/manifest.json", "/theme.css", "/gradio_api/theme.css")
-PAGE_PREFIXES = (
-    "/assets/",
-    "/static/",
-    "/svelte/",
-    "/gradio_api/cancel",
-    "/gradio_api/heartbeat/",
-    "/gradio_api/info",
-    "/gradio_api/queue/",
-    "/gradio_api/reset",
-    "/gradio_api/startup-events",
-)
+PAGE_PATHS = ("/", "/page.js", "/page.css")
 
 
 def is_loopback(host: str) -> bool:
@@ -169,8 +157,6 @@ class Guard:
         self._local = is_loopback(host)
         self._rate_limiter = RateLimiter(limits.rate, limits.burst_seconds)
         self._held_bytes = 0
-        self._pages: set[asyncio.Task[None]] = set()
-        self._released = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -179,12 +165,6 @@ class Guard:
             await self._with_metrics(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})
-
-    def release(self) -> None:
-        """Close the connections of open pages, which would otherwise last as long as their browser tabs."""
-        self._released = True
-        for task in self._pages:
-            task.cancel()
 
     async def _with_metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
         started, status = time.monotonic(), 0
@@ -208,26 +188,12 @@ class Guard:
         try:
             self._check(scope, Headers(scope=scope))
             await self._read_body(Headers(scope=scope), receive, body)
-            await self._forward(scope, _replay_body(bytes(body), receive), send)
+            await self.app(scope, _replay_body(bytes(body), receive), send)
         except RequestRejected as rejection:
             challenge = "Bearer" if is_api(scope["path"]) else 'Basic realm="bert-judge", charset="UTF-8"'
             await error_response(rejection, challenge)(scope, receive, send)
         finally:
             self._hold(-len(body))
-
-    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
-        task = asyncio.current_task()
-        if is_api(scope["path"]) or task is None:
-            await self.app(scope, receive, send)
-            return
-        self._pages.add(task)
-        try:
-            await self.app(scope, receive, send)
-        except asyncio.CancelledError:
-            if not self._released:
-                raise
-        finally:
-            self._pages.discard(task)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
@@ -238,7 +204,7 @@ class Guard:
             raise RequestRejected(403, f"origin {headers['origin']!r}: cross-origin requests are not allowed")
         if self.token is not None and scope["path"] != PUBLIC_PATH and not has_token(headers.get("authorization", ""), self.token):
             raise RequestRejected(401, "the token is missing or wrong; send the header Authorization: Bearer TOKEN")
-        if not is_api(scope["path"]) and scope["path"] not in PAGE_PATHS and not scope["path"].startswith(PAGE_PREFIXES):
+        if not is_api(scope["path"]) and scope["path"] not in PAGE_PATHS:
             raise RequestRejected(404, f"{scope['path']}: not found")
         if scope["method"] == "POST":
             self._rate_limiter.take((scope.get("client") or ("?", 0))[0])

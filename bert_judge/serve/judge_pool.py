@@ -126,13 +126,6 @@ def select_judges(names: Sequence[str], files: Sequence[Path], results: Path, li
     return JudgePool(single, pairs)
 
 
-def audit_labels_file(files: Sequence[Path]) -> Path:
-    """Return the file of audit labels that a configuration names, or `labels.csv`."""
-    audit = config_files.merge(files).get("audit") if files else None
-    named = audit.get("labels") if isinstance(audit, dict) else None
-    return Path(named or "labels.csv")
-
-
 def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:
     trained = judge_loading.trained_judges(results / "judges")
     served = dict.fromkeys(names or [judge_loading.GENERAL, *trained, *judge_loading.RULES])

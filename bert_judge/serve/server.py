@@ -16,14 +16,12 @@ import uvicorn
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard, check_address, read_token
-from bert_judge.serve.judge_pool import JudgePool, audit_labels_file, select_judges
+from bert_judge.serve.judge_pool import JudgePool, select_judges
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-# Grace period for pages to receive their last answer.
-PAGE_GRACE_SECONDS = 1.0
 # On shutdown, requests are accepted until none arrived for QUIET_SECONDS, at most for SETTLE_SECONDS.
 QUIET_SECONDS, SETTLE_SECONDS = 0.5, 5.0
 # File descriptors reserved for files and sockets other than client connections.
@@ -38,8 +36,6 @@ def serve(
     config_files: Sequence[Path] = (),
     results: Path = Path("results"),
     token_file: Path | None = None,
-    labels: Path | None = None,
-    page: bool = True,
     limits: Limits,
 ) -> None:
     """Serve until SIGTERM or SIGINT; accepted requests are answered first. The arguments are the options of `bert-judge serve`.
@@ -53,17 +49,10 @@ def serve(
     metrics = Metrics()
     pool = select_judges(judges, config_files, results, limits, metrics)
     pool.load()
-    app = make_app(pool, limits, metrics)
-    if page:
-        # Gradio is slow to import.
-        from bert_judge.serve.page import mount
-        from bert_judge.serve.page.requests import JudgeClient
-
-        mount(app, JudgeClient(pool, limits), results, labels or audit_labels_file(config_files))
-    guard = Guard(app, limits, host, token, metrics)
+    guard = Guard(make_app(pool, limits, metrics), limits, host, token, metrics)
     address, port = sock.getsockname()[:2]
     log.info("http://%s:%d: %s", f"[{address}]" if ":" in address else address, port, ", ".join(b.name for b in pool.all))
-    Server(guard, pool, limits).run([sock])
+    Server(guard, limits).run([sock])
     pool.close()
 
 
@@ -86,7 +75,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 class Server(uvicorn.Server):
     """Uvicorn server that answers all accepted requests before it stops."""
 
-    def __init__(self, guard: Guard, pool: JudgePool, limits: Limits) -> None:
+    def __init__(self, guard: Guard, limits: Limits) -> None:
         config = uvicorn.Config(
             guard,
             log_config=None,
@@ -98,7 +87,6 @@ class Server(uvicorn.Server):
             timeout_graceful_shutdown=round(limits.body_seconds + limits.answer_seconds),
         )
         super().__init__(config)
-        self._guard, self._pool = guard, pool
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Request shutdown, but exit with status 0 instead of re-raising the signal as uvicorn does."""
@@ -107,9 +95,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log.info("shutting down; accepted requests are answered first")
         await self._drain_backlog()
-        release_task = asyncio.create_task(self._release_pages())
         await super().shutdown(sockets)
-        release_task.cancel()
 
     async def _drain_backlog(self) -> None:
         """Accept connections that are still in the kernel's backlog, which closing the socket would drop."""
@@ -119,9 +105,3 @@ class Server(uvicorn.Server):
         ) != previous and time.monotonic() < deadline:
             previous = now
             await asyncio.sleep(QUIET_SECONDS)
-
-    async def _release_pages(self) -> None:
-        while any(batcher.busy for batcher in self._pool.all):
-            await asyncio.sleep(0.1)
-        await asyncio.sleep(PAGE_GRACE_SECONDS)
-        self._guard.release()

@@ -90,7 +90,7 @@ def client(
 def running(guard: Guard, pool: JudgePool, limits: Limits) -> Iterator[tuple[str, Server]]:
     """A real server on a port of this machine: its address, and itself."""
     sock = bind_socket("127.0.0.1", 0)
-    server = Server(guard, pool, limits)
+    server = Server(guard, limits)
     thread = threading.Thread(target=server.run, args=([sock],))
     thread.start()
     until(lambda: server.started)

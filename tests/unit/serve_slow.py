@@ -33,4 +33,4 @@ if __name__ == "__main__":
         {"exact": pointwise("exact", lambda: judge, limits, metrics)}
     )
     with job_log(None):
-        server.serve(port=0, page=False, limits=Limits(rate=0))
+        server.serve(port=0, limits=Limits(rate=0))

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # The configuration's `judges:` block is assembled from the registry, which imports nothing heavy.
 EXCEPTIONS = {"bert_judge.config.root": ("bert_judge.judges", "bert_judge.judges.registry")}
 LAYER = {name: height for height, names in enumerate(LAYERS) for name in names}
-HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft", "gradio"}
+HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft"}
 # Whose jobs must start at once: the scripts of the light rules, and the program.
 LIGHT_SCRIPTS = (
     "build_ranks",

@@ -152,6 +152,16 @@ def test_only_this_machine_and_its_own_pages_may_ask() -> None:
         assert http.post("/v1/judge", json=row(), headers={"origin": "http://127.0.0.1:8000"}).status_code == 200
 
 
+def test_the_page_may_load_nothing_from_elsewhere() -> None:
+    with client() as http:
+        for path, content_type in (("/", "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")):
+            answer = http.get(path)
+            assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, content_type)
+            assert answer.headers["content-security-policy"].startswith(
+                "default-src 'none'; connect-src 'self'; script-src 'self';"
+            )
+
+
 def test_a_token_opens_everything_and_health_is_open() -> None:
     token = "0123456789abcdef"
     with client(host="0.0.0.0", token=token) as http:

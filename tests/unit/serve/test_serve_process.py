@@ -151,7 +151,7 @@ def answers(address: str) -> bool:
 
 def test_it_does_not_start_beyond_this_machine_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BERT_JUDGE_TOKEN", raising=False)
-    result = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--port", "0", "--no-page", "-j", "contains"])
+    result = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--port", "0", "-j", "contains"])
     assert result.exit_code == 1
     assert "error: --host 0.0.0.0: reachable from other machines, which requires a token" in result.output
 
