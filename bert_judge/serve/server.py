@@ -16,7 +16,7 @@ import uvicorn
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard, check_address, read_token
-from bert_judge.serve.judge_pool import JudgePool, select_judges
+from bert_judge.serve.judge_pool import select_judges
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 
