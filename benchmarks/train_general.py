@@ -123,10 +123,10 @@ def without(data: Dataset, run: Run, sources: Collection[str]) -> Dataset:
 
 
 def train_judge(spec: Spec, data: Dataset, seeds: Sequence[int], output: Path, int8: bool = True) -> BERTJudge:
-    """Train a judge per seed, average, calibrate and write it."""
+    """Train a judge per seed, average, calibrate and write it; return it as its folder gives it."""
     judge = average([fit(spec, data.train, seed, with_trees=seed == seeds[0]) for seed in seeds])
     calibrate(judge, data, spec, output, int8)
-    return judge
+    return BERTJudge(output)
 
 
 def fit(spec: Spec, rows: pd.DataFrame, seed: int, with_trees: bool) -> BERTJudge:
