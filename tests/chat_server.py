@@ -1,6 +1,9 @@
-"""A local HTTP server that speaks OpenAI's chat protocol and fails the way servers do.
+"""A local HTTP server that speaks OpenAI's chat protocol and both protocols of decision models, and fails the way servers do.
 
-The prompt selects the failure: `fail:429*2 Hi` is answered after two errors. As a program, it prints its port and serves forever.
+The prompt, or the candidate, selects the failure: `fail:429*2 Hi` is answered after two errors. For a decision
+model, the candidate also selects the answer: `p:0.9` (the probability, else 0.5), `options:0.9,0.4` (a distribution), `refuse`,
+`other` (an answer to another question).
+As a program, it prints its port and serves forever.
 """
 
 from __future__ import annotations
@@ -53,13 +56,41 @@ class ChatServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
 
+def prompt_of(body: dict[str, Any]) -> str:
+    """The text that selects the answer."""
+    if "messages" in body:
+        return body["messages"][-1]["content"]
+    state = body["state"] if "state" in body else json.loads(body["input"])
+    return state["candidate"]
+
+
+def decision(body: dict[str, Any], candidate: str) -> dict[str, Any]:
+    """The answer of a decision model to one question."""
+    found = re.search(r"p:(\S+)", candidate)
+    probability = float(found[1]) if found else 0.5
+    options = re.search(r"options:(\S+)", candidate)
+    values = [float(value) for value in options[1].split(",")] if options else []
+    usage = {"input_tokens": 100, "output_tokens": 0, "total_tokens": 100}
+    response = {"model": f"{body['model']}-2026", "usage": usage}
+    if "state" in body:
+        (name,) = body["questions"]
+        answer = {"type": "noul", "noul": probability} | ({"probabilities": dict(zip("tf", values, strict=True))} if values else {})
+        name = "another" if candidate == "other" else name
+        return response | {"answers": {} if candidate == "refuse" else {name: answer}}
+    (question,) = body["questions"]
+    answer = {"type": "predicate", "name": "another" if candidate == "other" else question["name"], "probability": probability}
+    answer |= {"probabilities": [{"value": str(value), "probability": value} for value in values]} if values else {}
+    refusal = {"type": "refusal", "name": question["name"]}
+    return response | {"answers": [refusal if candidate == "refuse" else answer]}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: ChatServer
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = body["messages"][-1]["content"]
+        prompt = prompt_of(body)
         with self.server.lock:
             self.server.seen.append(body)
             self.server.keys.append(self.headers["Authorization"])
@@ -76,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
         elif failure and tries <= int(failure[2]):
             self.fail(failure[1])
         else:
-            self.send(200, json.dumps(self.answer(body, prompt)))
+            self.send(200, json.dumps(self.answer(body, prompt) if "messages" in body else decision(body, prompt)))
         with self.server.lock:
             self.server.open -= 1
 

@@ -10,6 +10,8 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import Block, Names, Share
 from bert_judge.config.training import Tuning
 
+# Fields of a request to a server that settings or the program decide.
+SET_FIELDS = {"model", "messages", "n", "stream", "max_tokens", "max_completion_tokens", "input", "state", "questions"}
 Style = Literal["terse", "wordy", "ignores_format", "hedging", "self_correcting", "truncated", "refusing", "lists_all_options"]
 
 
@@ -174,7 +176,7 @@ class OpenAIModel(Generated):
             raise ValueError("base_url needs http:// or https:// and an address without user and password")
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.api_key_env):
             raise ValueError("api_key_env needs the name of an environment variable in capitals, never the key itself")
-        if taken := sorted(set(self.extra) & {"model", "messages", "n", "stream", "max_tokens", "max_completion_tokens"}):
+        if taken := sorted(set(self.extra) & SET_FIELDS):
             raise ValueError(f"extra: {taken[0]} is set by bert-judge; remove it from extra")
         return self
 

@@ -80,6 +80,9 @@ class OpenAIGenerator:
         InputError: the environment variable with the key is not set although the server needs one.
     """
 
+    # Of the requests, below `base_url`.
+    path = "/chat/completions"
+
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name, self.settings = name, settings
         self.revisions: dict[str, str] = {}
@@ -162,16 +165,20 @@ class OpenAIGenerator:
             return "not sent: the server has stopped responding"
         return "not sent: the job ended" if self.stopped else None
 
+    def _request_body(self, request: Request) -> dict[str, Any]:
+        return openai_format.request_body(self.settings, request)
+
+    def _parse_response(self, response: Any, request: Request) -> Completion:
+        return openai_format.parse_response(response, self.settings["reasoning_end"], request.choices)
+
     def _send(self, request: Request) -> Completion:
-        body = openai_format.request_body(self.settings, request)
-        required = {key: body.pop(key) for key in ("model", "messages")}
-        # The raw text: the client builds a response object from any JSON.
-        raw = self.client.chat.completions.with_raw_response.create(**required, extra_body=body)
+        # As text: the client builds a response object from any JSON.
+        text = self.client.post(self.path, body=self._request_body(request), cast_to=str)
         try:
-            response = json.loads(raw.text)
+            response = json.loads(text)
         except ValueError as error:
             raise MalformedResponseError("the response is not JSON") from error
-        completion = openai_format.parse_response(response, self.settings["reasoning_end"], request.choices)
+        completion = self._parse_response(response, request)
         with self.lock:
             self.tokens_used += (completion.prompt_tokens or 0) + (completion.completion_tokens or 0)
         if isinstance(served_model := response.get("model"), str):

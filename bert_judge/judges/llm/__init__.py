@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +41,10 @@ class LLMKind(JudgeKind):
         return model_gpus(block.model)
 
     def load(self, context: LoadContext) -> Any:
+        if (api := context.settings["api"]) != "chat":
+            from bert_judge.judges.llm.decisions import DecisionGenerator, DecisionJudge
+
+            return DecisionJudge(context.name, context.settings, load_generator(context, partial(DecisionGenerator, api)))
         from bert_judge.judges.llm.judge import LLMJudge
         from bert_judge.judges.llm.rubric import RubricJudge
 
@@ -58,8 +64,12 @@ def model_gpus(model: Any) -> int:
     return 0 if model.generator == "openai" else getattr(model, "tensor_parallel_size", 1)
 
 
-def load_generator(context: LoadContext) -> Any:
-    """Return the generator of a prompted judge; with `context.store`, nothing is requested twice."""
+def load_generator(context: LoadContext, make: Callable[..., Any] | None = None) -> Any:
+    """Return the generator of a prompted judge; with `context.store`, nothing is requested twice.
+
+    Args:
+        make: builds it from the name, the settings and the manifest of a model; default: `make_generator`.
+    """
     from bert_judge.assets.prepare import load_manifest
     from bert_judge.candidates import generators
     from bert_judge.candidates.generators.cache import SHARD_ROWS, CachedGenerator
@@ -71,15 +81,16 @@ def load_generator(context: LoadContext) -> Any:
         context.check_device()
     settings = with_runtime_settings(model, context.block["model"]) if context.block else model
     path = None if manifest is None else Path(manifest)
+    make = make or generators.make_generator
     if context.store is None:
-        return generators.make_generator(context.name, settings, path)
+        return make(context.name, settings, path)
     revisions = {} if path is None else {context.name: load_manifest(path).revision}
     # vLLM needs many requests at once; elsewhere a kill should lose few.
     shard_rows = VLLM_SHARD_ROWS if model["generator"] == "vllm" else SHARD_ROWS
     return CachedGenerator(
         model,
         context.store,
-        lambda: generators.make_generator(context.name, settings, path),
+        lambda: make(context.name, settings, path),
         revisions,
         retry_errors=path is None,
         shard_rows=shard_rows,

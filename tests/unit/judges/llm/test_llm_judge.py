@@ -28,7 +28,7 @@ from bert_judge.labels.stage import label_table
 from bert_judge.tasks import Sample
 
 ROW = Row("s0", 0, "m", "Capital of France?", ("Paris", "City of Paris"), "It is Paris.")
-SETTINGS = {"kind": "llm", "reasoning": True, "threshold": 0.5, "seed": 0, "max_candidate_chars": 400}
+SETTINGS = {"kind": "llm", "api": "chat", "reasoning": True, "threshold": 0.5, "seed": 0, "max_candidate_chars": 400}
 Script = Callable[[Request], Completion]
 
 

@@ -90,6 +90,7 @@ def test_round_trip(first: int, second: int, before: str) -> None:
 
 SETTINGS: dict[str, Any] = {
     "kind": "llm",
+    "api": "chat",
     "aspects": {
         "semantic_consistency": {"description": "no contradiction", "range": [1, 5]},
         "flüssig": {"description": None, "range": [0, 1]},
