@@ -29,14 +29,7 @@ COMMANDS = {
     "standings": ("show_standings:standings", "Print the accuracy of every model under every judge."),
     "run": ("run:run", "Run a configuration: models, tasks, judges, report."),
     "check": ("check_config:check", "Validate a configuration."),
-    "cost": ("show_cost:cost", "Print tokens, cost and seconds per 1,000 verdicts of each judge."),
     "attack": ("attack:attack", "Attack a judge with incorrect answers that claim to be correct."),
-    "plan": ("show_plan:plan", "Print what a run would do, and what it would cost."),
-    "doctor": ("check_machine:doctor", "Check that this machine has what a run needs."),
-    "config": ("check_config:config", "Print or write a file generated from the configuration model."),
-    "requests": ("batch_files:requests", "Print requests for missing answers in the format of batch APIs."),
-    "responses": ("batch_files:responses", "Import the responses of a batch API."),
-    "tasks": ("tasks:app", "List and check tasks."),
 }
 
 

@@ -1,15 +1,14 @@
-"""`bert-judge check` and `config`: validate a configuration, and print the files generated from its model."""
+"""`bert-judge check`: validate a configuration."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from bert_judge import plan
 from bert_judge.cli.options import DataFolder, Settings, parse_settings
-from bert_judge.config import docs
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import ConfigError
 
@@ -36,14 +35,3 @@ def check(
         "score table": len(planned.score_tables),
     }
     typer.echo("OK: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))
-
-
-def config(
-    file: Annotated[Literal["schema", "docs"], typer.Argument(help="The JSON schema, or the reference in docs/.")],
-    write: Annotated[bool, typer.Option("--write", help="Write the file in this repository instead of printing it.")] = False,
-) -> None:
-    """Print or write a file generated from the configuration model."""
-    if write:
-        typer.echo(f"wrote {docs.write(file)}")
-    else:
-        typer.echo(docs.generate(file), nl=False)

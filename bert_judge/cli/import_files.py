@@ -102,11 +102,6 @@ def convert_to_rows(path: Path, framework: str, output: Path) -> None:
     _write_rows(output, (asdict(answer) for _, answer in answers), SCHEMA, lambda: frameworks.no_answers_error(path, stats))
 
 
-def read_answers(path: Path) -> Iterator[Answer]:
-    """Return the answers of a file in any supported format, without reporting skipped rows."""
-    return (answer for _, answer in _read_answers(path, None, CompanionFiles(), ImportStats()))
-
-
 def _read_rows(
     path: Path, format: str | None, companions: CompanionFiles, total: ImportStats, *, model: str | None, task: str | None
 ) -> Iterator[dict[str, Any]]:

@@ -71,7 +71,7 @@ class Generated(Block):
     reasoning_end: str = "</think>"
     """end marker of a reasoning block"""
     price: Price | None = None
-    """price of the tokens, for `bert-judge cost` and the report"""
+    """price of the tokens, for the report"""
 
 
 class LocalModel(Generated):

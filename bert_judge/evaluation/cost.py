@@ -7,7 +7,6 @@ cover the last attempt only. The one estimate is marked as such: an LLM judge on
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +16,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from bert_judge import tables
-from bert_judge.config import Price
-from bert_judge.runtime.errors import InputError
 
 TOKENS = ["prompt_tokens", "completion_tokens"]
-# Unit of `judge_costs`.
-VERDICTS = 1000
 # Assumptions about an LLM judge: tokens of its instructions and of its reply, and characters per token of English.
 INSTRUCTION_TOKENS, REPLY_TOKENS, CHARACTERS_PER_TOKEN = 300, 120, 4.0
 
@@ -33,14 +28,12 @@ class Usage:
 
     Attributes:
         rows: rows of the tables.
-        counted_rows: rows with a count of tokens.
         prompt_tokens, completion_tokens: sums; None without any count.
         timed_rows: rows of the tables whose jobs were measured.
         seconds: sum over these jobs; None without a measured job.
     """
 
     rows: int
-    counted_rows: int
     prompt_tokens: float | None
     completion_tokens: float | None
     timed_rows: int
@@ -60,7 +53,6 @@ def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | 
         timings = [(seconds, tables.count(path)) for path in existing if (seconds := job_seconds(path)) is not None]
     return Usage(
         rows=sum(map(len, counts)),
-        counted_rows=sum(int(frame.notna().any(axis=1).sum()) for frame in counts),
         prompt_tokens=float(sum(sums["prompt_tokens"])) if sums["prompt_tokens"] else None,
         completion_tokens=float(sum(sums["completion_tokens"])) if sums["completion_tokens"] else None,
         timed_rows=sum(rows for _, rows in timings),
@@ -136,53 +128,6 @@ def _price_tokens(tokens: Mapping[str, Any], price: Mapping[str, float] | None) 
     return (tokens["prompt_tokens"] * price["prompt"] + tokens["completion_tokens"] * price["completion"]) / 1e6
 
 
-# --- label tables of judges ---
-
-
-def judge_costs(paths: Iterable[str | Path], prices: Mapping[str, Price] | None = None) -> pd.DataFrame:
-    """Compute the cost per 1,000 verdicts of each judge, sorted by name.
-
-    Tokens include retries. A table that was labelled again from cached replies counts them as the first time. Verdicts without a
-    token count (no model is called for an empty answer) cost nothing.
-
-    Args:
-        paths: tables of labels or preferences.
-        prices: judge → price of its model's tokens.
-
-    Returns:
-        Columns judge, verdicts, invalid (share), and per 1,000 verdicts prompt_tokens, completion_tokens (NaN without any count),
-        cost (NaN without a price or a count) and seconds (NaN unless the jobs of all tables were measured).
-
-    Raises:
-        InputError: a file is not such a table, or there are no tables.
-    """
-    by_judge: dict[str, list[tuple[Path, pd.Series]]] = {}
-    for path in map(Path, paths):
-        preferences = tables.provenance(path).get("schema") == tables.PREFERENCES.name
-        frame = tables.read(path, tables.PREFERENCES if preferences else tables.LABELS)
-        if len(frame):
-            by_judge.setdefault(str(frame["judge"].iloc[0]), []).append((path, frame["verdict"]))
-    if not by_judge:
-        raise InputError("no label tables; name files or folders such as results/labels/teacher")
-    rows = []
-    for judge, judged in sorted(by_judge.items()):
-        verdicts = pd.concat([verdict for _, verdict in judged])
-        usage = measure_usage([path for path, _ in judged])
-        price = (prices or {}).get(judge)
-        tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-        sums = {
-            **tokens,
-            "cost": _price_tokens(tokens, price.model_dump() if price else None),
-            "seconds": usage.seconds if usage.timed_rows == usage.rows else None,
-        }
-        per_thousand = {name: math.nan if total is None else total * VERDICTS / usage.rows for name, total in sums.items()}
-        rows.append({"judge": judge, "verdicts": usage.rows, "invalid": float((verdicts == "invalid").mean()), **per_thousand})
-    return pd.DataFrame(rows)
-
-
-# --- a whole run ---
-
-
 def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.DataFrame:
     """Compute the cost of a run per stage, model or judge, and use, in the schema `tables.COST`.
 
@@ -239,7 +184,7 @@ def _training_usage(results: Path, judge: str, dataset: str) -> Usage:
     table = results / "datasets" / dataset / "train.parquet"
     rows = tables.count(table) if table.is_file() else 0
     seconds = _read_seconds(results / "benchmarks" / "judges" / f"{judge}.tsv")
-    return Usage(rows, 0, None, None, 0 if seconds is None else rows, seconds)
+    return Usage(rows, None, None, 0 if seconds is None else rows, seconds)
 
 
 def _llm_judge_on_all_answers(

@@ -116,7 +116,6 @@ class JudgeKind:
         looks_up_labels: it looks up existing verdicts on the answers of a run and cannot judge other answers.
         is_trained: it learns from labels.
         is_calibrated: its scores are probabilities.
-        is_costly: its labels take long or cost money, so they are part of the forecast.
         keeps_progress: a killed label job resumes.
         counts_training: the cost of its training is part of the run's cost.
     """
@@ -129,7 +128,6 @@ class JudgeKind:
     looks_up_labels = False
     is_trained = False
     is_calibrated = False
-    is_costly = False
     keeps_progress = False
     counts_training = False
 

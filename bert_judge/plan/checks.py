@@ -88,7 +88,7 @@ def check_tasks(raw: Mapping[str, Any]) -> list[str]:
         # A task file that fails hides its tasks, so calling them unknown would mislead.
         problems = [
             f"tasks.{split}: unknown task {name!r}; choose one of: {', '.join(sorted(known_tasks))}, "
-            "or a published one (bert-judge tasks list)"
+            "or a published one (docs/tasks.md)"
             for split in ("train", "test")
             for name in listed_tasks(raw, split)
             if name not in known_tasks and name not in published_sources()

@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -111,13 +111,6 @@ def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> 
     table = pa.Table.from_pylist([{"key": key, **result} for key, result in results.items()])
     with tables.atomic(folder / f"{content_key(*results)}.parquet") as temporary:
         pq.write_table(table, temporary)
-
-
-def missing_keys(folder: str | Path, keys: Iterable[str]) -> list[str]:
-    """Return the keys, in order, that no shard contains."""
-    unique = dict.fromkeys(keys)
-    results = _load(Path(folder), set(unique))
-    return [key for key in unique if key not in results]
 
 
 def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:

@@ -26,7 +26,6 @@ class BertKind(JudgeKind):
     name = "bert"
     is_trained = True
     is_calibrated = True
-    is_costly = True
     keeps_progress = True
     counts_training = True
 

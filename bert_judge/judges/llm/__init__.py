@@ -19,7 +19,6 @@ class LLMKind(JudgeKind):
     name = "llm"
     definition_files = ("*.yaml", "*.py")
     is_calibrated = True
-    is_costly = True
 
     def settings(self, block: LLMJudgeConfig) -> Spec:
         model = block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})

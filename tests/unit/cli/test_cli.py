@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -59,7 +58,7 @@ def agreement_row(judge: str, agreement: float, moved: str | None) -> dict[str, 
 # --- the program ---
 
 
-@pytest.mark.parametrize("command", [[], ["tasks", "list"], ["tasks", "check"], *([name] for name in COMMANDS)])
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
 def test_every_command_explains_itself(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
@@ -182,66 +181,28 @@ def test_show_says_what_a_table_is_and_where_it_comes_from(tmp_path: Path) -> No
     path = write_table(tmp_path)
     text = run("show", path).stdout
     assert text.startswith(f"{path}: task table, version 1, 9 rows\n")
-    for part in ("bert-judge " + __version__, "spec.task", "mine", "revisions.gpt", "abc123", "row 4"):
+    for part in ("bert-judge " + __version__, '"task": "mine"', '"gpt": "abc123"', "[bold]Q0[/bold] 漢?"):
         assert part in text
-    assert "reference answers; each one alone is correct" in text
-    # A text's own brackets are no markup, its line ends stay visible, and a list is readable.
-    assert "[bold]Q0[/bold] 漢?⏎(A) x" in text and "a | b" in text
-    assert "row 5" not in text
-
-
-@pytest.mark.parametrize(("rows", "shown"), [(0, 0), (1, 1), (100, 9)])
-def test_show_prints_as_many_rows_as_asked(rows: int, shown: int, tmp_path: Path) -> None:
-    text = run("show", write_table(tmp_path), "-n", rows).stdout
-    assert sum(line.startswith("row ") for line in text.splitlines()) == shown
+    assert "references (list<element: string>) reference answers; each one alone is correct\n" in text
+    assert [run("show", path, "-n", rows).stdout.count('"sample_id"') for rows in (0, 1, 100)] == [0, 1, 9]
 
 
 def test_show_explains_the_columns_of_scores(tmp_path: Path) -> None:
-    row = {"sample_id": "0" * 16, "attempt": 0, "question": "q", "references": ["r"], "candidate": "x" * 500, "status": "ok"}
+    row = {"sample_id": "0" * 16, "attempt": 0, "question": "q", "references": ["r"], "candidate": "x", "status": "ok"}
     row |= {"bert": None, "bert_verdict": "invalid"}
     path = tmp_path / "scores.parquet"
     tables.write(pd.DataFrame([row]), path, tables.scores_schema(["bert"]), {"judges": ["bert"]})
-    text = run("show", path).stdout
-    assert "score by bert; null when invalid" in text
-    assert "(500 characters)" in text and "x" * 201 not in text
+    assert "bert (double) score by bert; null when invalid\n" in run("show", path).stdout
 
 
-def test_show_a_table_of_another_program(tmp_path: Path) -> None:
+def test_show_other_files(tmp_path: Path) -> None:
     path = tmp_path / "other.parquet"
     pd.DataFrame({"a": [1]}).to_parquet(path)
-    assert run("show", path).stdout.startswith(f"{path}: parquet file of another program, 1 rows\n")
-
-
-def test_show_an_empty_table(tmp_path: Path) -> None:
+    assert run("show", path).stdout.startswith(f"{path}: not of this program, 1 rows\na (int64)\n")
     assert "0 rows" in run("show", write_standings(tmp_path, [])).stdout
-
-
-def test_show_a_judge(tmp_path: Path) -> None:
-    (tmp_path / "judge.json").write_text(json.dumps({"temperature": 1.5, "input": {"format": "pair"}}), "utf-8")
-    (tmp_path / "metrics.json").write_text(json.dumps({"accuracy": 0.91}), "utf-8")
-    text = run("show", tmp_path).stdout
-    assert text.startswith(f"{tmp_path}: trained judge, ")
-    for part in ("temperature", "1.5", "input.format", "pair", "accuracy", "0.91"):
-        assert part in text
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("none.json", None, "no such file"),
-        ("broken.json", b"{", "not JSON"),
-        ("binary.json", b"\xff\xfe", "not JSON"),
-        ("text.txt", b"hello", "unknown file format"),
-        ("", None, "contains no judge.json; give a table"),
-    ],
-)
-def test_what_show_cannot_show(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    result = run("show", path)
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith(f"error: {path}: {message}")
+    (tmp_path / "text.txt").write_text("hello")
+    refused = run("show", tmp_path / "text.txt")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1) and "not a readable parquet file" in refused.stderr
 
 
 # --- check ---
@@ -282,22 +243,6 @@ def test_check_an_empty_file(tmp_path: Path) -> None:
     assert run("check", tmp_path / "empty.yaml").stderr == (
         f"error: {tmp_path}/empty.yaml: empty; a configuration has models, tasks and judges\n"
     )
-
-
-# --- config ---
-
-
-@pytest.mark.parametrize(("part", "start"), [("schema", "{"), ("docs", "### The top level")])
-def test_config_prints_what_it_writes(part: str, start: str) -> None:
-    result = run("config", part)
-    assert result.exit_code == 0 and result.stdout.startswith(start)
-
-
-def test_config_writes_only_into_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = run("config", "schema", "--write")
-    assert result.exit_code == 1
-    assert result.stderr == f"error: {tmp_path}: not the top folder of the repository; change to it and try again\n"
 
 
 def test_standings_can_be_drawn(tmp_path: Path) -> None:

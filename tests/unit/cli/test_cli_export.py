@@ -53,7 +53,7 @@ from bert_judge.cli import app
 source, output, *forms = sys.argv[1:]
 for form in forms:
     try:
-        app(["export", source, "--to", form, "-o", f"{output}.{form}", "--teacher", "big"])
+        app(["export", source, "--to", form, "-o", f"{output}.{form}"])
     except SystemExit as end:
         assert not end.code
 print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
@@ -64,8 +64,8 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
 @pytest.mark.parametrize(
     "forms",
     # Formats of accuracies read the file in the same way.
-    [(*TABLE_FORMATS, *export_files.MODEL_FORMATS), *((form,) for form in export_files.LINE_FORMATS)],
-    ids=["accuracies", *export_files.LINE_FORMATS],
+    [(*TABLE_FORMATS, *export_files.MODEL_FORMATS), ("inspect",)],
+    ids=["accuracies", "inspect"],
 )
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, forms: tuple[str, ...]) -> None:
     peaks = []
@@ -141,49 +141,6 @@ def test_model_index_is_readable_by_the_hub(tmp_path: Path, scored: Path) -> Non
     assert (name, result.metric_value, result.metric_type, result.dataset_type) == ("org/m", 33.33, "accuracy", "openai/gsm8k")
 
 
-def test_eval_results_need_a_hub_dataset(tmp_path: Path, scored: Path) -> None:
-    rejected = run("export", scored, "--to", "eval_results", "-o", tmp_path / "out")
-    assert rejected.exit_code == 1 and "n_%: no hub dataset known for other; add --dataset" in rejected.stderr
-    assert not (tmp_path / "out").exists()
-    folder = exported(tmp_path, scored, "eval_results", "--dataset", "other=me/other")
-    [entry] = yaml.safe_load((folder / "n_%" / ".eval_results" / "bert_judge.yaml").read_text("utf-8"))
-    assert entry["dataset"] == {"id": "me/other", "task_id": "other"} and entry["value"] == 100.0
-
-
-# Required keys of schema version 0.2.2.
-AGGREGATE = {
-    "schema_version",
-    "evaluation_id",
-    "retrieved_timestamp",
-    "source_metadata",
-    "model_info",
-    "eval_library",
-    "evaluation_results",
-}
-INSTANCE = {"schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id", "interaction_type", "input", "output"}
-
-
-def test_every_eval_ever_has_the_required_keys(tmp_path: Path, scored: Path) -> None:
-    [path] = exported(tmp_path, scored, "every_eval_ever").glob("org__m/*.json")
-    document = json.loads(path.read_text("utf-8"))
-    assert set(document) == AGGREGATE and {"name", "id"} <= set(document["model_info"])
-    [result] = document["evaluation_results"]
-    assert {"evaluation_name", "source_data", "metric_config", "score_details"} <= set(result)
-    assert result["source_data"] == {"dataset_name": "gsm8k_test", "source_type": "hf_dataset", "hf_repo": "openai/gsm8k"}
-    assert result["score_details"]["score"] == pytest.approx(1 / 3) and result["score_details"]["uncertainty"]["num_samples"] == 3
-    lines = [json.loads(line) for line in exported(tmp_path, scored, "every_eval_ever_instances").read_text("utf-8").splitlines()]
-    # Invalid verdicts are left out.
-    assert [line["evaluation"] for line in lines] == [
-        {"score": 0.9, "is_correct": True},
-        {"score": 0.2, "is_correct": False},
-        {"score": 1.0, "is_correct": True},
-    ]
-    assert all(set(line) >= {*INSTANCE, "answer_attribution", "evaluation"} for line in lines)
-    assert lines[0]["evaluation_result_id"] == result["evaluation_result_id"]
-    assert lines[0]["evaluation_id"] == document["evaluation_id"]
-    assert lines[0]["sample_hash"] == lines[1]["sample_hash"] == lines[2]["sample_hash"]
-
-
 def test_inspect_scores_leave_out_invalid_verdicts(tmp_path: Path, scored: Path) -> None:
     lines = [json.loads(line) for line in exported(tmp_path, scored, "inspect").read_text("utf-8").splitlines()]
     assert [(line["id"], line["epoch"], line["value"]) for line in lines] == [("q1", 1, "C"), ("q1", 2, "I"), ("q1", 1, "C")]
@@ -191,18 +148,6 @@ def test_inspect_scores_leave_out_invalid_verdicts(tmp_path: Path, scored: Path)
         tmp_path / "n.jsonl", [{"references": "a", "candidate": "a", "verdict": "correct", "score": 1, "reason": ""}]
     )
     assert "no column 'id' with sample ids" in run("export", without_id, "--to", "inspect", "-o", tmp_path / "x").stderr
-
-
-def test_answers_are_exported_as_labelling_requests(tmp_path: Path) -> None:
-    answers = jsonl(tmp_path / "a.jsonl", [{"question": "ä?", "gold": "a", "response": "b"}] * 2)
-    lines = [
-        json.loads(line) for line in exported(tmp_path, answers, "openai_batch", "--teacher", "big").read_text("utf-8").splitlines()
-    ]
-    assert len({line["custom_id"] for line in lines}) == 2
-    assert (lines[0]["method"], lines[0]["url"], lines[0]["body"]["model"]) == ("POST", "/v1/chat/completions", "big")
-    text = lines[0]["body"]["messages"][0]["content"]
-    assert "ä?" in text and "one word: correct or incorrect" in text
-    assert "--teacher: required" in run("export", answers, "--to", "openai_batch", "-o", tmp_path / "x").stderr
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reference
 import yaml
 from default_run import DEFAULT_RUN
 
 from bert_judge import config, plan
-from bert_judge.config import docs as config_docs
-from bert_judge.runtime.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(
-    ("path", "part"),
-    [(config_docs.SCHEMA_FILE, "schema"), (config_docs.REFERENCE_FILE, "docs")],
-)
-def test_the_files_of_the_repository_are_up_to_date(path: Path, part: str) -> None:
-    text = (ROOT / path).read_text("utf-8")
-    made = config_docs.with_reference(text) if part == "docs" else config_docs.generate(part)
-    assert text == made, f"run `bert-judge config {part} --write`"
+def test_the_files_of_the_repository_are_up_to_date() -> None:
+    page = reference.REFERENCE_FILE.read_text("utf-8")
+    assert page == reference.with_reference(page) and reference.BEGIN in page, "run `python docs/reference.py`"
+    assert reference.SCHEMA_FILE.read_text("utf-8") == reference.schema_json(), "run `python docs/reference.py`"
 
 
 def test_the_default_run_has_no_fault() -> None:
@@ -39,7 +34,7 @@ def blocks() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", blocks())
 def test_every_key_is_in_the_reference_with_its_meaning(name: str) -> None:
-    section = re.search(rf"^### {re.escape(name)}\n(.*?)(?=^### |\Z)", config_docs.reference(), re.DOTALL | re.MULTILINE)
+    section = re.search(rf"^### {re.escape(name)}\n(.*?)(?=^### |\Z)", reference.reference(), re.DOTALL | re.MULTILINE)
     assert section
     rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", section[1], re.MULTILINE)
     assert [key for key, *_ in rows] == list(blocks()[name]["properties"])
@@ -47,7 +42,7 @@ def test_every_key_is_in_the_reference_with_its_meaning(name: str) -> None:
 
 
 def test_the_schema_knows_the_words_of_the_file() -> None:
-    schema = json.loads(config_docs.schema_json())
+    schema = json.loads(reference.schema_json())
     assert "from" in schema["$defs"]["ImportedModel"]["properties"]
     assert "source" not in schema["$defs"]["ImportedModel"]["properties"]
 
@@ -57,30 +52,7 @@ def test_every_configuration_names_its_schema(path: Path) -> None:
     first = path.read_text("utf-8").splitlines()[0]
     named = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
     assert named, first
-    assert (path.parent / named[1]).resolve() == ROOT / config_docs.SCHEMA_FILE
-
-
-@pytest.mark.parametrize("page", ["", "no markers", config_docs.END + config_docs.BEGIN, config_docs.BEGIN])
-def test_a_page_without_its_markers_is_refused(page: str) -> None:
-    with pytest.raises(InputError, match="are missing"):
-        config_docs.with_reference(page)
-
-
-def test_writing_keeps_the_page_round_the_tables(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    page = tmp_path / config_docs.REFERENCE_FILE
-    page.write_text(f"before\n{config_docs.BEGIN}\noutdated\n{config_docs.END}\nafter\n", "utf-8")
-    for part in ("schema", "docs"):
-        assert config_docs.write(part, tmp_path).is_file()
-    assert page.read_text("utf-8").startswith("before\n") and page.read_text("utf-8").endswith("\nafter\n")
-    assert "outdated" not in page.read_text("utf-8")
-    assert json.loads((tmp_path / config_docs.SCHEMA_FILE).read_text("utf-8")) == config.json_schema()
-
-
-def test_writing_elsewhere_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not the top folder of the repository"):
-        config_docs.write("docs", tmp_path)
-    assert not any(tmp_path.iterdir())
+    assert (path.parent / named[1]).resolve() == reference.SCHEMA_FILE
 
 
 def test_the_five_lines_for_your_own_answers_have_no_fault(tmp_path: Path) -> None:

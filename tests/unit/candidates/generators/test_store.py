@@ -14,7 +14,6 @@ from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.candidates.stage import answer_cache, generate_candidates, pregenerate_answers, with_runtime_settings
 from bert_judge.config import Import, OpenAIModel
-from bert_judge.runtime import resume
 from bert_judge.runtime.resume import Batch
 
 
@@ -120,12 +119,6 @@ def test_damaged_shard_is_generated_again(tmp_path: Path) -> None:
     sorted((tmp_path / "store").glob("*.parquet"))[0].write_bytes(b"no parquet")
     pd.testing.assert_frame_equal(table(tmp_path, model, QUESTIONS), whole)
     assert len(model.prompts) in (11, 13)
-
-
-def test_missing_keys(tmp_path: Path) -> None:
-    resume.save_shard(tmp_path / "store", {"b": {"x": 1}, "c": {"x": 2}})
-    assert resume.missing_keys(tmp_path / "store", ["a", "b", "d", "a"]) == ["a", "d"]
-    assert resume.missing_keys(tmp_path / "none", ["a"]) == ["a"]
 
 
 # --- pregeneration ---

@@ -1,6 +1,6 @@
-"""Generate the JSON schema and the reference in `docs/` from the configuration models; the description of a key is its docstring.
+"""Generate the JSON schema and the reference in this folder from the configuration models; docstrings of keys are descriptions.
 
-`bert-judge config … --write` writes the files; a test fails if one of them is out of date.
+`python docs/reference.py` writes both files; a test fails if one of them is out of date.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from typing import Any
 from bert_judge import config
 from bert_judge.config import schema_text
 from bert_judge.config.schema_text import Fragment
-from bert_judge.runtime.errors import InputError
 
-SCHEMA_FILE = Path("docs/config.schema.json")
-REFERENCE_FILE = Path("docs/configuration.md")
-BEGIN, END = "<!-- reference: begin (made by `bert-judge config docs --write`) -->", "<!-- reference: end -->"
+SCHEMA_FILE, REFERENCE_FILE = (Path(__file__).with_name(name) for name in ("config.schema.json", "configuration.md"))
+BEGIN, END = "<!-- reference: begin (written by `python docs/reference.py`) -->", "<!-- reference: end -->"
 
 
 def _meaning(field: Fragment, block: Fragment) -> str:
@@ -87,31 +85,11 @@ def _cell(text: str) -> str:
 
 
 def with_reference(page: str) -> str:
-    """Replace the part of a documentation page between the markers.
-
-    Raises:
-        InputError: the page lacks a marker.
-    """
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise InputError(f"{REFERENCE_FILE}: the lines {BEGIN!r} and {END!r} are missing; add them where the tables should be")
-    return f"{before}{BEGIN}\n\n{reference()}\n{END}{after}"
+    """Replace the part of the page between the markers."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{reference()}\n{END}{rest.partition(END)[2]}"
 
 
-def generate(name: str) -> str:
-    """Return the generated text `schema` or `docs`."""
-    return {"schema": schema_json, "docs": reference}[name]()
-
-
-def write(name: str, root: Path = Path()) -> Path:
-    """Write a generated text to its file in the repository at `root`.
-
-    Raises:
-        InputError: `root` is not the repository, or the page has no markers.
-    """
-    path = root / {"schema": SCHEMA_FILE, "docs": REFERENCE_FILE}[name]
-    if not (root / REFERENCE_FILE).is_file():
-        raise InputError(f"{root.resolve()}: not the top folder of the repository; change to it and try again")
-    path.write_text(with_reference(path.read_text("utf-8")) if name == "docs" else generate(name), "utf-8")
-    return path
+if __name__ == "__main__":
+    SCHEMA_FILE.write_text(schema_json(), "utf-8")
+    REFERENCE_FILE.write_text(with_reference(REFERENCE_FILE.read_text("utf-8")), "utf-8")
