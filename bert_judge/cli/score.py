@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -28,9 +27,6 @@ from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.tables.readers.containers import Container
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 
-if TYPE_CHECKING:
-    from bert_judge.labels.score_file.prior_shift import Adapter
-
 MAX_MODELS, MAX_REASONS = 40, 3
 # Of the new columns, if the file has columns with their names.
 PREFIX = "bert_judge_"
@@ -46,13 +42,6 @@ def score(
     candidate: Candidate = None,
     model: Model = None,
     label: Label = None,
-    prior_shift: Annotated[
-        bool,
-        typer.Option(
-            "--prior-shift",
-            help="Adapt the scores to the estimated base rate of the file, which may differ from that of training.",
-        ),
-    ] = False,
     prefix: Annotated[str, typer.Option(help="Prefix of the new columns.")] = "",
     force: Force = False,
 ) -> None:
@@ -67,7 +56,6 @@ def score(
         columns=without_none(question=question, references=references, candidate=candidate, model=model, label=label),
         prefix=prefix,
         force=force,
-        prior_shift=prior_shift,
     )
 
 
@@ -80,7 +68,6 @@ def judge_file(
     prefix: str,
     force: bool,
     suffix: str = ".scored",
-    prior_shift: bool = False,
 ) -> Tally:
     """Append the verdicts of judges to a file, and print a summary.
 
@@ -108,14 +95,10 @@ def judge_file(
     for line in find_suspicious_input(sample, reader):
         log(f"warning: {line}")
     judges = load()
-    adapter = _make_adapter(judges) if prior_shift else None
     prefix = prefix or _choose_prefix(source, judges)
     with progress("rows judged") as on_progress:
-        tally = score_file(source, reader, output, judges, prefix=prefix, force=force, on_progress=on_progress, adapter=adapter)
+        tally = score_file(source, reader, output, judges, prefix=prefix, force=force, on_progress=on_progress)
     _report(tally, output, labels)
-    for (judge, model), base_rate in islice(adapter.base_rates.items() if adapter else (), MAX_MODELS):
-        prior = adapter.calibrations[judge].prior if adapter else 0
-        typer.echo(f"{judge}, {model or 'all answers'}: base rate estimated at {base_rate:.1%}, {prior:.1%} in training")
     return tally
 
 
@@ -178,13 +161,6 @@ def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loa
         names = [GENERAL]
     disable_progress_bars()
     return judge_loading.load_judges(names, threshold)
-
-
-def _make_adapter(judges: Sequence[judge_loading.NamedJudge]) -> Adapter:
-    # Lazy import: rule judges do not need the dependencies of trained judges.
-    from bert_judge.labels.score_file.prior_shift import Adapter
-
-    return Adapter(judges)
 
 
 def _report(tally: Tally, output: Path, labels: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from bert_judge import tables
 
@@ -87,27 +87,6 @@ class Judge(Protocol):
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """Return one label per row, in order; the verdict on a row does not depend on the other rows."""
-        ...
-
-
-@runtime_checkable
-class CalibratedJudge(Protocol):
-    """A judge that can calibrate its scores on rows whose base rate it keeps.
-
-    Attributes:
-        threshold: lowest score that counts as correct.
-        calibrated: the scores are calibrated.
-    """
-
-    threshold: float
-    calibrated: bool
-
-    def calibration_base_rate(self) -> float:
-        """Return the base rate of the rows that the judge was calibrated on.
-
-        Raises:
-            InputError: it is unknown.
-        """
         ...
 
 

@@ -222,7 +222,7 @@ class BERTJudge:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
 
     def calibration_base_rate(self) -> float:
-        """See `judges.protocol.CalibratedJudge`."""
+        """Return the base rate of the rows that the judge was calibrated on."""
         return read_base_rate(self.path)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:

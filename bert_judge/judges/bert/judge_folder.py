@@ -54,11 +54,11 @@ def read_base_rate(folder: Path) -> float:
     """
     metrics = read_metrics(folder)
     if metrics is None:
-        raise InputError(f"{folder}: has no {METRICS}, which --prior-shift needs; use a judge trained here")
+        raise InputError(f"{folder}: has no {METRICS}, which a prior-shift correction needs; use a judge trained here")
     validation = metrics.get("validation")
     base_rate = validation.get("base_rate") if isinstance(validation, Mapping) else None
     if not isinstance(base_rate, float | int) or not 0 < base_rate < 1:
-        raise InputError(f"{folder / METRICS}: validation.base_rate is {base_rate!r}; --prior-shift needs a number between 0 and 1")
+        raise InputError(f"{folder / METRICS}: validation.base_rate is {base_rate!r}; give a number between 0 and 1")
     return float(base_rate)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bert_judge import tables
 from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
@@ -23,9 +23,6 @@ from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Chunk, Record, RowFile
-
-if TYPE_CHECKING:
-    from bert_judge.labels.score_file.prior_shift import Adapter
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
@@ -46,7 +43,6 @@ def score_file(
     prefix: str = "",
     force: bool = False,
     on_progress: OnProgress = _no_progress,
-    adapter: Adapter | None = None,
 ) -> Tally:
     """Write the source's rows with the judges' verdicts, in the source's format.
 
@@ -54,7 +50,6 @@ def score_file(
         reader: of the source's records.
         prefix: of the names of the new columns.
         force: overwrite an existing output.
-        adapter: prior-shift correction of these judges' scores, applied once all are known.
 
     Returns:
         The verdict counts.
@@ -68,21 +63,13 @@ def score_file(
     tally = Tally([judge.name for judge in judges])
     new_columns = [prefix + name for name in output_columns(judges)]
     check_new_columns(source, new_columns)
-    label_chunks = partial(_label_chunks, source, reader, judges, work / "verdicts")
-    if adapter is not None:
-        for chunk in label_chunks(on_progress):
-            adapter.add(chunk.models, chunk.labels)
-        adapter.estimate()
-        # The second pass finds all verdicts saved.
-        on_progress = _no_progress
     # In the work folder, so that a killed run leaves all unfinished files in one place.
     unfinished = work / "whole" / output.name
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     with open_writer(source, unfinished, new_columns) as writer:
-        for chunk in label_chunks(on_progress):
-            labels = chunk.labels if adapter is None else adapter.apply(chunk.models, chunk.labels)
-            writer.write(chunk.rows, dict(zip(new_columns, _column_values(labels), strict=True)))
-            tally.add(chunk.models, chunk.questions, chunk.truth, labels)
+        for chunk in _label_chunks(source, reader, judges, work / "verdicts", on_progress):
+            writer.write(chunk.rows, dict(zip(new_columns, _column_values(chunk.labels), strict=True)))
+            tally.add(chunk.models, chunk.questions, chunk.truth, chunk.labels)
     unfinished.replace(output)
     resume.clear(work)
     return tally
