@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bert_judge import config
-from bert_judge.config import schema_text
-from bert_judge.config.schema_text import Fragment
+from bert_judge.config.validation import Fragment, block_name, value_schema
 
 SCHEMA_FILE, REFERENCE_FILE = (Path(__file__).with_name(name) for name in ("config.schema.json", "configuration.md"))
 BEGIN, END = "<!-- reference: begin (written by `python docs/reference.py`) -->", "<!-- reference: end -->"
+PLAIN = {"string", "integer", "number", "boolean"}
+SIMPLE = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "nothing"}
 
 
 def _meaning(field: Fragment, block: Fragment) -> str:
@@ -43,7 +44,7 @@ def _order(schema: Fragment) -> list[str]:
 
     def visit(fragment: Any) -> None:
         if isinstance(fragment, Mapping):
-            if "$ref" in fragment and (name := schema_text.block_name(fragment)) not in names:
+            if "$ref" in fragment and (name := block_name(fragment)) not in names:
                 names.append(name)
                 visit(schema["$defs"][name])
             for key, inner in fragment.items():
@@ -68,7 +69,7 @@ def _table(title: str, block: Fragment) -> str:
 
 
 def _type(field: Fragment) -> str:
-    return _cell(schema_text.describe(field, lambda name: f"[{name}](#{name.lower()})"))
+    return _cell(describe(field, lambda name: f"[{name}](#{name.lower()})"))
 
 
 def _default(key: str, field: Fragment, block: Fragment) -> str:
@@ -88,6 +89,60 @@ def with_reference(page: str) -> str:
     """Replace the part of the page between the markers."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}\n\n{reference()}\n{END}{rest.partition(END)[2]}"
+
+
+def describe(fragment: Fragment, block: Callable[[str], str] = lambda name: "block of keys") -> str:
+    """Describe the type and range of a value, e.g. `whole number above 0`; `block` describes a referenced block by its name."""
+    if "$ref" in fragment:
+        return block(block_name(fragment))
+    if kinds := fragment.get("oneOf"):
+        return _either([describe(kind, block) for kind in kinds])
+    if kinds := fragment.get("anyOf"):
+        return _union(kinds, block)
+    if "enum" in fragment:
+        return _either([str(value) for value in fragment["enum"]])
+    if "const" in fragment:
+        return str(fragment["const"])
+    match fragment.get("type"):
+        case "array":
+            return _list(fragment, block)
+        case "object":
+            values = value_schema(fragment)
+            return f"mapping of names to {describe(values, block)}" if values else "block of keys"
+        case "string" if "pattern" in fragment:
+            return "name"
+        case kind:
+            return SIMPLE[str(kind)] + _range(fragment)
+
+
+def _union(kinds: list[Fragment], block: Callable[[str], str]) -> str:
+    plain = {kind.get("type") for kind in kinds} >= PLAIN
+    rest = [kind for kind in kinds if not (plain and kind.get("type") in PLAIN)]
+    return _either([*(["plain value"] if plain else []), *(describe(kind, block) for kind in rest)])
+
+
+def _either(texts: list[str]) -> str:
+    texts = list(dict.fromkeys(texts))
+    return " or ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]
+
+
+def _list(fragment: Fragment, block: Callable[[str], str]) -> str:
+    if "prefixItems" in fragment:
+        members = [describe(item, block) for item in fragment["prefixItems"]]
+        return f"list of {len(members)}: {', '.join(members)}"
+    item = describe(fragment["items"], block)
+    item = f"({item})" if " or " in item else item
+    min_items = fragment.get("minItems", 0)
+    return f"list of {item}" + (f", at least {'one' if min_items == 1 else min_items}" if min_items else "")
+
+
+def _range(fragment: Fragment) -> str:
+    low, high = fragment.get("minimum"), fragment.get("maximum")
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    bounds = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}
+    limits = [f"{text} {fragment[key]}" for key, text in bounds.items() if key in fragment]
+    return f" {' and '.join(limits)}" if limits else ""
 
 
 if __name__ == "__main__":

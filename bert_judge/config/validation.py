@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from bert_judge.config import schema_text
 from bert_judge.config.datasets import CONTROLS
 
 Raw = Mapping[str, Any]
+Fragment = Mapping[str, Any]
 NAME = "letters, digits and . _ + -, the first a letter or digit"
 
 
@@ -51,11 +51,11 @@ def check_shape(raw: Raw, errors: Sequence[Mapping[str, Any]], schema: Mapping[s
         schema: the JSON schema of the configuration.
     """
     # A value that matches no member of a union has one error per member at the same location; report one line.
-    lines: dict[tuple[Any, ...], str] = {}
+    grouped: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for error in errors:
-        path, fragment = _locate(schema, error["loc"])
-        lines.setdefault((tuple(path), error["type"] == "missing"), _shape_line(raw, error, path, fragment, schema))
-    return list(lines.values())
+        path, _ = _locate(schema, error["loc"])
+        grouped.setdefault((tuple(path), error["type"] == "missing"), []).append(error)
+    return [_shape_line(raw, group, *_locate(schema, group[0]["loc"]), schema) for group in grouped.values()]
 
 
 def _locate(schema: Mapping[str, Any], loc: Sequence[str | int]) -> tuple[list[str | int], Mapping[str, Any]]:
@@ -68,20 +68,36 @@ def _locate(schema: Mapping[str, Any], loc: Sequence[str | int]) -> tuple[list[s
         # An optional value adds no level.
         current = _without_null(current)
         if "discriminator" in current:
-            current = schema_text.resolve(schema, {"$ref": current["discriminator"]["mapping"][level]})
+            current = resolve(schema, {"$ref": current["discriminator"]["mapping"][level]})
             continue
-        current = schema_text.resolve(schema, current)
+        current = resolve(schema, current)
         if "anyOf" in current or "prefixItems" in current:
             break
         path.append(level)
         if level in current.get("properties", {}):
             current = current["properties"][level]
-        elif (inner := schema_text.value_schema(current) or current.get("items")) is not None:
+        elif (inner := value_schema(current) or current.get("items")) is not None:
             current = inner
         else:
             # An unknown key: the caller needs the schema of its block.
             break
     return path, current
+
+
+def resolve(schema: Fragment, fragment: Fragment) -> Fragment:
+    """Follow a reference into `$defs`."""
+    return schema["$defs"][block_name(fragment)] if "$ref" in fragment else fragment
+
+
+def block_name(fragment: Fragment) -> str:
+    """Return the name of the block that a reference points to."""
+    return str(fragment["$ref"]).removeprefix("#/$defs/")
+
+
+def value_schema(fragment: Fragment) -> Fragment | None:
+    """Return the schema of the values of a mapping with arbitrary keys; None for other schemas."""
+    values = next(iter(fragment.get("patternProperties", {}).values()), None) or fragment.get("additionalProperties")
+    return values if isinstance(values, Mapping) else None
 
 
 def _without_null(fragment: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -90,9 +106,8 @@ def _without_null(fragment: Mapping[str, Any]) -> Mapping[str, Any]:
     return kinds[0] if len(kinds) == 1 else fragment
 
 
-def _shape_line(
-    raw: Raw, error: Mapping[str, Any], path: list[str | int], fragment: Mapping[str, Any], schema: Mapping[str, Any]
-) -> str:
+def _shape_line(raw: Raw, errors: Sequence[Mapping[str, Any]], path: list[str | int], fragment: Fragment, schema: Fragment) -> str:
+    error, *_ = errors
     location = ".".join(map(str, path)) or "the configuration"
     if error["loc"] and error["loc"][-1] == "[key]":
         remedy = f"write {NAME}" if isinstance(path[-1], str) else "put quotes around it"
@@ -115,7 +130,15 @@ def _shape_line(
             expects_string = "string" in {kind.get("type") for kind in fragment.get("anyOf", [fragment])}
             unquoted = expects_string and isinstance(value, bool | int | float | date)
             remedy = "; put quotes around it" if unquoted else f"; write {NAME}" if "pattern" in fragment else ""
-            return f"{location}: needs {schema_text.describe(fragment)}; got {_quote(value)}{remedy}"
+            return f"{location}: {_requirement(errors)}; got {_quote(value)}{remedy}"
+
+
+def _requirement(errors: Sequence[Mapping[str, Any]]) -> str:
+    """Say what a value must be, in the words of pydantic."""
+    blocks = dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "a block of keys")
+    names = {**blocks, "string_pattern_mismatch": "a name", "too_short": "a longer list"}
+    texts = dict.fromkeys(names.get(error["type"], error["msg"].removeprefix("Input should be ")) for error in errors)
+    return f"must be {' or '.join(texts)}"
 
 
 def _hint(name: str, known_names: list[str]) -> str:
@@ -123,9 +146,9 @@ def _hint(name: str, known_names: list[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(known_names)}"
 
 
-def _meaning(schema: Mapping[str, Any], fragment: Mapping[str, Any]) -> str:
-    description = fragment.get("description") or schema_text.resolve(schema, fragment).get("description") or ""
-    return f"expected: {description.splitlines()[0]}" if description else f"it must be {schema_text.describe(fragment)}"
+def _meaning(schema: Fragment, fragment: Fragment) -> str:
+    description = fragment.get("description") or resolve(schema, fragment).get("description") or "see docs/configuration.md"
+    return f"expected: {description.splitlines()[0]}"
 
 
 def _lookup(raw: Any, path: Sequence[str | int]) -> Any:

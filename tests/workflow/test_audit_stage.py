@@ -95,7 +95,7 @@ def test_gold_stands_in_for_people_and_is_not_corrected_itself(run: Workspace) -
         ({"labels": "gone.csv"}, "audit.labels: gone.csv: no such file"),
         ({"labels": "results/standings.parquet"}, "keep human labels elsewhere"),
         ({"labels": "config.yaml", "labels_from": "gold"}, "remove labels or labels_from"),
-        ({"size": 5}, "audit.size: needs whole number at least 10; got 5"),
+        ({"size": 5}, "audit.size: must be greater than or equal to 10; got 5"),
     ],
 )
 def test_faults_of_the_block_are_told(run: Workspace, audit: dict[str, object], fault: str) -> None:

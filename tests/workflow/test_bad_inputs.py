@@ -27,12 +27,12 @@ CONFIG_FAULTS: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
     (
         "number out of range",
         lambda c: c["models"]["weak"].update(p_correct=1.8),
-        "models.weak.p_correct: needs number from 0 to 1; got 1.8",
+        "models.weak.p_correct: must be less than or equal to 1; got 1.8",
     ),
     (
         "text instead of a number",
         lambda c: c["judges"]["overlap"].update(threshold="high"),
-        "judges.overlap.threshold: needs number from 0 to 1; got 'high'",
+        "judges.overlap.threshold: must be a valid number, unable to parse string as a number; got 'high'",
     ),
     (
         "unknown kind",

@@ -34,30 +34,30 @@ def with_judge(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"model": None}, "judges.teacher.model: needs block of keys; got nothing"),
-        ({"model": "owner/judge"}, "judges.teacher.model: needs"),
+        ({"model": None}, "judges.teacher.model: must be a block of keys; got nothing"),
+        ({"model": "owner/judge"}, "judges.teacher.model: must be a block of keys"),
         ({"model": {"model": "x"}}, "judges.teacher.model.generator: is missing; add one of hf, openai, vllm"),
         (
             {"model": {"generator": "simulated", "p_correct": 1}},
             "judges.teacher.model.generator: unknown generator 'simulated'; choose one of: hf, openai, vllm",
         ),
         ({"model": {**HF, "modell": 1}}, "judges.teacher.model.modell: unknown key; did you mean 'model'?"),
-        ({"model": {**HF, "temperature": -1}}, "judges.teacher.model.temperature: needs number at least 0; got -1"),
+        ({"model": {**HF, "temperature": -1}}, "judges.teacher.model.temperature: must be greater than or equal to 0; got -1"),
         ({"model": {**HF, "attempts": 2}}, "judges.teacher: a judge gives one verdict per answer; remove model.attempts"),
         ({"model": {**HF, "model": "./none"}}, "judges.teacher.model.model: './none': no such folder; fix the path"),
         ({"model": {**HF, "trust_remote_code": True}}, "judges.teacher.model: trust_remote_code requires a revision"),
         ({"model": {**SERVED, "api_key_env": "sk-0123"}}, "judges.teacher.model: api_key_env needs the name of"),
         (
             {"model": {**HF, "price": {"prompt": -1, "completion": 2}}},
-            "judges.teacher.model.price.prompt: needs number at least 0; got -1",
+            "judges.teacher.model.price.prompt: must be greater than or equal to 0; got -1",
         ),
         (
             {"model": {**HF, "price": {"prompt": 1}}},
             "judges.teacher.model.price.completion: is missing; expected: price per million completion tokens",
         ),
-        ({"model": {**HF, "price": 3}}, "judges.teacher.model.price: needs block of keys or nothing; got 3"),
-        ({"max_candidate_chars": 10}, "judges.teacher.max_candidate_chars: needs whole number at least 200; got 10"),
-        ({"threshold": 2}, "judges.teacher.threshold: needs number from 0 to 1; got 2"),
+        ({"model": {**HF, "price": 3}}, "judges.teacher.model.price: must be a block of keys; got 3"),
+        ({"max_candidate_chars": 10}, "judges.teacher.max_candidate_chars: must be greater than or equal to 200; got 10"),
+        ({"threshold": 2}, "judges.teacher.threshold: must be less than or equal to 1; got 2"),
         ({"resoning": True}, "judges.teacher.resoning: unknown key; did you mean 'reasoning'?"),
     ],
 )

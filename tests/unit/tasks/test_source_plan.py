@@ -49,7 +49,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "split of a file": ({"split": "train"}, "tasks.sources.quiz: a file has no split; remove what is set here"),
     "no such file": ({"path": "quizz.jsonl"}, "tasks.sources.quiz.path: {data}/quizz.jsonl: no such file"),
     "no family": ({"family": None}, "tasks.sources.quiz.family: is missing; expected: task family"),
-    "unknown family": ({"family": "poetry"}, "tasks.sources.quiz.family: needs multiple_choice, reading, math or short_answer"),
+    "unknown family": (
+        {"family": "poetry"},
+        "tasks.sources.quiz.family: must be 'multiple_choice', 'reading', 'math' or 'short_answer'",
+    ),
     "unknown key": ({"colums": {}}, "tasks.sources.quiz.colums: unknown key; did you mean 'columns'?"),
     "unknown column": ({"columns": {"answers": "a"}}, "tasks.sources.quiz.columns.answers: unknown key; did you mean 'answer'?"),
     "choice without options": ({"family": "multiple_choice"}, "tasks.sources.quiz: a multiple-choice task needs columns.choices"),
@@ -91,7 +94,7 @@ TASKS: dict[str, tuple[dict[str, Any], str]] = {
         {"test": ["facts_test", "old"], "imported": {"old": {"from": "answers"}}, "limit": {"old": 5}},
         "tasks.limit: 'old' is an imported task; take a part of it with tasks.imported.old.question_split",
     ),
-    "limit of nothing": ({"limit": {"gsm8k_test": 0}}, "tasks.limit.gsm8k_test: needs whole number above 0; got 0"),
+    "limit of nothing": ({"limit": {"gsm8k_test": 0}}, "tasks.limit.gsm8k_test: must be greater than 0; got 0"),
     # What is known depends on the task files that this process has loaded.
     "unknown task": ({"test": ["gsm8k"]}, "tasks.test: unknown task 'gsm8k'; choose one of: "),
 }
