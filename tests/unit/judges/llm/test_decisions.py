@@ -15,8 +15,7 @@ from test_labels import candidates_table
 from test_llm_judge import ROW
 
 from bert_judge import tables
-from bert_judge.config.models import Price
-from bert_judge.evaluation.cost import judge_costs
+from bert_judge.evaluation.cost import measure_usage
 from bert_judge.judges.llm import KIND
 from bert_judge.judges.llm.config import LLMJudgeConfig
 from bert_judge.judges.llm.decisions import REFUSED, STATEMENT, DecisionJudge
@@ -81,11 +80,9 @@ def test_every_row_is_accounted_for(api: str, server: ChatServer, tmp_path: Path
     label_table(spec, tmp_path / "c.parquet", tmp_path / "l.parquet", judge(api, server, store))
     again = {json.dumps(body) for body in server.seen[asked:]}
     assert len(again) == sum(reason.startswith(MODEL_FAILED) for _, reason in found)
-    # Tokens and money per 1,000 verdicts come from the usage fields.
-    usage = judge_costs([tmp_path / "l.parquet"], {"teacher": Price(prompt=0.1, completion=0)}).iloc[0]
+    # Tokens come from the usage fields.
     tokens = tables.read(tmp_path / "l.parquet", tables.LABELS)["prompt_tokens"].sum()
-    assert usage["prompt_tokens"] == pytest.approx(1000 * tokens / len(labels)) and tokens >= 1000
-    assert usage["cost"] == pytest.approx(usage["prompt_tokens"] * 0.1 / 1e6)
+    assert measure_usage([tmp_path / "l.parquet"]).prompt_tokens == tokens >= 1000
 
 
 @pytest.mark.parametrize("api", APIS)
