@@ -69,7 +69,7 @@ rule train_pair_judge:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=any_of(PLAN.trained_pair_encoders),
+        judge=any_of(PLAN.trained_pair_judges),
     conda:
         "../envs/core.yaml"
     threads: 8
@@ -85,42 +85,6 @@ rule train_pair_judge:
         "Train pairwise judge {wildcards.judge}"
     script:
         "../workflow_scripts/train_pair_judge.py"
-
-
-rule tune_pair_judge:
-    input:
-        pairs=training_pairs,
-        base="results/prepared/judge-{judge}.json",
-    output:
-        config=update("results/judges/{judge}/config.json"),
-        weights=update("results/judges/{judge}/model.safetensors"),
-        tokenizer=update("results/judges/{judge}/tokenizer.json"),
-        metrics=update("results/judges/{judge}/metrics.json"),
-        card=update("results/judges/{judge}/README.md"),
-        manifest=update("results/judges/{judge}/manifest.json"),
-        # Written last: a folder without it is not a judge.
-        judge=update("results/judges/{judge}/judge.json"),
-    log:
-        "<logs>/judges/{judge}.log",
-    benchmark:
-        "<benchmarks>/judges/{judge}.tsv"
-    wildcard_constraints:
-        judge=any_of(PLAN.tuned_pair_judges),
-    conda:
-        "../envs/core.yaml"
-    threads: 8
-    resources:
-        mem_mb=memory_of_weights("base", copies=6),
-        # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
-        runtime=720,
-        gpu=1,
-    params:
-        spec=spec_of(PLAN.tuned_judge_spec),
-        stage_version=plan.STAGE_VERSIONS["tuned_judge"],
-    message:
-        "Fine-tune pairwise judge {wildcards.judge}"
-    script:
-        "../workflow_scripts/tune_pair_judge.py"
 
 
 # All rules write the same tables with the same script. What a judge runs on decides its rule.

@@ -62,8 +62,6 @@ class PairColumns(Block):
     """labels of several annotators: a list or a comma-separated text"""
     task: str = "task"
     """group of rows; agreement is reported per group"""
-    reason: str | None = None
-    """explanation of the label, which a language model can be trained to write; optional"""
 
 
 class AspectColumns(Block):

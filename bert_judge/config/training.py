@@ -76,7 +76,7 @@ class Lora(Block):
 
 
 class Tuning(MicroBatches):
-    """How a language model is fine-tuned: a student on answers, a pairwise judge on scores."""
+    """How a student is fine-tuned on answers."""
 
     run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "gradient_checkpointing"})
 

@@ -63,11 +63,3 @@ def metrics_table(metrics: Mapping[str, float], exclude: Sequence[str] = ("n",))
 def code_block(code: str, language: str = "python") -> str:
     """Fence code for Markdown."""
     return f"```{language}\n{code.strip()}\n```"
-
-
-def training_table(tuning: Mapping[str, Any], metrics: Mapping[str, Any], data: Mapping[str, object]) -> str:
-    """Render a Markdown table of a fine-tuning run: its data, the method of `config.Tuning`, and the loss."""
-    method = f"LoRA of rank {tuning['lora']['rank']}, merged" if tuning["method"] == "lora" else "all weights"
-    schedule = f"{tuning['epochs']:g} epochs, {metrics['steps']} steps, learning rate {tuning['learning_rate']}"
-    loss = f"{metrics['loss']:.4f} (mean over the run, completion tokens only)"
-    return markdown_table(("training", ""), [*data.items(), ("method", f"{method}, {schedule}"), ("training loss", loss)])

@@ -40,7 +40,6 @@ STAGE_VERSIONS = {
     "attacks": 1,
     "pairs": 1,
     "pair_judge": 1,
-    "tuned_judge": 1,
     "preferences": 1,
     "ranks": 2,
     "report": 1,

@@ -11,11 +11,11 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
-from bert_judge.config import LocalModel, PairSet
+from bert_judge.config import PairSet
 from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
 from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ResolvedConfig
-from bert_judge.plan.specs import CHAT_SETTINGS, dump
+from bert_judge.plan.specs import dump
 from bert_judge.runtime import keyed_random
 
 # The only part of an imported set. Names of generated parts contain a `@`.
@@ -40,16 +40,6 @@ class PairSpecs(ResolvedConfig):
     def trained_pair_judges(self) -> list[str]:
         """Return the pairwise judges that this workflow trains."""
         return [name for name in self.pair_judges if self.pair_judge(name).pairs]
-
-    @property
-    def tuned_pair_judges(self) -> list[str]:
-        """Return the pairwise judges that are fine-tuned language models."""
-        return [name for name in self.trained_pair_judges if self.pair_judge(name).tuned]
-
-    @property
-    def trained_pair_encoders(self) -> list[str]:
-        """Return the pairwise judges that are trained encoders."""
-        return [name for name in self.trained_pair_judges if not self.pair_judge(name).tuned]
 
     @property
     def compared_sets(self) -> list[tuple[str, str]]:
@@ -116,25 +106,9 @@ class PairSpecs(ResolvedConfig):
 
     def pair_judge_spec(self, judge: str) -> Spec:
         entry = self.pair_judge(judge)
-        settings = dump(
-            entry, only={"kind", "revision", "backbone", "compare", "max_length", "training", "augment", "validation_fraction"}
-        )
+        settings = dump(entry, only={"kind", "revision", "backbone", "max_length", "validation_fraction"})
         training = dump(entry.training, without={*entry.training.run_time})
         return {"judge": judge, "pairs": sorted(entry.pairs or []), **settings, "training": training}
-
-    def tuned_judge_spec(self, judge: str) -> Spec:
-        """Return the spec of a fine-tuned language model; generation limits are not part of it."""
-        entry = self.pair_judge(judge)
-        assert isinstance(entry.model, LocalModel)
-        return {
-            "judge": judge,
-            "definition": self.kind_of(judge).definition(entry),
-            "pairs": sorted(entry.pairs or []),
-            **dump(entry, only={"kind", "augment", "validation_fraction", "seed", "max_answer_chars"}),
-            "base": dump(entry.model, only={"model", "revision"}),
-            "settings": dump(entry.model, only=CHAT_SETTINGS),
-            "tuning": dump(entry.tuning, without={*entry.tuning.run_time}),
-        }
 
     def preferences_spec(self, judge: str, pair_set: str) -> Spec:
         """Return the spec of a judge's verdicts on a set. The models are not part of it, so adding a model keeps the verdicts."""

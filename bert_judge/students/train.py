@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bert_judge import __version__, tables
-from bert_judge.assets.prepare import Manifest, load_manifest
-from bert_judge.candidates.finetuning import (
-    MANIFEST,
-    METRICS,
-    Example,
-    encode_dialogue,
-    encode_examples,
-    fine_tune,
-)
+from bert_judge.assets.prepare import Manifest, load_manifest, make_manifest
+from bert_judge.candidates.generators.hf import load_model
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
-from bert_judge.judges.model_card import training_table, write_model_card
+from bert_judge.judges.model_card import markdown_table, write_model_card
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
+from bert_judge.students.finetuning import encode_examples, tune
 from bert_judge.tasks.prompts import instruction
 
 log = logging.getLogger(__name__)
+MANIFEST, METRICS = "manifest.json", "metrics.json"
+# A single weights file, whose name is known in advance.
+SINGLE_FILE = "100TB"
 
 
 def train_student(
@@ -53,44 +49,44 @@ def train_student(
     rows = tables.read(filtered, tables.FILTERED)
     if rows.empty:
         raise InputError(f"{filtered}: no answer to train on; filter other answers")
-    records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
-    result = fine_tune(
-        name,
-        spec,
-        Tuning.model_validate({**spec["training"], **(run_time or {})}),
-        manifest,
-        lambda encoder, eos_ids, max_length: encode(records, encoder, eos_ids, spec, max_length),
-        data_fingerprint=tables.fingerprint(rows),
-        folder=folder,
-        work_folder=work_folder,
-        completion_files=(MANIFEST, METRICS),
-    )
-    metrics = {"answers": result.examples, "left_out": result.left_out, "training": result.metrics}
+    tuning = Tuning.model_validate({**spec["training"], **(run_time or {})})
+    loaded = load_model(name, spec["settings"], manifest.path)
+    encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])
+    instructions = {task: instruction(family, spec["prompt_style"]) for task, family in spec["families"].items()}
+    prompts = rows["question"] + rows["task"].map(instructions)
+    max_length = min(tuning.max_length, loaded.max_length or tuning.max_length)
+    examples, left_out = encode_examples(encoder, loaded.eos_ids, zip(prompts, rows["candidate"], strict=True), max_length)
+    # Checkpoints of other rows or another spec must not be resumed.
+    key = resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
+    model, training_metrics = tune(loaded, examples, tuning, Path(work_folder) / key)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in (MANIFEST, METRICS):
+        (folder / file).unlink(missing_ok=True)
+    model.save_pretrained(folder, max_shard_size=SINGLE_FILE)
+    for weights in folder.glob("*.safetensors"):
+        tables.set_default_mode(weights)
+    loaded.tokenizer.save_pretrained(folder)
+    metrics = {"answers": len(examples), "left_out": left_out, "training": training_metrics}
     tables.write_json(folder / METRICS, metrics)
     write_card(folder, spec, manifest, metrics)
-    tables.write_json(folder / MANIFEST, result.manifest)
+    tables.write_json(folder / MANIFEST, make_manifest(name, folder, spec["settings"]["trust_remote_code"]))
     resume.clear(work_folder)
-    log.info("%s was trained on %d answers; loss %.4f", name, result.examples, result.metrics["loss"])
-
-
-def encode(
-    rows: Sequence[Mapping[str, Any]], encoder: PromptEncoder, eos_ids: frozenset[int], spec: Mapping[str, Any], max_length: int
-) -> tuple[list[Example], int]:
-    """Encode filtered answers; return the examples and the number of rows that are too long or cannot be encoded."""
-    prompts = (row["question"] + instruction(spec["families"][row["task"]], spec["prompt_style"]) for row in rows)
-    pairs = zip(prompts, (row["candidate"] for row in rows), strict=True)
-    return encode_examples(partial(encode_dialogue, encoder, eos_ids), pairs, max_length, "filter other answers")
+    log.info("%s was trained on %d answers; loss %.4f", name, len(examples), training_metrics["loss"])
 
 
 def write_card(folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: Mapping[str, Any]) -> None:
     answer_filter = spec["filter"]
     models, tasks = (", ".join(sorted(set(names))) for names in zip(*answer_filter["tables"], strict=True))
+    tuning, training = spec["training"], metrics["training"]
+    method = f"LoRA of rank {tuning['lora']['rank']}, merged" if tuning["method"] == "lora" else "all weights"
     data = {
         "base model": f"`{base.repository}`, revision `{base.revision}`",
         "answers": f"{metrics['answers']}, of {models} to {tasks}; {metrics['left_out']} left out as too long",
         "filter": f"`{answer_filter['filter']}`: {describe_filter(answer_filter)}",
         "prompts": f"style `{spec['prompt_style']}`",
         "made by": f"bert-judge {__version__}",
+        "method": f"{method}, {tuning['epochs']:g} epochs, {training['steps']} steps, learning rate {tuning['learning_rate']}",
+        "training loss": f"{training['loss']:.4f} (mean over the run, completion tokens only)",
     }
     write_model_card(
         folder,
@@ -99,7 +95,7 @@ def write_card(folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: M
             f"A language model fine-tuned on answers to training questions ({describe_filter(answer_filter)}). It is meant for the "
             "comparison of answer filters only."
         ),
-        sections={"Training": training_table(spec["training"], metrics["training"], data)},
+        sections={"Training": markdown_table(("training", ""), data.items())},
         base_model=base.repository,
         pipeline_tag="text-generation",
     )

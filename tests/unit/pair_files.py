@@ -36,7 +36,6 @@ def pair_rows(labels: str, **columns: Any) -> pd.DataFrame:
         "status_a": "ok",
         "status_b": "ok",
         "votes": None,
-        "reason": None,
     }
     for name, value in (made | columns).items():
         frame[name] = pd.Series([value] * rows if isinstance(value, str) or value is None else value, dtype=object)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from transformers import Trainer
-
-from bert_judge.judges.pairwise.train import tune_pair_judge
 
 
 def before_step(number: int, end: Callable[[], None]) -> Callable[..., Any]:
@@ -23,9 +20,3 @@ def before_step(number: int, end: Callable[[], None]) -> Callable[..., Any]:
         return step(self, *arguments, **options)
 
     return counted
-
-
-def tune_and_die(step: int, **arguments: Any) -> None:
-    """The stage, in a process that ends when this step begins and leaves nothing but its regular checkpoints."""
-    Trainer.training_step = before_step(step, lambda: os._exit(9))  # type: ignore[method-assign]
-    tune_pair_judge(**arguments)

@@ -2,8 +2,7 @@
 
 References are in the line (a judgement made with references) or in a second file, a line per question with `question_id` and
 `reference: {text: …}`. Scores are the first line of a judgement, a number per answer: `text` in JudgeLM's training and validation
-data, `pred_text` in its own output. A judgement whose first line is something else (e.g. [-1, -1]) is no label. The explanation
-follows.
+data, `pred_text` in its own output. A judgement whose first line is something else (e.g. [-1, -1]) is no label.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from bert_judge.tables.readers.rows import Record
 
 KEYS = frozenset({"question_body", "answer1_body"})
 JUDGEMENTS = ("text", "pred_text")
-PAIR_COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "model_b", "label", "reason", "task", "id")
+PAIR_COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "model_b", "label", "task", "id")
 
 
 class JudgeLMReader:
@@ -76,10 +75,7 @@ class JudgeLMPairReader:
         answers = self.read_answers(record)
         if len(answers) < 2:
             raise values.UnreadableCell("no answer2_body")
-        scored = ((scores, record[key]) for key in JUDGEMENTS if (scores := _parse_scores(record.get(key), len(answers))))
-        scores, judgement = next(scored, (None, ""))
-        # A judgement of more than two answers explains all of them.
-        reason = judgement.partition("\n")[2].strip() if len(answers) == 2 else ""
+        scores = next(filter(None, (_parse_scores(record.get(key), len(answers)) for key in JUDGEMENTS)), None)
         for a, b in combinations(range(len(answers)), 2):
             first, second = answers[a], answers[b]
             yield {
@@ -90,7 +86,6 @@ class JudgeLMPairReader:
                 "model_a": first.model,
                 "model_b": second.model,
                 "label": None if scores is None else _preferred(scores[a], scores[b]),
-                "reason": reason or None,
                 "task": first.task,
                 "id": first.id,
             }

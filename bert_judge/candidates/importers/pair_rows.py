@@ -44,8 +44,7 @@ def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
         {**import_spec, "columns": {**import_spec["columns"], "id": None}},
         path,
         spec["where"],
-        # Required only if the user names the column.
-        ("question", "answer_a", "answer_b", *(["reason"] if import_spec["columns"].get("reason") else [])),
+        ("question", "answer_a", "answer_b"),
         ("references", "model_a", "model_b", "label", "votes", "task"),
         parsers=_PARSERS,
     )
@@ -55,12 +54,9 @@ def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
     rows = rows[(points >= low) & ((points < high) | (high == 1.0))]
     pairs: dict[str, dict[str, Any]] = {}
     votes: dict[str, list[list[str]]] = {}
-    reasons: dict[tuple[str, str | None], str] = {}
     for row in rows.to_dict("records"):
         pair = _to_pair({str(name): value for name, value in row.items()}, spec["set"])
         votes.setdefault(pair["pair_id"], []).append(row.get("votes") or ([pair["label"]] if pair["label"] else []))
-        if row.get("reason"):
-            reasons.setdefault((pair["pair_id"], pair["label"]), row["reason"])
         pairs.setdefault(pair["pair_id"], pair | {"votes": row.get("votes") or None})
     for pair_id, pair in pairs.items():
         has_several_rows = len(votes[pair_id]) > 1
@@ -68,8 +64,6 @@ def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
             pair["votes"] = [vote for row_votes in votes[pair_id] for vote in row_votes] or None
         if pair["votes"] and (pair["label"] is None or has_several_rows):
             pair["label"] = majority(pair["votes"])
-        # Of several rows, the reason of one that agrees with the majority.
-        pair["reason"] = reasons.get((pair_id, pair["label"])) or reasons.get((pair_id, None))
     return pd.DataFrame(list(pairs.values()), columns=tables.PAIRS.names)
 
 
@@ -117,7 +111,6 @@ _PARSERS: files.Parsers = {
     "label": lambda cell, _: parse_preference(cell),
     "votes": _parse_votes,
     "task": _parse_name,
-    "reason": _parse_name,
 }
 
 

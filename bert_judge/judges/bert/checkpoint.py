@@ -60,7 +60,7 @@ class JudgeMetadata:
         backbone, backbone_revision: the model that was fine-tuned.
         spec: the judge's resolved configuration.
         program: name and version of the program that wrote the file.
-        pairwise: `compare` and the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
+        pairwise: the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
         version: of a published judge, such as v1; empty for others.
         languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
         simulated: it was trained on simulated answers.
@@ -156,8 +156,6 @@ def _read_metadata(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMet
     if path.is_file():
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            if content.get("pairwise", {}).get("writes"):
-                raise InputError(f"{path}: a pairwise language model, not an encoder; name another checkpoint")
             content["input"] = Input.model_validate(content["input"])
             content["stacker"] = StackerWeights(**content["stacker"]) if content.get("stacker") else None
             content["logit_bounds"] = LogitBounds(**content["logit_bounds"]) if content.get("logit_bounds") else None

@@ -27,9 +27,8 @@ class PairwiseKind(JudgeKind):
         if block.model is None:
             # The spec of the training contains everything that determines the checkpoint.
             return {"kind": self.name}
-        prompted = block.model_dump(mode="json", include={"kind", "reasoning", "scores", "seed", "max_answer_chars"})
-        model = block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})
-        return {**prompted, "tuned": block.tuned, "model": model}
+        prompted = block.model_dump(mode="json", include={"kind", "reasoning", "seed", "max_answer_chars"})
+        return {**prompted, "model": block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})}
 
     def definition(self, block: PairwiseJudgeConfig) -> str | None:
         return super().definition(block) if block.model else None
@@ -46,12 +45,10 @@ class PairwiseKind(JudgeKind):
         return {f"judge-{judge}": {"repository": repository, "revision": block.revision, "remote_code": False}}
 
     def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = RESULTS) -> Inputs:
-        trained, prepared = results / "judges" / judge, results / "prepared" / f"judge-{judge}.json"
-        if block.rule or (block.model and not self.assets(judge, block)):
+        trained, prepared = results / "judges" / judge / "judge.json", results / "prepared" / f"judge-{judge}.json"
+        if not self.assets(judge, block):
             return {}
-        if block.model:
-            return {"manifest": str(trained / "manifest.json" if block.tuned else prepared)}
-        return {"checkpoint": str(trained / "judge.json" if block.pairs else prepared)}
+        return {"manifest": str(prepared)} if block.model else {"checkpoint": str(trained if block.pairs else prepared)}
 
     def label_rule(self, block: PairwiseJudgeConfig) -> str:
         return "compare_rule" if block.rule else f"compare_{block.model.generator if block.model else 'encoder'}"
@@ -79,9 +76,9 @@ class PairwiseKind(JudgeKind):
 
             return PairLLMJudge(context.name, settings, load_generator(context))
         context.check_device()
-        from bert_judge.judges.pairwise.llm import load_pair_judge
+        from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 
-        return load_pair_judge(context.inputs["checkpoint"], context.name)
+        return PairEncoderJudge.from_run(context.inputs["checkpoint"], context.name)
 
 
 KIND = PairwiseKind()

@@ -16,6 +16,7 @@ from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail, truncate_middle
 from bert_judge.judges.bert.engine import Engine
+from bert_judge.judges.bert.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.visible_text import normalize_text
 from bert_judge.runtime.errors import InputError
@@ -85,18 +86,12 @@ class PairScore(NamedTuple):
 class PairEncoderJudge:
     """Implements `judges.pairwise.PairJudge`.
 
-    The encoder's score is the difference d(A, B), positive if A is better:
-
-    * `symmetric`: d = f(A, B) − f(B, A), both answers in one sequence;
-    * `pointwise`: d = g(A) − g(B), each answer in its own sequence;
-    * `single_order`: d = f(A, B).
-
-    The first two change their sign if the answers are swapped, for any weights, so they have no position bias. The third
-    can only be trained towards that.
+    The encoder's score is the difference d(A, B) = f(A, B) − f(B, A) of its logits on both orders, positive if A is better. It
+    changes its sign if the answers are swapped, for any weights, so there is no position bias.
 
     Args:
         path: local folder of a judge, or of a backbone that `fit` will train.
-        compare, max_length: of a backbone; a judge has its own.
+        max_length: of a backbone; a judge has its own.
         batch_tokens: tokens per batch, including padding; chosen for the device by default.
 
     Raises:
@@ -106,7 +101,6 @@ class PairEncoderJudge:
     def __init__(
         self,
         path: str | Path,
-        compare: str = "symmetric",
         max_length: int = 512,
         name: str = "pairwise",
         revision: str = "local",
@@ -117,7 +111,7 @@ class PairEncoderJudge:
         metadata = self.checkpoint.metadata
         if self.checkpoint.trained and not metadata.pairwise:
             raise InputError(f"{path}: a judge of single answers; name a judge of kind pairwise, or a backbone to train")
-        metadata.pairwise = metadata.pairwise or {"compare": compare, "log_nu": DavidsonTieModel().log_nu}
+        metadata.pairwise = metadata.pairwise or {"log_nu": DavidsonTieModel().log_nu}
         self.encoder = PairRowEncoder(
             self.checkpoint.tokenizer, metadata.input, checkpoints.max_input_length(self.checkpoint.model)
         )
@@ -125,10 +119,11 @@ class PairEncoderJudge:
         self.engine = Engine(self.checkpoint, backend="torch", batch_tokens=batch_tokens)
         self.revisions = {name: revision}
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Swapping the answers swaps the verdict by construction."""
-        return self.checkpoint.metadata.pairwise["compare"] != "single_order"
+    @classmethod
+    def from_run(cls, checkpoint: str | Path, name: str) -> PairEncoderJudge:
+        """Load the judge of a workflow run; `checkpoint` is as for `judge_folder.resolve_checkpoint`."""
+        folder, revision = resolve_checkpoint(checkpoint)
+        return cls(folder, name=name, revision=revision)
 
     @property
     def tie_model(self) -> DavidsonTieModel:
@@ -145,27 +140,20 @@ class PairEncoderJudge:
             raise InputError(f"{self.path}: an untrained backbone; call fit, or give a judge's folder")
         if not pairs:
             return []
-        if self.is_symmetric:
-            # Every difference contains both orders; the tokens are counted once.
-            verdicts = self._verdicts(pairs)
-            return [combine_orders(verdict, replace(verdict, prompt_tokens=None)) for verdict in verdicts]
-        verdicts = self._verdicts([*pairs, *(pair.swapped for pair in pairs)])
-        forward, backward = verdicts[: len(pairs)], verdicts[len(pairs) :]
-        return [combine_orders(first, second.swapped) for first, second in zip(forward, backward, strict=True)]
+        # Every difference contains both orders; the tokens are counted once.
+        verdicts = self._verdicts(pairs)
+        return [combine_orders(verdict, replace(verdict, prompt_tokens=None)) for verdict in verdicts]
 
     def differences(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Compute d(A, B) of each pair in its own order, before the temperature, shape (n,)."""
         return np.array([score.difference for score in self._score(pairs)], dtype=float)
 
-    def encode(self, pairs: Sequence[Pair]) -> tuple[list[EncodedRow], list[EncodedRow] | None]:
-        """Encode each pair as a row, and a second row whose logit is subtracted; None if there is no second row."""
+    def encode(self, pairs: Sequence[Pair]) -> tuple[list[EncodedRow], list[EncodedRow]]:
+        """Encode each pair in both orders."""
         pairs = [_visible(pair) for pair in pairs]
         questions, references = [pair.question for pair in pairs], ["\n".join(pair.references) for pair in pairs]
         a, b = [pair.answer_a for pair in pairs], [pair.answer_b for pair in pairs]
-        if self.checkpoint.metadata.pairwise["compare"] == "pointwise":
-            return self.encoder.encode_single(questions, references, a), self.encoder.encode_single(questions, references, b)
-        rows = self.encoder.encode_pair(questions, references, a, b)
-        return rows, self.encoder.encode_pair(questions, references, b, a) if self.is_symmetric else None
+        return self.encoder.encode_pair(questions, references, a, b), self.encoder.encode_pair(questions, references, b, a)
 
     def fit(self, pairs: Sequence[Pair], labels: Sequence[float], training: Training, work_folder: str | Path) -> dict[str, float]:
         """Train on labelled pairs, and return metrics; an interrupted call resumes if it is repeated with the same work folder.
@@ -175,8 +163,8 @@ class PairEncoderJudge:
         """
         from bert_judge.judges.bert import trainer
 
-        rows, subtracted = self.encode(pairs)
-        examples = trainer.Examples(rows, labels, [1.0] * len(rows), subtracted)
+        rows, swapped = self.encode(pairs)
+        examples = trainer.Examples(rows, labels, [1.0] * len(rows), opponents=swapped)
         metrics = trainer.fit(self.checkpoint, examples, training, work_folder)
         self.checkpoint.trained = True
         self.checkpoint.metadata.temperature = 1.0
@@ -185,9 +173,9 @@ class PairEncoderJudge:
     def calibrate(self, pairs: Sequence[Pair], labels: Sequence[float]) -> None:
         """Fit temperature and tie weight on held-out pairs."""
         targets = np.asarray(labels, float)
-        # Each pair counts in both orders, as in `compare`; for a symmetric judge this changes nothing.
-        differences = np.concatenate([self.differences(pairs), self.differences([pair.swapped for pair in pairs])])
-        fitted = fit_tie_model(differences, np.concatenate([targets, 1 - targets]))
+        # Each pair counts in both orders.
+        differences = self.differences(pairs)
+        fitted = fit_tie_model(np.concatenate([differences, -differences]), np.concatenate([targets, 1 - targets]))
         self.checkpoint.metadata.temperature = fitted.temperature
         self.checkpoint.metadata.pairwise["log_nu"] = fitted.log_nu
 
@@ -196,13 +184,12 @@ class PairEncoderJudge:
         self.checkpoint.save(Path(folder))
 
     def _score(self, pairs: Sequence[Pair]) -> list[PairScore]:
-        rows, subtracted = self.encode(pairs)
-        logits = self.engine.logits([*rows, *(subtracted or [])])
-        n = len(rows)
-        differences = logits[:n] - logits[n:] if subtracted else logits
+        rows, swapped = self.encode(pairs)
+        logits = self.engine.logits([*rows, *swapped])
+        differences = logits[: len(rows)] - logits[len(rows) :]
         return [
-            PairScore(difference, row.truncated or second.truncated, len(row.ids) + (len(second.ids) if subtracted else 0))
-            for difference, row, second in zip(differences.tolist(), rows, subtracted or rows, strict=True)
+            PairScore(difference, row.truncated or other.truncated, len(row.ids) + len(other.ids))
+            for difference, row, other in zip(differences.tolist(), rows, swapped, strict=True)
         ]
 
     def _verdicts(self, pairs: Sequence[Pair]) -> list[OrderVerdict]:
@@ -223,46 +210,26 @@ class PairEncoderJudge:
 
 
 class PairRowEncoder(RowEncoder):
-    """Encodes pairs for one tokenizer; text that does not fit is truncated so that both answers lose the same.
-
-    Two forms: both answers, `[CLS] first [SEP] second [SEP] question [SEP] references [SEP]`; a single answer,
-    `[CLS] question [SEP] answer [SEP] references [SEP]`.
-    """
+    """Encodes pairs as `[CLS] first [SEP] second [SEP] question [SEP] references [SEP]`; truncation costs both answers the same."""
 
     def encode_pair(
         self, questions: Sequence[str], references: Sequence[str], first_answers: Sequence[str], second_answers: Sequence[str]
     ) -> list[EncodedRow]:
         """Encode one row per (question, references, first answer, second answer)."""
+        start, middle, end = self._pair_template
+        budget = self.max_length - len(start) - len(middle) - len(end) - 2
         rows = []
         for segments in zip(*map(self._tokens, (questions, references, first_answers, second_answers)), strict=True):
             question, reference, first, second = segments
-            lengths = self._fair_lengths(segments, separators=2)
+            full_lengths = [len(segment) for segment in segments]
+            lengths = fair_lengths(full_lengths, budget)
             first, second = truncate_middle(first, lengths[2]), truncate_middle(second, lengths[3])
             question, reference = keep_tail(question, lengths[0]), reference[: lengths[1]]
-            tail = [*second, self._separator, *question, self._separator, *reference]
-            rows.append(self._assemble(first, tail, truncated=lengths != [len(segment) for segment in segments]))
+            segment_a = (*start, *first, *middle)
+            segment_b = (*second, self._separator, *question, self._separator, *reference, *end)
+            types = (0,) * len(segment_a) + (1,) * len(segment_b)
+            rows.append(EncodedRow(segment_a + segment_b, types, truncated=lengths != full_lengths))
         return rows
-
-    def encode_single(self, questions: Sequence[str], references: Sequence[str], answers: Sequence[str]) -> list[EncodedRow]:
-        """Encode one row per (question, references, answer)."""
-        rows = []
-        for segments in zip(*map(self._tokens, (questions, references, answers)), strict=True):
-            question, reference, answer = segments
-            lengths = self._fair_lengths(segments, separators=1)
-            tail = [*truncate_middle(answer, lengths[2]), self._separator, *reference[: lengths[1]]]
-            truncated = lengths != [len(segment) for segment in segments]
-            rows.append(self._assemble(keep_tail(question, lengths[0]), tail, truncated=truncated))
-        return rows
-
-    def _fair_lengths(self, segments: Sequence[list[int]], separators: int) -> list[int]:
-        return fair_lengths(
-            [len(segment) for segment in segments], self.max_length - sum(map(len, self._pair_template)) - separators
-        )
-
-    def _assemble(self, first: Sequence[int], second: Sequence[int], truncated: bool) -> EncodedRow:
-        start, middle, end = self._pair_template
-        segment_a, segment_b = (*start, *first, *middle), (*second, *end)
-        return EncodedRow(segment_a + segment_b, (0,) * len(segment_a) + (1,) * len(segment_b), truncated)
 
 
 def fair_lengths(lengths: Sequence[int], limit: int) -> list[int]:

@@ -18,8 +18,6 @@ from bert_judge.judges.pairwise.protocol import Pair
 from bert_judge.judges.protocol import Row
 
 CHOICES = ("A", "B", "tie")
-# Scores of A and B that add up to ten: few enough forms that each has a probability.
-SCORES = tuple(f"{score} {10 - score}" for score in range(9, 0, -1))
 
 INSTRUCTIONS = """\
 You compare two answers to the same question and decide which one is better.
@@ -38,16 +36,7 @@ REASONED = (
     "`Verdict: B` or `Verdict: tie`."
 )
 VERDICT_ONLY = "Reply with your verdict only: A, B or tie."
-_SCORES_RULE = (
-    "two numbers from 1 to 9 and nothing else: the scores of A and of B, which add up to 10. The better answer has the higher "
-    "score; 5 5 is a tie."
-)
-SCORED = f"Begin with a line that contains {_SCORES_RULE} From the next line on, briefly explain your decision."
-SCORES_ONLY = f"Reply with {_SCORES_RULE}"
-# For a model that was tuned to write scores first: the same words whether or not it stops after them.
-TUNED = f"Begin with a line that contains {_SCORES_RULE} An explanation may follow from the next line on."
 RETRY = "Reply with exactly one of these and nothing else: A, B, tie."
-FIRST_LINE, NO_SCORES = "scores in the first line", "no two scores from 1 to 10 in the first line"
 # A longer line is no verdict; so the time is linear in the length of the text.
 MAX_LINE_LENGTH = 80
 _WORD = r"(?:(?i:(?:answer|assistant|response)\s)?(?P<letter>[AB])|(?i:a\s)?(?P<tie>(?i:tie)))"
@@ -56,7 +45,6 @@ _VERDICT = re.compile(
     rf"^[\W_]{{0,8}}(?i:(?:my |the )?(?:final )?verdict)[\s*_]{{0,4}}[:=][\s*_]{{0,4}}{_WRAP}{_WORD}{_WRAP}[.!]?{_WRAP}$"
 )
 _BARE = re.compile(rf"^{_WRAP}{_WORD}{_WRAP}[.!]?{_WRAP}$")
-_SCORES = re.compile(r"^[\s*_`\[(]{0,6}(\d{1,2}(?:\.\d{1,2})?)[\s,;/|]{1,4}(\d{1,2}(?:\.\d{1,2})?)[\s*_`\])]{0,6}$")
 
 
 @dataclass(frozen=True)
@@ -77,15 +65,9 @@ class RenderedPair:
         return self.first.code, self.second.code
 
 
-def reply_formats(*, reasoning: bool, scores: bool, tuned: bool) -> tuple[ReplyFormat, ReplyFormat]:
+def reply_formats(*, reasoning: bool) -> tuple[ReplyFormat, ReplyFormat]:
     """Return the format of the first prompt and of the retry."""
-    if tuned:
-        return ReplyFormat(TUNED, None if reasoning else SCORES), ReplyFormat(TUNED, SCORES)
-    if scores:
-        first = ReplyFormat(SCORED) if reasoning else ReplyFormat(SCORES_ONLY, SCORES)
-    else:
-        first = ReplyFormat(REASONED) if reasoning else ReplyFormat(VERDICT_ONLY, CHOICES)
-    return first, ReplyFormat(RETRY, CHOICES)
+    return ReplyFormat(REASONED) if reasoning else ReplyFormat(VERDICT_ONLY, CHOICES), ReplyFormat(RETRY, CHOICES)
 
 
 def render_pair(pair: Pair, seed: int, max_chars: int) -> RenderedPair:
@@ -117,20 +99,6 @@ def parse(reply: str, codes: Sequence[str] = (), finished: bool = True) -> Parse
         finished: False if the reply stopped at a limit, so that its last verdict is missing.
     """
     return verdicts.parse(reply, codes, finished=finished, find=_find_verdict)
-
-
-def parse_scores(reply: str, codes: Sequence[str] = ()) -> tuple[float, float] | None:
-    """Return the scores of A and B, each from 1 to 10, in the first non-empty line; None if it contains anything else.
-
-    The reply may be truncated after that line.
-    """
-    text = verdicts.strip_quotes(verdicts.normalize(reply), codes) or ""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    match = _SCORES.match(first) if len(first) <= MAX_LINE_LENGTH else None
-    if match is None:
-        return None
-    scores = float(match[1]), float(match[2])
-    return scores if all(1 <= score <= 10 for score in scores) else None
 
 
 def verdict_lines(text: str) -> list[str]:

@@ -1,38 +1,53 @@
-"""The stages that train a pairwise judge, an encoder or a language model, on tables of labelled pairs."""
+"""The stage that trains a pairwise judge on tables of labelled pairs: reading, splitting by question, training, evaluation."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from bert_judge import __version__, tables
-from bert_judge.assets.prepare import Manifest, load_manifest
-from bert_judge.candidates.finetuning import MANIFEST, METRICS, fine_tune
-from bert_judge.config import HFModel, Training, Tuning
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.config import Training
 from bert_judge.judges.bert.checkpoint import JudgeMetadata
-from bert_judge.judges.bert.judge_folder import JUDGE_FILE
-from bert_judge.judges.model_card import code_block, metrics_table, training_table, write_model_card
-from bert_judge.judges.pairwise.config import PairAugment
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS
+from bert_judge.judges.model_card import code_block, metrics_table, write_model_card
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
-from bert_judge.judges.pairwise.llm import from_metadata
-from bert_judge.judges.pairwise.training_data import augment, encode, measure, read_split
-from bert_judge.runtime import resume
+from bert_judge.judges.pairwise.protocol import Pair, PairJudge
+from bert_judge.runtime import keyed_random, metrics, resume
+from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-INPUT = {
-    "symmetric": "It scores both orders, A before B and B before A; their difference decides, so it has no position bias.",
-    "pointwise": "It scores each answer separately; their difference decides, so it has no position bias.",
-    "single_order": "It scores one order at a time, and may contradict itself when the answers are swapped.",
-}
+TARGETS = {"A": 1.0, "tie": 0.5, "B": 0.0}
 _USAGE = """\
 from bert_judge.judges.pairwise import Pair
-from bert_judge.judges.pairwise.llm import load_pair_judge
+from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 
-judge = load_pair_judge("path/to/this/folder/judge.json", "{name}")
+judge = PairEncoderJudge("path/to/this/folder")
 judge.compare([Pair("Name a fruit.", "An apple.", "Granite.")])[0].verdict"""
+
+
+@dataclass(frozen=True)
+class LabelledPair:
+    """A pair with its label: 1 if A is better, 0 if B is, 0.5 for a tie; that of several votes may lie between."""
+
+    pair: Pair
+    label: float
+
+
+@dataclass(frozen=True)
+class PairSplit:
+    """The labelled pairs of some sets; `train` and `held_out` share no question, and `fingerprint` covers unlabelled pairs too."""
+
+    train: list[LabelledPair]
+    held_out: list[LabelledPair]
+    fingerprint: str
 
 
 def train_pair_judge(
@@ -54,89 +69,87 @@ def train_pair_judge(
     """
     folder, manifest, seed = Path(folder), load_manifest(backbone), spec["training"]["seed"]
     data = read_split(spec, pairs, seed)
-    rows = augment(data.train, PairAugment.model_validate(spec["augment"]), seed)
-    log.info("%d training pairs, %d of them augmented; %d held out", len(rows), len(rows) - len(data.train), len(data.held_out))
-    judge = PairEncoderJudge(manifest.path, spec["compare"], spec["max_length"])
+    log.info("%d training pairs, %d held out", len(data.train), len(data.held_out))
+    judge = PairEncoderJudge(manifest.path, spec["max_length"])
     training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
     # Checkpoints of other rows or another spec must not be resumed.
     checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, data.fingerprint)
-    training_metrics = judge.fit([row.pair for row in rows], [row.label for row in rows], training, checkpoints)
+    training_metrics = judge.fit([row.pair for row in data.train], [row.label for row in data.train], training, checkpoints)
     judge.calibrate([row.pair for row in data.held_out], [row.label for row in data.held_out])
-    metrics = measure(judge, data.held_out)
-    log.info("held-out questions: %s", {name: round(value, 4) for name, value in metrics.items()})
+    held_out_metrics = measure(judge, data.held_out)
+    log.info("held-out questions: %s", {name: round(value, 4) for name, value in held_out_metrics.items()})
     metadata = judge.checkpoint.metadata
     metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
     folder.mkdir(parents=True, exist_ok=True)
     # Without judge.json, which is written last, the folder does not count as a judge.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
-    tables.write_json(folder / METRICS, {"validation": metrics, "training": training_metrics})
-    _write_encoder_card(folder, spec["judge"], metadata, metrics, len(data.train))
+    tables.write_json(folder / METRICS, {"validation": held_out_metrics, "training": training_metrics})
+    _write_card(folder, spec["judge"], metadata, held_out_metrics, len(data.train))
     judge.save(folder)
     resume.clear(work_folder)
 
 
-def tune_pair_judge(
-    spec: Mapping[str, Any],
-    pairs: Sequence[str | Path],
-    base: str | Path,
-    folder: str | Path,
-    work_folder: str | Path,
-    run_time: Mapping[str, Any] | None = None,
-) -> None:
-    """Fine-tune a base model on the scores and, if present, reasons of labelled pairs, and measure it on held-out questions.
+def read_split(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> PairSplit:
+    """Read labelled pairs, and split them by question.
 
     Args:
-        spec: of `Plan.tuned_judge_spec`.
-        base: manifest of the prepared base model.
-        folder: receives also the manifest.json of the tuned model.
-        run_time: settings of `config.Tuning` that change no result.
-        pairs, work_folder: as for `train_pair_judge`.
+        spec: uses `judge`, `pairs` (names of the sets) and `validation_fraction`, the share of the questions that is held out.
+        pairs: tables of pairs; unlabelled ones are left out.
+
+    Raises:
+        InputError: a table cannot be read, or there are no labelled pairs on one side of the split.
     """
-    folder, manifest, name = Path(folder), load_manifest(base), spec["judge"]
-    tuning = Tuning.model_validate({**spec["tuning"], **(run_time or {})})
-    data = read_split(spec, pairs, tuning.seed)
-    rows = augment(data.train, PairAugment.model_validate(spec["augment"]), tuning.seed)
-    with_reasons = sum(bool(row.reason) for row in rows)
-    log.info("%d training pairs, %d of them augmented, %d with reasons", len(rows), len(rows) - len(data.train), with_reasons)
-    result = fine_tune(
-        name,
-        spec,
-        tuning,
-        manifest,
-        lambda encoder, eos_ids, max_length: encode(rows, encoder, eos_ids, spec, max_length),
-        data_fingerprint=data.fingerprint,
-        folder=folder,
-        work_folder=work_folder,
-        completion_files=(JUDGE_FILE, MANIFEST, METRICS),
-    )
-    tables.write_json(folder / MANIFEST, result.manifest)
-    base_model = {"generator": "hf", "model": manifest.repository, "revision": manifest.revision, **spec["settings"]}
-    metadata = {
-        "pairwise": {"writes": "scores"},
-        "settings": {
-            **{key: spec[key] for key in ("seed", "max_answer_chars")},
-            "model": HFModel.model_validate(base_model).model_dump(mode="json"),
-        },
-        "backbone": manifest.repository,
-        "backbone_revision": manifest.revision,
-        "spec": dict(spec),
-        "program": f"bert-judge {__version__}",
+    frame = pd.concat([tables.read(path, tables.PAIRS) for path in pairs], ignore_index=True).drop_duplicates("pair_id")
+    train, held_out = split(labelled_pairs(frame), spec["validation_fraction"], seed)
+    for purpose, rows in (("train on", train), ("validate with", held_out)):
+        if not rows:
+            names = ", ".join(spec["pairs"])
+            raise InputError(f"judge {spec['judge']}: the pairs of {names} leave no labelled row to {purpose}; add pairs")
+    return PairSplit(train, held_out, tables.fingerprint(frame))
+
+
+def labelled_pairs(frame: pd.DataFrame) -> list[LabelledPair]:
+    """Return the labelled pairs of a table. The label of several votes is their mean, a tie being half a vote."""
+    labelled = []
+    for row in frame[frame["label"].notna()].to_dict("records"):
+        votes = row["votes"] if isinstance(row["votes"], list) and row["votes"] else [row["label"]]
+        references = row["references"] if isinstance(row["references"], list) else []
+        pair = Pair(row["question"], row["answer_a"], row["answer_b"], tuple(references))
+        labelled.append(LabelledPair(pair, sum(TARGETS[vote] for vote in votes) / len(votes)))
+    return labelled
+
+
+def split(rows: Sequence[LabelledPair], held_out_share: float, seed: int) -> tuple[list[LabelledPair], list[LabelledPair]]:
+    """Split into training and held-out rows; all pairs of a question are on one side, even if they come from different files."""
+    train: list[LabelledPair] = []
+    held_out: list[LabelledPair] = []
+    for row in rows:
+        # A different draw from the one that splits sets (`tables.question_point`), where all rows of a set may be on one side.
+        key = tables.question_key(tables.question_stem(row.pair.question))
+        (held_out if keyed_random.fraction("validation", seed, key) < held_out_share else train).append(row)
+    return train, held_out
+
+
+def measure(judge: PairJudge, rows: Sequence[LabelledPair]) -> dict[str, float]:
+    """Measure n, agreement, consistency, share of ties and log-loss of P(A) of a judge's verdicts on both orders."""
+    preferences = judge.compare([row.pair for row in rows])
+    labels = np.array([row.label for row in rows])
+    verdicts = [preference.verdict for preference in preferences]
+    scores = np.clip([0.5 if preference.score is None else preference.score for preference in preferences], 1e-6, 1 - 1e-6)
+    truth = ["A" if label > 0.5 else "B" if label < 0.5 else "tie" for label in labels]
+    return {
+        "n": float(len(rows)),
+        "agreement": metrics.accuracy(truth, verdicts),
+        "consistency": float(np.mean([bool(preference.consistent) for preference in preferences])),
+        "ties": verdicts.count("tie") / len(rows),
+        "log_loss": float(-np.mean(labels * np.log(scores) + (1 - labels) * np.log(1 - scores))),
     }
-    metrics = measure(from_metadata(metadata, folder, name, result.manifest["revision"]), data.held_out)
-    log.info("held-out questions: %s", {key: round(value, 4) for key, value in metrics.items()})
-    training_metrics = {"pairs": result.examples, "left_out": result.left_out, "reasons": with_reasons, **result.metrics}
-    tables.write_json(folder / METRICS, {"validation": metrics, "training": training_metrics})
-    _write_tuned_card(folder, spec, manifest, metrics, training_metrics)
-    tables.write_json(folder / JUDGE_FILE, metadata)
-    resume.clear(work_folder)
 
 
-# --- model cards ---
-
-
-def _write_encoder_card(
-    folder: str | Path, name: str, metadata: JudgeMetadata, metrics: Mapping[str, float], training_pairs: int
+def _write_card(
+    folder: str | Path, name: str, metadata: JudgeMetadata, held_out_metrics: Mapping[str, float], training_pairs: int
 ) -> None:
+    names = ", ".join(f"`{pair_set}`" for pair_set in metadata.spec["pairs"])
     ties = (
         "The difference d of its two logits gives P(A) : P(tie) : P(B) = exp(d/2T) : ν : exp(−d/2T), with "
         f"T = {metadata.temperature:.3f} and ln ν = {metadata.pairwise['log_nu']:.3f} (Davidson 1970)."
@@ -146,47 +159,17 @@ def _write_encoder_card(
         title=name,
         introduction=(
             f"A judge that decides which of two answers to a question is better. Trained by bert-judge {__version__} from "
-            f"`{metadata.backbone}` ({metadata.backbone_revision}) on {training_pairs} labelled pairs of "
-            f"{_names(metadata.spec)}. {INPUT[metadata.pairwise['compare']]}"
+            f"`{metadata.backbone}` ({metadata.backbone_revision}) on {training_pairs} labelled pairs of {names}. It scores both "
+            "orders, A before B and B before A; their difference decides, so it has no position bias."
         ),
         sections={
-            "Evaluation": f"{_evaluation(metrics)}\n\nThe tie parameters were fitted on the same pairs, so the share of ties and "
+            "Evaluation": f"On {held_out_metrics['n']:.0f} pairs of held-out questions, each in both orders:\n\n"
+            f"{metrics_table(held_out_metrics)}\n\nThe tie parameters were fitted on the same pairs, so the share of ties and "
             "the agreement are slightly optimistic.",
-            "Usage": f"{code_block(_USAGE.format(name=name))}\n\n{ties}",
+            "Usage": f"{code_block(_USAGE)}\n\n{ties}",
         },
         base_model=metadata.backbone,
         pipeline_tag="text-classification",
         tags=("evaluation", "pairwise-comparison"),
         spec=metadata.spec,
     )
-
-
-def _write_tuned_card(
-    folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: Mapping[str, float], training: Mapping[str, Any]
-) -> None:
-    pairs = f"{training['pairs']} of {_names(spec)}, including augmented ones; {training['left_out']} left out as too long"
-    write_model_card(
-        folder,
-        title=spec["judge"],
-        introduction=(
-            "A language model that decides which of two answers to a question is better: it first writes a score from 1 to 9 for "
-            f"each, and may then give reasons. Tuned by bert-judge {__version__} from `{base.repository}` ({base.revision})."
-        ),
-        sections={
-            "Training": training_table(spec["tuning"], training, {"pairs": pairs, "pairs with reasons": training["reasons"]}),
-            "Evaluation": f"{_evaluation(metrics)}\n\nA pair with contradictory verdicts for its two orders counts as wrong.",
-            "Usage": code_block(_USAGE.format(name=spec["judge"])),
-        },
-        base_model=base.repository,
-        pipeline_tag="text-generation",
-        tags=("evaluation", "pairwise-comparison"),
-        spec=spec,
-    )
-
-
-def _evaluation(metrics: Mapping[str, float]) -> str:
-    return f"On {metrics['n']:.0f} pairs of held-out questions, each in both orders:\n\n{metrics_table(metrics)}"
-
-
-def _names(spec: Mapping[str, Any]) -> str:
-    return ", ".join(f"`{name}`" for name in spec["pairs"])

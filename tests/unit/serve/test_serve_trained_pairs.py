@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -13,10 +12,8 @@ import pytest
 import tiny_models
 from serve_clients import running
 
-from bert_judge.config import HFModel
 from bert_judge.judges.pairwise import Pair, PairJudge
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
-from bert_judge.judges.pairwise.llm import load_pair_judge
 from bert_judge.serve import judge_pool
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
@@ -29,23 +26,20 @@ LIMITS = Limits(rate=0)
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run with an encoder and a language model that compare, both with random weights."""
+    """The folder of a run with two encoders that compare, with random weights."""
     folder = tmp_path_factory.mktemp("results")
-    encoder = PairEncoderJudge(tiny_models.encoder(folder / "backbone"), "symmetric", max_length=48)
-    encoder.checkpoint.trained = True
-    encoder.save(folder / "judges/mirrored")
-    writer = tiny_models.causal_lm(folder / "judges/writer", window=4096)
-    asked = HFModel.model_validate({"generator": "hf", "model": "tiny", "dtype": "float32"}).model_dump(mode="json")
-    card = {"pairwise": {"writes": "scores"}, "settings": {"seed": 0, "max_answer_chars": 400, "model": asked}}
-    (writer / "judge.json").write_text(json.dumps(card))
+    for name, architecture in (("mirrored", "bert"), ("other", "modernbert")):
+        encoder = PairEncoderJudge(tiny_models.encoder(folder / f"{name} backbone", architecture), max_length=48)
+        encoder.checkpoint.trained = True
+        encoder.save(folder / "judges" / name)
     return folder
 
 
 @pytest.fixture(scope="module")
 def address(results: Path) -> Iterator[str]:
     metrics = Metrics()
-    pool = judge_pool.select_judges(["mirrored", "writer"], [], results, LIMITS, metrics)
-    assert (list(pool.pointwise), list(pool.pairwise)) == ([], ["mirrored", "writer"])
+    pool = judge_pool.select_judges(["mirrored", "other"], [], results, LIMITS, metrics)
+    assert (list(pool.pointwise), list(pool.pairwise)) == ([], ["mirrored", "other"])
     pool.load()
     guard = Guard(make_app(pool, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics)
     with running(guard, pool, LIMITS) as (address, _):
@@ -53,7 +47,7 @@ def address(results: Path) -> Iterator[str]:
 
 
 def offline(results: Path, name: str) -> PairJudge:
-    return load_pair_judge(results / "judges" / name / "judge.json", name)
+    return PairEncoderJudge.from_run(results / "judges" / name / "judge.json", name)
 
 
 def asked(address: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +56,7 @@ def asked(address: str, body: dict[str, Any]) -> dict[str, Any]:
     return answer.json()
 
 
-@pytest.mark.parametrize("name", ["mirrored", "writer"])
+@pytest.mark.parametrize("name", ["mirrored", "other"])
 def test_a_served_judge_says_what_it_says_without_a_server(address: str, results: Path, name: str) -> None:
     found = asked(address, {"judge": name, "pairs": [asdict(pair) for pair in PAIRS]})
     expected = offline(results, name).compare(PAIRS)
@@ -79,7 +73,7 @@ def test_the_first_judge_is_asked_where_none_is_named_and_a_swap_mirrors_its_ver
     assert {"A": "B", "B": "A", "tie": "tie"}[one["verdict"]] == other["verdict"]
 
 
-def test_of_a_configuration_a_tuned_judge_is_served_when_it_is_trained(results: Path, tmp_path: Path) -> None:
+def test_a_judge_of_a_configuration_is_served_when_it_is_trained(results: Path, tmp_path: Path) -> None:
     (tmp_path / "people.jsonl").write_text('{"question": "q", "answer_a": "x", "answer_b": "y", "label": "A"}\n')
     config = f"""
 imports: {{people: {{path: {tmp_path / "people.jsonl"}}}}}
@@ -88,10 +82,10 @@ tasks: {{test: [facts_test]}}
 pairs: {{learn: {{from: people}}}}
 judges:
   contains: {{kind: lexical, metric: contains}}
-  writer: {{kind: pairwise, pairs: learn, model: {{generator: hf, model: tiny}}, scores: true, reasoning: false}}
+  later: {{kind: pairwise, pairs: learn}}
 scorers: [contains]
 """
     (tmp_path / "config.yaml").write_text(config)
     assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []
-    (results / "judges/writer/manifest.json").write_text("{}")
-    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["writer"]
+    (results / "judges/mirrored").rename(results / "judges/later")
+    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["later"]

@@ -16,13 +16,13 @@ from transformers import AutoTokenizer, Trainer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.candidates.finetuning import encode_dialogue
 from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.runtime.errors import InputError
-from bert_judge.students.train import encode, train_student
+from bert_judge.students.finetuning import encode_dialogue, encode_examples
+from bert_judge.students.train import train_student
 from bert_judge.tasks import Sample
 
 SETTINGS = {"dtype": "float32", "system": None, "thinking": None, "reasoning_end": "</think>", "trust_remote_code": False}
@@ -67,23 +67,13 @@ def test_completion_ends_with_the_turn(template: str | None, prompt: str, answer
     assert example.prompt == encoder.encode("Wie groß?")[0]
 
 
-def row(question: str, candidate: str) -> dict[str, Any]:
-    return {"sample_id": "x", "question": question, "candidate": candidate, "task": "t"}
-
-
-def test_prompts_follow_the_prompt_style() -> None:
-    encoder = encoder_of(None)
-    found, _ = encode([row("Q?", "7")], encoder, frozenset(), {"families": {"t": "math"}, "prompt_style": "strict"}, 500)
-    assert "Final answer: X" in encoder.tokenizer.decode(found[0].prompt)
-
-
 def test_too_long_answers_are_left_out_and_counted() -> None:
     encoder = encoder_of(None)
-    rows = [row("Q?", "long " * 200), row("Q?", "7"), row("Q? " * 300, "7")]
-    found, left_out = encode(rows, encoder, frozenset(), {"families": {"t": "math"}, "prompt_style": "free"}, 60)
+    pairs = [("Q?", "long " * 200), ("Q?", "7"), ("Q? " * 300, "7")]
+    found, left_out = encode_examples(encoder, frozenset(), pairs, 60)
     assert (len(found), left_out) == (1, 2)
     with pytest.raises(InputError, match="none of 1 texts fits into 5 tokens"):
-        encode(rows[:1], encoder, frozenset(), {"families": {"t": "math"}, "prompt_style": "free"}, 5)
+        encode_examples(encoder, frozenset(), pairs[:1], 5)
 
 
 class School:

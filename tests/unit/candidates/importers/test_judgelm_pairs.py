@@ -46,21 +46,6 @@ def test_the_better_one_by_the_scores(judgement: dict[str, Any], label: str | No
     assert (row["question"], row["reference"], row["task"], row["id"]) == ("Capital of France?", ["Paris"], "samples", "3")
 
 
-@pytest.mark.parametrize(
-    ("judgement", "reason"),
-    [
-        ({"text": "8 7\nAssistant 1 is right.\nMore.\n"}, "Assistant 1 is right.\nMore."),
-        ({"text": "8 7\n \n"}, None),
-        ({"text": "no scores\nbut words", "pred_text": "9 1\nSo."}, "So."),
-        ({"text": "no scores\nbut words"}, None),
-        ({}, None),
-    ],
-)
-def test_the_reason_stands_behind_the_scores(judgement: dict[str, Any], reason: str | None) -> None:
-    [row] = JudgeLMPairReader(Path("samples.jsonl"))(judgelm_row(**judgement))
-    assert row["reason"] == reason
-
-
 def test_several_answers_make_all_pairs() -> None:
     rows = list(
         JudgeLMPairReader(Path("s.jsonl"))(judgelm_row(answer3_body="Rome", answer3_model_id="llama", text="7 5 5", reference=None))

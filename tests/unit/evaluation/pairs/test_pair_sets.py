@@ -48,12 +48,11 @@ CONFIG: dict[str, Any] = {
         "truth": {"kind": "simulated"},
         "better": {"kind": "pairwise", "pairs": "learn"},
         "prompted": {"kind": "pairwise", "model": {"generator": "hf", "model": "minilm"}},
-        "tuned": {"kind": "pairwise", "pairs": "learn", "model": {"generator": "vllm", "model": "minilm"}, "scores": True},
     },
     "scorers": ["truth"],
     "pairs": {
         "learn": {"tasks": ["facts_train"], "gold": "truth", "rows": 5},
-        "arena": {"tasks": ["facts_test", "word_problems_test"], "judges": ["better", "tuned"]},
+        "arena": {"tasks": ["facts_test", "word_problems_test"], "judges": ["better", "prompted"]},
     },
 }
 
@@ -72,7 +71,7 @@ def changed(**parts: Any) -> dict[str, Any]:
 def test_set_has_a_table_per_pair_of_models() -> None:
     made = plan.build_plan(CONFIG)
     assert made.pair_parts("arena") == ["a@b", "a@c", "b@c"]
-    assert made.compared_sets == [("better", "arena"), ("tuned", "arena")]
+    assert made.compared_sets == [("better", "arena"), ("prompted", "arena")]
     assert made.pair_tables("arena", "a@b") == (
         [("a", "facts_test"), ("a", "word_problems_test")],
         [("b", "facts_test"), ("b", "word_problems_test")],
@@ -107,23 +106,10 @@ def test_new_models_and_their_order_change_no_spec() -> None:
         ({"judges__better__pairs": "nowhere"}, "judges.better.pairs: 'nowhere' is not defined under pairs"),
         (
             {"judges__better__checkpoint": "x"},
-            "judges.better: give one of model (to prompt), pairs (to train on), both (to tune the model), checkpoint and rule",
+            "judges.better: give one of model (to prompt), pairs (to train on), checkpoint and rule",
         ),
         ({"judges__prompted__backbone": "minilm"}, "judges.prompted: backbone cannot be combined with model"),
-        ({"judges__prompted__tuning": {}}, "judges.prompted: tuning cannot be combined with model"),
-        ({"judges__better__tuning": {}}, "judges.better: tuning cannot be combined with pairs"),
-        ({"judges__tuned__training": {}}, "judges.tuned: training cannot be combined with model and pairs"),
-        ({"judges__tuned__scores": False}, "judges.tuned: a model that is tuned on pairs learns to write scores; add scores: true"),
-        ({"judges__tuned__model__thinking": True}, "judges.tuned: a model that is tuned on pairs writes its scores at once; set"),
-        (
-            {"judges__tuned__model": {"generator": "openai", "model": "gpt"}},
-            "judges.tuned: a model behind an address cannot be tuned here; give one of generator hf or vllm",
-        ),
-        (
-            {"judges__tuned__tuning": {"micro_batch_size": 3}},
-            "judges.tuned.tuning: batch_size 16 must be a multiple of micro_batch_size",
-        ),
-        ({"pairs__arena__tasks": ["facts_train"]}, "'tuned' is trained on answers to the same tasks (learn)"),
+        ({"judges__better__reasoning": True}, "judges.better: reasoning cannot be combined with pairs"),
         ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),
         ({"judges__prompted__model__speed": 1}, "judges.prompted.model.speed: unknown key"),
         ({"models__pairs": {"generator": "simulated", "p_correct": 1}}, "models.pairs: verdicts on pairs are stored in a folder"),
@@ -133,22 +119,6 @@ def test_invalid_configuration_is_reported_in_one_line(parts: dict[str, Any], fa
     with pytest.raises(ConfigError) as caught:
         plan.build_plan(changed(**parts))
     assert [line for line in caught.value.errors if fault in line], caught.value.errors
-
-
-def test_inference_settings_do_not_change_a_tuned_judge() -> None:
-    before, base = plan.build_plan(CONFIG), CONFIG["judges"]["tuned"]
-    assert (before.tuned_pair_judges, before.trained_pair_encoders) == (["tuned"], ["better"])
-    assert before.assets["judge-tuned"]["repository"] == "minilm"
-    again = plan.build_plan(
-        changed(judges__tuned={**base, "reasoning": False, "tuning": {"micro_batch_size": 4, "gradient_checkpointing": True}})
-    )
-    assert again.tuned_judge_spec("tuned") == before.tuned_judge_spec("tuned")
-    assert again.preferences_spec("tuned", "arena") != before.preferences_spec("tuned", "arena")
-    assert before.preferences_spec("tuned", "arena")["settings"]["tuned"]
-    assert not before.preferences_spec("prompted", "arena")["settings"]["tuned"]
-    for change in ({"tuning": {"epochs": 1}}, {"augment": {"swap": 0.5}}, {"seed": 1}, {"model": {**base["model"], "system": "x"}}):
-        other = plan.build_plan(changed(judges__tuned={**base, **change}))
-        assert other.tuned_judge_spec("tuned") != before.tuned_judge_spec("tuned"), change
 
 
 # --- pairs of answers ---
@@ -288,21 +258,3 @@ def test_preference_cells(cell: object, meaning: str | None) -> None:
 )
 def test_majority_vote(votes: list[str], most: str) -> None:
     assert majority(list(votes)) == most
-
-
-def test_reasons_are_read_from_the_named_column(tmp_path: Path) -> None:
-    columns = {**IMPORTED["import"]["columns"], "reason": "warum"}
-    named = {"import": {**IMPORTED["import"], "columns": columns}}
-    lines = [
-        {**LINE, "votes": None, "label": "B", "warum": "Weil B grüßt."},
-        {**LINE, "votes": None, "label": "A", "warum": " Weil A grüßt. "},
-        {**LINE, "votes": None, "label": "A", "warum": "Weil."},
-        {**LINE, "question": "Stumm?", "warum": None},
-        {**LINE, "question": "Nur Stimmen?", "label": None, "warum": "Zwei von drei."},
-    ]
-    result = imported(tmp_path, lines, **named)
-    # Three people and one pair: the words of the first who is with the majority.
-    assert result["reason"].fillna("").tolist() == ["Weil A grüßt.", "", "Zwei von drei."]
-    assert imported(tmp_path, lines)["reason"].isna().all()
-    with pytest.raises(InputError, match="no column 'warum' for the reason"):
-        imported(tmp_path, [LINE], **named)

@@ -30,23 +30,19 @@ def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judges(backbone: Path) -> dict[str, PairEncoderJudge]:
-    """One per setting of `compare`, with random weights: symmetry does not depend on training."""
-    made = {compare: PairEncoderJudge(backbone, compare, max_length=48) for compare in ("symmetric", "pointwise", "single_order")}
-    for judge in made.values():
-        judge.checkpoint.trained = True
-        judge.checkpoint.metadata.pairwise["log_nu"] = -0.5
+def judge(backbone: Path) -> PairEncoderJudge:
+    """A judge with random weights: symmetry does not depend on training."""
+    made = PairEncoderJudge(backbone, max_length=48)
+    made.checkpoint.trained = True
+    made.checkpoint.metadata.pairwise["log_nu"] = -0.5
     return made
 
 
-@pytest.mark.parametrize("compare", ["symmetric", "pointwise"])
 @given(listed=st.lists(pairs, min_size=1, max_size=4))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_swapping_the_answers_swaps_the_verdict_exactly(
-    judges: dict[str, PairEncoderJudge], compare: str, listed: list[Pair]
-) -> None:
-    one = judges[compare].compare(listed)
-    other = judges[compare].compare([pair.swapped for pair in listed])
+def test_swapping_the_answers_swaps_the_verdict_exactly(judge: PairEncoderJudge, listed: list[Pair]) -> None:
+    one = judge.compare(listed)
+    other = judge.compare([pair.swapped for pair in listed])
     for straight, turned in zip(one, other, strict=True):
         assert turned.verdict == SWAPPED_VERDICTS.get(straight.verdict, straight.verdict)
         assert straight.score is not None
@@ -55,30 +51,20 @@ def test_swapping_the_answers_swaps_the_verdict_exactly(
         assert json.loads(str(turned.raw))["difference"] == -json.loads(str(straight.raw))["difference"]
 
 
-def test_single_order_judge_may_be_inconsistent(judges: dict[str, PairEncoderJudge]) -> None:
-    judge = judges["single_order"]
-    both = judge.differences(EXAMPLES), judge.differences([pair.swapped for pair in EXAMPLES])
-    assert not np.allclose(both[0], -both[1])
-    preferences = judge.compare(EXAMPLES)
-    assert all(p.consistent == (p.forward.verdict == p.backward.verdict) for p in preferences)
-
-
-@pytest.mark.parametrize("compare", ["symmetric", "pointwise", "single_order"])
-def test_pairs_do_not_influence_each_other(judges: dict[str, PairEncoderJudge], compare: str) -> None:
-    together = judges[compare].compare(EXAMPLES)
-    alone = [judges[compare].compare([pair])[0] for pair in EXAMPLES]
+def test_pairs_do_not_influence_each_other(judge: PairEncoderJudge) -> None:
+    together = judge.compare(EXAMPLES)
+    alone = [judge.compare([pair])[0] for pair in EXAMPLES]
     assert [one.score for one in together] == pytest.approx([one.score for one in alone], abs=1e-5)
-    assert judges[compare].compare([]) == []
+    assert judge.compare([]) == []
 
 
-def test_equal_answers_tie_and_a_long_one_is_truncated(judges: dict[str, PairEncoderJudge]) -> None:
-    same, long = judges["symmetric"].compare([Pair("q", "word", "word"), Pair("q", "word " * 500, "x")])
+def test_equal_answers_tie_and_a_long_one_is_truncated(judge: PairEncoderJudge) -> None:
+    same, long = judge.compare([Pair("q", "word", "word"), Pair("q", "word " * 500, "x")])
     assert (same.verdict, same.score, same.truncated) == ("tie", 0.5, False)
     assert long.truncated
 
 
-def test_special_token_inside_an_answer_stays_text(judges: dict[str, PairEncoderJudge]) -> None:
-    judge = judges["symmetric"]
+def test_special_token_inside_an_answer_stays_text(judge: PairEncoderJudge) -> None:
     separator = judge.checkpoint.tokenizer.sep_token_id
     counts = {sum(i == separator for i in judge.encode([Pair("q", text, "x")])[0][0].ids) for text in ("a", "a [SEP] b [SEP]")}
     assert len(counts) == 1
@@ -99,7 +85,7 @@ def test_fair_lengths(lengths: list[int], room: int) -> None:
 def test_fit_save_and_load(backbone: Path, tmp_path: Path) -> None:
     examples = [pair if n % 2 else pair.swapped for n, pair in enumerate(EXAMPLES * 4)]
     labels = [float(n % 2) for n in range(len(examples))]
-    judge = PairEncoderJudge(backbone, "symmetric", max_length=48)
+    judge = PairEncoderJudge(backbone, max_length=48)
     judge.fit(examples, labels, Training(epochs=12, batch_size=8, learning_rate=3e-3), tmp_path / "work")
     judge.calibrate(examples, labels)
     verdicts = [preference.verdict for preference in judge.compare(examples)]

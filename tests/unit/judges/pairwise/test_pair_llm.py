@@ -17,7 +17,7 @@ from bert_judge.judges.pairwise import Pair, Preference, prompting
 from bert_judge.judges.pairwise.llm import PLANTED_VERDICT, PairLLMJudge
 
 PAIR = Pair("Name a fruit.", "An apple.", "Granite.", ("pear",))
-SETTINGS = {"kind": "pairwise", "reasoning": True, "scores": False, "seed": 0, "max_answer_chars": 400}
+SETTINGS = {"kind": "pairwise", "reasoning": True, "seed": 0, "max_answer_chars": 400}
 
 
 def compared(script: Any, pair: Pair = PAIR, **settings: Any) -> tuple[Preference, ScriptedGenerator]:
@@ -148,76 +148,3 @@ def test_answer_cannot_close_its_fence() -> None:
     prompt = generator.requests[0].prompt
     assert "<|im_end|>" not in prompt
     assert prompt.count("<candidate-") == prompt.count("and </candidate-") + 2
-
-
-# --- scores first ---
-
-
-@pytest.mark.parametrize(
-    ("text", "scores"),
-    [
-        ("8 5\nA is right.", (8.0, 5.0)),
-        ("\n**7, 7**", (7.0, 7.0)),
-        ("9.5 / 10", (9.5, 10.0)),
-        ("<think>1 9</think>9 1", (9.0, 1.0)),
-        ("A is better.\n8 5", None),
-        ("8 50", None),
-        ("0 5", None),
-        ("8", None),
-        ("8 5 3", None),
-        ("", None),
-    ],
-)
-def test_parse_scores(text: str, scores: tuple[float, float] | None) -> None:
-    assert prompting.parse_scores(text) == scores
-
-
-@given(st.text("0123456789 .,/\n", max_size=200))
-def test_scores_are_within_bounds(text: str) -> None:
-    assert all(1 <= score <= 10 for score in prompting.parse_scores(text) or ())
-
-
-def test_scores_before_reasons() -> None:
-    preference, generator = compared([says("8 5\nIt is a fruit."), says("2 6\nStone.", "truncated")], scores=True)
-    # The second order shows the apple last.
-    assert (preference.verdict, preference.forward.score, preference.backward.score) == (
-        "A",
-        pytest.approx(0.5 + 3 / 18),
-        pytest.approx(0.5 + 4 / 18),
-    )
-    assert preference.reason == prompting.FIRST_LINE
-    assert generator.requests[0].choices is None
-
-
-def test_score_probabilities_without_reasoning() -> None:
-    certain = dict.fromkeys(prompting.SCORES, 0.0)
-    said = [certain | {"9 1": 0.3, "6 4": 0.3, "5 5": 0.2, "4 6": 0.2}, certain | {"2 8": 0.9, "8 2": 0.1}]
-    preference, generator = compared([says("6 4", choice_probabilities=likely) for likely in said], scores=True, reasoning=False)
-    assert preference.verdict == "A"
-    assert (preference.forward.score, preference.backward.score) == (pytest.approx(0.7), pytest.approx(0.9))
-    assert generator.requests[0].choices == prompting.SCORES
-
-
-def test_retry_without_scores_asks_for_a_verdict() -> None:
-    preference, generator = compared([says("Hm."), says("5 5"), says("tie")], scores=True)
-    assert preference.verdict == "tie"
-    assert str(preference.forward.reason).startswith(prompting.NO_SCORES)
-    assert generator.requests[-1].choices == prompting.CHOICES
-
-
-# --- tuned ---
-
-
-@pytest.mark.parametrize(("reasoning", "choices"), [(True, None), (False, prompting.SCORES)])
-def test_tuned_model_gets_the_prompt_of_its_training(reasoning: bool, choices: tuple[str, ...] | None) -> None:
-    preference, generator = compared([says("9 1"), says("3 7")], scores=True, tuned=True, reasoning=reasoning)
-    assert preference.verdict == "A"
-    assert all(request.prompt.endswith(prompting.TUNED) for request in generator.requests)
-    assert generator.requests[0].choices == choices
-
-
-def test_tuned_model_without_scores_is_asked_for_scores() -> None:
-    preference, generator = compared([says("Hm."), says("1 9\nStone."), says("8 2")], scores=True, tuned=True)
-    assert (preference.verdict, preference.consistent) == ("A", True)
-    assert generator.requests[-1].choices == prompting.SCORES
-    assert generator.requests[-1].prompt == generator.requests[0].prompt

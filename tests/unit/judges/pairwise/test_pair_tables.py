@@ -27,7 +27,6 @@ ROW = {
     "status_b": "empty",
     "label": None,
     "votes": ["A", "tie"],
-    "reason": None,
 }
 
 

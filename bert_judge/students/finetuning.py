@@ -7,36 +7,30 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, cast
 
 import torch
 from peft import LoraConfig, get_peft_model
 from torch.utils.data import Subset
 from transformers import PreTrainedModel, PrinterCallback, Trainer
 
-from bert_judge import tables
-from bert_judge.assets.prepare import Manifest, make_manifest
-from bert_judge.candidates.generators.hf import LoadedModel, load_model
+from bert_judge.candidates.generators.hf import LoadedModel
 from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.judges.bert.attention import float32_attention
 from bert_judge.judges.bert.callbacks import SaveOnSigterm, StopIfDiverged, ThroughputCallback
 from bert_judge.judges.bert.trainer import batch_order, find_last_checkpoint, training_arguments
-from bert_judge.runtime import resume, sigterm
+from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-Target = TypeVar("Target")
 # Label without loss in PyTorch's cross-entropy.
 IGNORE_INDEX = -100
-MANIFEST, METRICS = "manifest.json", "metrics.json"
-# A single weights file, whose name is known in advance.
-SINGLE_FILE = "100TB"
 
 
 @dataclass(frozen=True)
@@ -51,24 +45,23 @@ class Example:
 
 
 def encode_examples(
-    encode: Callable[[str, Target], Example], pairs: Iterable[tuple[str, Target]], max_length: int, fix: str
+    encoder: PromptEncoder, eos_ids: frozenset[int], pairs: Iterable[tuple[str, str]], max_length: int
 ) -> tuple[list[Example], int]:
-    """Encode prompts with their targets; return the examples that fit into the model's context, and the number left out.
+    """Encode prompts with their answers; return the examples that fit into the model's context, and the number left out.
 
     Args:
         max_length: prompt and completion together, in tokens.
-        fix: what to do if none is left, besides raising `max_length`.
 
     Raises:
         InputError: none is left.
     """
     examples: list[Example] = []
     left_out = 0
-    for prompt, target in pairs:
+    for prompt, answer in pairs:
         try:
-            example = encode(prompt, target)
+            example = encode_dialogue(encoder, eos_ids, prompt, answer)
         except ENCODING_ERRORS as error:
-            log.warning("%.60s… cannot be encoded: %s", target, " ".join(str(error).split()))
+            log.warning("%.60s… cannot be encoded: %s", answer, " ".join(str(error).split()))
             left_out += 1
             continue
         if len(example) <= max_length:
@@ -79,7 +72,7 @@ def encode_examples(
     if left_out:
         log.warning("%d of %d texts are left out: prompt and completion exceed %d tokens", left_out, total, max_length)
     if not examples:
-        raise InputError(f"max_length: none of {total} texts fits into {max_length} tokens; raise it, or {fix}")
+        raise InputError(f"max_length: none of {total} texts fits into {max_length} tokens; raise it, or filter other answers")
     return examples, left_out
 
 
@@ -106,75 +99,6 @@ def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
     start, rendered = encoder.render(prompt), encoder.render(prompt, answer)
     # Some templates render a finished turn differently from one that begins.
     return rendered.removeprefix(start) if rendered.startswith(start) else answer
-
-
-def encode_completion(encoder: PromptEncoder, eos_ids: frozenset[int], prompt: str, segments: Sequence[str]) -> Example:
-    """Encode a prompt with a completion that follows it directly, as in a request with choices.
-
-    The segments are tokenized separately, so the first has the same tokens as a choice, regardless of the following text.
-
-    Raises:
-        InputError: the chat template opens a reasoning block, which a choice cannot follow.
-    """
-    prompt_ids, in_reasoning = encoder.encode(prompt)
-    if in_reasoning:
-        raise InputError("the chat template opens a reasoning block, but the answer must follow directly; set thinking: false")
-    # The end token of any answer, according to the template.
-    end = [token for token in encode_dialogue(encoder, eos_ids, "?", "0").completion[-1:] if token in eos_ids]
-    return Example(prompt_ids, [token for segment in segments for token in encoder.tokenize(segment)] + end)
-
-
-class FineTuned(NamedTuple):
-    """The result of `fine_tune`.
-
-    Attributes:
-        manifest: once it is written into the folder, the model is a prepared one like any other.
-        examples, left_out: number of training rows, and of rows that were too long.
-    """
-
-    manifest: dict[str, Any]
-    examples: int
-    left_out: int
-    metrics: dict[str, float]
-
-
-def fine_tune(
-    name: str,
-    spec: Mapping[str, Any],
-    tuning: Tuning,
-    base: Manifest,
-    encode: Callable[[PromptEncoder, frozenset[int], int], tuple[list[Example], int]],
-    *,
-    data_fingerprint: str,
-    folder: Path,
-    work_folder: str | Path,
-    completion_files: Iterable[str],
-) -> FineTuned:
-    """Load a base model, fine-tune it, and save weights and tokenizer into `folder`.
-
-    Args:
-        spec: everything the result depends on; `settings` are those of the base model.
-        encode: (encoder, end token ids, maximum length in tokens) → examples, and the number of rows left out.
-        data_fingerprint: of the training rows.
-        work_folder: holds the training checkpoints.
-        completion_files: files that mark the folder as complete; they are deleted first, and the caller writes them last.
-    """
-    loaded = load_model(name, spec["settings"], base.path)
-    encoder = PromptEncoder(name, loaded.tokenizer, spec["settings"])
-    max_length = min(tuning.max_length, loaded.max_length or tuning.max_length)
-    examples, left_out = encode(encoder, loaded.eos_ids, max_length)
-    # Checkpoints of other rows or another spec must not be resumed.
-    checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), base.revision, data_fingerprint)
-    model, metrics = tune(loaded, examples, tuning, checkpoints)
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in completion_files:
-        (folder / file).unlink(missing_ok=True)
-    model.save_pretrained(folder, max_shard_size=SINGLE_FILE)
-    for weights in folder.glob("*.safetensors"):
-        tables.set_default_mode(weights)
-    loaded.tokenizer.save_pretrained(folder)
-    manifest = make_manifest(name, folder, spec["settings"]["trust_remote_code"])
-    return FineTuned(manifest, len(examples), left_out, metrics)
 
 
 def tune(
