@@ -11,12 +11,6 @@ rule train_judge:
         tokenizer=update("results/judges/{judge}/tokenizer.json"),
         trees=update("results/judges/{judge}/features.txt"),
         metrics=update("results/judges/{judge}/metrics.json"),
-        curves=report(
-            update("results/judges/{judge}/calibration.png"),
-            caption="../report/calibration.rst",
-            category="Judges",
-            labels={"judge": "{judge}", "what": "calibration"},
-        ),
         card=update("results/judges/{judge}/README.md"),
         # Written last: a folder without it is not a judge.
         judge=update("results/judges/{judge}/judge.json"),

@@ -1,4 +1,4 @@
-"""`bert-judge import` of every kind of file takes no more memory for more rows, second files included."""
+"""`bert-judge import` of every kind of file takes no more memory for more rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 from framework_files import (
-    batch_request,
-    batch_response,
     document,
     helm_state,
     jsonl,
@@ -55,25 +53,10 @@ def alone(framework: str, row: dict[str, Any]) -> Make:
     return lambda folder, rows: [made(folder, framework, [row] * rows)]
 
 
-def openai_batch(folder: Path, rows: int) -> list[Any]:
-    names = [f"q{number}" for number in range(rows)]
-    requests = ({**batch_request(messages=text(n)), "custom_id": name} for n, name in enumerate(names))
-    references = ({"custom_id": name, "references": [text(n)]} for n, name in enumerate(names))
-    responses = made(folder, "openai_batch", [batch_response(custom_id=name) for name in names])
-    more = ["--requests", jsonl(folder / "input.jsonl", list(requests)), "--references"]
-    return [responses, *more, jsonl(folder / "gold.jsonl", list(references))]
-
-
 def bert_as_a_judge(folder: Path, rows: int) -> list[Any]:
     questions = jsonl(folder / "task.jsonl", [{"question": text(n), "reference": "r"} for n in range(rows)])
     scores = document(folder / "scores.json", [1] * rows)
     return [made(folder, "bert_as_a_judge", ["Paris"] * rows), "--references", questions, "--scores", scores]
-
-
-def judgelm(folder: Path, rows: int) -> list[Any]:
-    references = jsonl(folder / "gold.jsonl", [{"question_id": n, "reference": {"text": text(n)}} for n in range(rows)])
-    samples = [judgelm_row(question_id=n, reference=None) for n in range(rows)]
-    return [made(folder, "judgelm", samples), "--references", references]
 
 
 def plain(ending: str) -> Make:
@@ -103,9 +86,8 @@ MADE: dict[str, tuple[Make, str]] = {
     "lm_eval": (alone("lm_eval", lm_eval_row()), "jsonl"),
     "lighteval": (alone("lighteval", lighteval_row()), "csv"),
     "helm": (alone("helm", helm_state()), "parquet"),
-    "judgelm": (judgelm, "jsonl"),
-    "pairs of judgelm": (lambda folder, rows: [*judgelm(folder, rows), "--pairs"], "jsonl"),
-    "openai_batch": (openai_batch, "jsonl"),
+    "judgelm": (alone("judgelm", judgelm_row()), "jsonl"),
+    "pairs of judgelm": (lambda folder, rows: [made(folder, "judgelm", [judgelm_row()] * rows), "--pairs"], "jsonl"),
     "bert_as_a_judge": (bert_as_a_judge, "csv"),
     "rows as jsonl": (plain("jsonl"), "jsonl"),
     "rows as csv": (plain("csv"), "csv"),

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.candidates.importers.answers import Answer, get_path, make_answers, no_reference_error, parse_question
+from bert_judge.candidates.importers.companion_files import by_id
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.disk_map import DiskMap
 from bert_judge.tables.readers.rows import Record, open_rows
 
 
@@ -27,7 +27,7 @@ def requests_by_id(path: Path | None) -> Mapping[str, Record]:
     Raises:
         InputError: an invalid request, or a duplicate id.
     """
-    return {} if path is None else DiskMap(path, "custom_id", _parse_requests(path))
+    return {} if path is None else by_id(path, "custom_id", _parse_requests(path))
 
 
 def _parse_requests(path: Path) -> Iterator[tuple[str, str, Record]]:

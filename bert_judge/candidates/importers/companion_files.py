@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import parse_question
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.disk_map import DiskMap
 from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
+T = TypeVar("T")
 ID_COLUMNS = ("custom_id", "question_id", "sample_id", "id")
 
 
@@ -45,7 +45,24 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
     if id_column is None:
         raise InputError(f"{path}: no column of ids; add one of {', '.join(ID_COLUMNS)}")
     rows = _parsed_rows(path, id_column)
-    return DiskMap(path, id_column, ((location, row["id"], row["references"]) for location, row in rows))
+    return by_id(path, id_column, ((location, row["id"], row["references"]) for location, row in rows))
+
+
+def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> dict[str, T]:
+    """Return id → value.
+
+    Args:
+        entries: location in the file, id and value.
+
+    Raises:
+        InputError: a duplicate id.
+    """
+    values_by_id: dict[str, T] = {}
+    for location, identity, value in entries:
+        if identity in values_by_id:
+            raise InputError(f"{path}: {location}: duplicate {id_column} {identity!r}; make the ids unique")
+        values_by_id[identity] = value
+    return values_by_id
 
 
 def questions_in_order(path: Path) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""Stage that trains a judge from dataset tables and a backbone."""
+"""Stage that trains a judge from dataset tables and a backbone, and writes its model card."""
 
 from __future__ import annotations
 
@@ -10,16 +10,42 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge import tables
+from bert_judge import __version__, tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Input, Training
 from bert_judge.datasets.augmentation import augment
+from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS
-from bert_judge.judges.bert.model_card import CURVES, draw_curves, write_judge_card
+from bert_judge.judges.model_card import code_block, markdown_table, metrics_table, write_model_card
 from bert_judge.runtime import resume
 
 log = logging.getLogger(__name__)
+_INTRODUCTION = """\
+A judge of answers of language models: given a question, the reference answers and a candidate, it returns a score between 0 and 1
+for how correct the candidate is. Trained by bert-judge {version} from `{backbone}` ({revision}) on the labels of the teacher
+`{teacher}`."""
+_METRICS = """\
+On {n:.0f} validation rows, from questions that are not in the training set, against the same teacher ({base_rate:.1%} of the
+candidates correct):
+
+{table}
+
+The teacher's errors are included: the metrics measure how well the judge imitates its teacher, not how often both are right."""
+_EXAMPLE = """
+from bert_judge.judges.bert.judge import BERTJudge
+
+judge = BERTJudge("path/to/this/folder")
+judge.predict(["What is the capital of France?"], [["Paris"]], ["It is Paris."])
+"""
+_USAGE = """\
+{example}
+
+Input format: `{format}`{without_question}, at most {max_length} tokens. With z = logit₁ − logit₀ of the encoder, the score is
+{formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the encoder
+alone."""
+_EARLY_EXIT = """\
+; where no z within the `logit_bounds` in `judge.json` changes the verdict, the encoder is skipped and z is the mean"""
 
 
 def train_judge(
@@ -41,7 +67,7 @@ def train_judge(
             `validation_weak` and augmented rows too.
         summary: the dataset's summary.json.
         backbone: manifest of the prepared backbone.
-        folder: gets weights, tokenizer, metrics.json, README.md (the model card) with its figure and, last, judge.json.
+        folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
         work_folder: holds the training checkpoints until the judge is complete.
         micro_batch_size: see `config.Training`; does not change the result.
     """
@@ -56,7 +82,7 @@ def train_judge(
     dataset = json.loads(tables.provenance(train)["spec"])
     weak_rows = tables.read(validation_weak, tables.DATASET)
     synthetic_rows = augment(validation_rows.drop(columns="weight"), dataset["augment"], dataset["seed"])
-    metrics, scores = judge.calibrate(
+    metrics, _ = judge.calibrate(
         *_texts(validation_rows),
         validation_rows["label"].tolist(),
         weak=CalibrationRows(*_texts(weak_rows), weak_rows["label"].tolist(), weak_rows["weight"].tolist()),
@@ -75,7 +101,6 @@ def train_judge(
     with tables.atomic(folder / METRICS) as temporary:
         content = {"validation": metrics, "training": {**row_counts, **statistics}}
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    draw_curves(scores, validation_rows["label"], judge.threshold, folder / CURVES)
     write_judge_card(folder, spec["judge"], metadata, metrics, dataset, counts)
     judge.save(folder)
     resume.clear(work_folder)
@@ -94,3 +119,71 @@ def _warn_if_encoder_is_useless(judge: str, metrics: Mapping[str, float]) -> Non
 
 def _texts(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     return rows["question"].tolist(), rows["references"].tolist(), rows["candidate"].tolist()
+
+
+def write_judge_card(
+    folder: str | Path,
+    name: str,
+    metadata: JudgeMetadata,
+    metrics: Mapping[str, float],
+    dataset: Mapping[str, Any],
+    summary: Mapping[str, Any],
+) -> None:
+    """Write `README.md` into the folder of a judge.
+
+    Args:
+        name: of the judge in the configuration.
+        metadata: content of its judge.json.
+        metrics: on the validation rows.
+        dataset: spec of the dataset.
+        summary: the dataset's summary.json.
+    """
+    write_model_card(
+        folder,
+        title=name,
+        introduction=_INTRODUCTION.format(
+            version=__version__, backbone=metadata.backbone, revision=metadata.backbone_revision, teacher=dataset["teacher"]
+        ),
+        sections={
+            "Evaluation": _METRICS.format(
+                n=metrics["n"],
+                base_rate=metrics["base_rate"],
+                table=metrics_table(metrics, exclude=("n", "base_rate")),
+            ),
+            "Training data": _training_data(dataset, summary),
+            "Usage": _USAGE.format(
+                example=code_block(_EXAMPLE),
+                format=metadata.input.format,
+                without_question="" if metadata.input.question else ", without the question",
+                max_length=metadata.input.max_length,
+                formula=_formula(metadata),
+            ),
+        },
+        base_model=metadata.backbone,
+        pipeline_tag="text-classification",
+        tags=("evaluation", "answer-equivalence"),
+        spec=metadata.spec,
+    )
+
+
+def _training_data(dataset: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    train = summary["train"]
+    sentences = [
+        f"{train['rows']} rows with {train['questions']} questions; {summary['invalid_dropped']} answers without a valid label "
+        f"were dropped and {summary['duplicates_folded']} duplicates merged."
+    ]
+    if summary["weak_teacher"]:
+        teacher = dataset["weak_teacher"]["teacher"]
+        sentences.append(f"{summary['weak_teacher']} of the dropped answers were labelled with the score of `{teacher}` instead.")
+    if summary["synthetic"]:
+        counts = ", ".join(f"{rows} {kind}" for kind, rows in summary["synthetic"].items())
+        sentences.append(f"Augmented rows: {counts}.")
+    return "\n".join([*sentences, "", markdown_table(("task", "rows"), train["per_task"].items())])
+
+
+def _formula(metadata: JudgeMetadata) -> str:
+    if metadata.stacker is None:
+        return f"sigmoid(z / {metadata.temperature:.3f})"
+    weights = f"{metadata.stacker.encoder:.3f} z + {metadata.stacker.features:.3f} t + {metadata.stacker.bias:.3f}"
+    trees = "where t is the log-odds of the gradient-boosted trees on lexical features in `features.txt`"
+    return f"sigmoid({weights}), {trees}{_EARLY_EXIT if metadata.logit_bounds else ''}"

@@ -17,7 +17,7 @@ __all__ = ["KIND", "OrderVerdict", "Pair", "PairJudge", "Preference", "combine_o
 
 class PairwiseKind(JudgeKind):
     name = "pairwise"
-    definition_files = ("prompting.py", "../llm/prompting.py", "../llm/judge.py", "../llm/verdicts.py")
+    definition_files = ("llm.py", "../llm/prompting.py", "../llm/judge.py", "../llm/verdicts.py")
     compares_pairs = True
     is_trained = True
 

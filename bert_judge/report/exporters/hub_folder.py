@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 ATTACKS_FILE = "attacks.parquet"
 # Files of the judge beside weights, tokenizer and configuration.
-COPIED_FILES = (JUDGE_FILE, "features.txt", "metrics.json", "README.md", "calibration.png")
+COPIED_FILES = (JUDGE_FILE, "features.txt", "metrics.json", "README.md")
 LABELS = {"0": "incorrect", "1": "correct"}
 # Rows of the score check: short and long texts, another script, the text of a special token.
 CHECK_ROWS = (

@@ -13,7 +13,7 @@ from test_llm_judge import ScriptedGenerator, says
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY
 from bert_judge.judges.llm.verdicts import BARE_VERDICT, EMPTY_REPLY, NO_VERDICT, REASONING_TRUNCATED, TRUNCATED, VERDICT_LINE
-from bert_judge.judges.pairwise import Pair, Preference, prompting
+from bert_judge.judges.pairwise import Pair, Preference, llm
 from bert_judge.judges.pairwise.llm import PLANTED_VERDICT, PairLLMJudge
 
 PAIR = Pair("Name a fruit.", "An apple.", "Granite.", ("pear",))
@@ -65,16 +65,16 @@ def knows(request: Request) -> Completion:
     ],
 )
 def test_parse(text: str, verdict: str | None, reason: str) -> None:
-    assert prompting.parse(text, ("0f",)) == (verdict, reason)
+    assert llm.parse(text, ("0f",)) == (verdict, reason)
 
 
 def test_truncated_reply_has_no_verdict() -> None:
-    assert prompting.parse("Verdict: A", finished=False) == (None, TRUNCATED)
+    assert llm.parse("Verdict: A", finished=False) == (None, TRUNCATED)
 
 
 @given(st.text())
 def test_any_text_can_be_parsed(text: str) -> None:
-    assert prompting.parse(text).verdict in (None, "A", "B", "tie")
+    assert llm.parse(text).verdict in (None, "A", "B", "tie")
 
 
 def test_both_orders_are_compared() -> None:
