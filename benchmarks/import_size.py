@@ -3,15 +3,13 @@
     python benchmarks/import_size.py [--rows 1000000] [--kinds openai_batch helm …]
 
 Each file, with its companion files, is written to a temporary folder, imported to JSONL and removed before the next. Questions
-have 300 characters. The last column is the peak memory of an import of ten rows. Logs of inspect need inspect_ai: run this in
-`.venv-frameworks`; they take about 25 processor minutes.
+have 300 characters. The last column is the peak memory of an import of ten rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import importlib.util
 import json
 import resource
 import subprocess
@@ -176,8 +174,7 @@ def main() -> None:
     names = [make.__name__ for make in KINDS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    there = [name for name in names if name != "inspect" or importlib.util.find_spec("inspect_ai")]
-    parser.add_argument("--kinds", nargs="+", choices=names, default=there)
+    parser.add_argument("--kinds", nargs="+", choices=names, default=names)
     chosen = parser.parse_args()
     print(f"| {chosen.rows:,} rows of | files, MB | processor, s | peak, MB | of ten rows |\n|---|---|---|---|---|")
     for make in KINDS:

@@ -1,12 +1,14 @@
-"""inspect_ai's logs: a sample per question and epoch. inspect_ai itself reads `.eval`; a `.json` of any year is streamed."""
+"""inspect_ai's logs: a sample per question and epoch, in a zip archive (`.eval`) or a JSON document (`.json`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from itertools import islice, product
+import json
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, parse_question
 from bert_judge.candidates.importers.options import letter_options
@@ -15,37 +17,56 @@ from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import LocatedRecord, Record
 
 ENDINGS = frozenset({".eval"})
-BATCH_SAMPLES = 256
-# Fields that are not read: transcripts may take megabytes per sample.
-UNUSED_FIELDS = {"attachments", "events", "messages", "store"}
-# Sample ids with epochs; a function that reads them from a log, and raises an IndexError if one is missing.
-SampleIds = Sequence[tuple[str | int, int]]
-ReadSamples = Callable[[SampleIds], Sequence[Any]]
+# Description of the run; of a run that was stopped, only the second one exists.
+HEADERS = ("header.json", "_journal/start.json")
+# Compression method of the members of newer logs, which Python's zipfile cannot read before 3.14.
+ZSTANDARD = 93
+LOCAL_HEADER_BYTES = 30
 
 
 def read_log(path: Path) -> Iterator[LocatedRecord]:
-    """Yield location and plain object of each sample, in batches.
+    """Yield location and plain object of each sample.
 
     Raises:
-        InputError: inspect_ai is needed but not installed or too old, or the file is damaged.
+        InputError: the file is damaged.
     """
-    if path.suffix not in ENDINGS:
-        run = json_documents.read_member(path, "eval")
-        for location, sample in json_documents.iterate_list(path, "samples.item"):
-            yield location, _read_document_sample(sample, run)
+    if path.suffix in ENDINGS:
+        yield from _read_archive(path)
         return
-    library = _import_library()
+    run = json_documents.read_member(path, "eval")
+    for location, sample in json_documents.iterate_list(path, "samples.item"):
+        yield location, _to_record(sample, run)
+
+
+def _read_archive(path: Path) -> Iterator[LocatedRecord]:
+    """Yield the samples in the order of the run; those that the run did not reach are missing."""
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
-        header = library.read_eval_log(str(path), header_only=True)
-        for number, sample in enumerate(_samples(library, path, header.eval), 1):
-            yield f"sample {number}", _to_record(sample, header.eval)
-    except (ValueError, OSError, EOFError, KeyError, RuntimeError) as error:
-        raise InputError(f"{path}: inspect_ai cannot read it: {' '.join(str(error).split())[:200]}") from error
+        with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
+            members = {member.filename: member for member in archive.infolist()}
+            run = _load(archive, stream, next(members[name] for name in HEADERS if name in members))["eval"]
+            epochs = range(1, (get_path(run, "config", "epochs") or 1) + 1)
+            ids = get_path(run, "dataset", "sample_ids") or []
+            planned = [f"samples/{sample_id}_epoch_{epoch}.json" for sample_id in ids for epoch in epochs]
+            names = dict.fromkeys(name for name in [*planned, *members] if name.startswith("samples/") and name in members)
+            for number, name in enumerate(names, 1):
+                yield f"sample {number}", _to_record(_load(archive, stream, members[name]), run)
+    except (OSError, ValueError, KeyError, StopIteration, zipfile.BadZipFile, NotImplementedError) as error:
+        raise InputError(f"{path}: not a readable log of inspect_ai: {' '.join(str(error).split())[:200]}") from error
 
 
-def _read_document_sample(sample: Any, run: Any) -> dict[str, Any]:
+def _load(archive: zipfile.ZipFile, stream: Any, member: zipfile.ZipInfo) -> Any:
+    if member.compress_type != ZSTANDARD:
+        return json.loads(archive.read(member))
+    stream.seek(member.header_offset)
+    header = stream.read(LOCAL_HEADER_BYTES)
+    # Lengths of the name and of the extra field that follow the header.
+    stream.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
+    return json.loads(pa.input_stream(pa.py_buffer(stream.read(member.compress_size)), compression="zstd").read())
+
+
+def _to_record(sample: Any, run: Any) -> dict[str, Any]:
     choice = get_path(sample, "output", "choices", 0)
     return {
         "id": str(get_path(sample, "id")),
@@ -57,71 +78,6 @@ def _read_document_sample(sample: Any, run: Any) -> dict[str, Any]:
         "error": get_path(sample, "error", "message"),
         "model": get_path(run, "model") or "",
         "task": get_path(run, "task") or "",
-    }
-
-
-def _import_library() -> Any:
-    try:
-        import inspect_ai.log
-    except ImportError as error:
-        raise InputError("reading logs of inspect_ai needs inspect_ai; pip install inspect_ai") from error
-    if not hasattr(inspect_ai.log, "read_eval_log_samples_by_id_async"):
-        raise InputError("reading logs of inspect_ai needs a newer inspect_ai; pip install --upgrade inspect_ai")
-    return inspect_ai.log
-
-
-def _samples(library: Any, path: Path, run: Any) -> Iterator[Any]:
-    """Yield the samples in the order of the run; samples that the run did not reach are missing from the log."""
-    if run.dataset.sample_ids is None:
-        raise ValueError("it has no list of its samples; convert it with inspect log convert")
-    planned = product(run.dataset.sample_ids, range(1, (run.config.epochs or 1) + 1))
-    read_samples = _archive_reader(library, path)
-    while batch := list(islice(planned, BATCH_SAMPLES)):
-        try:
-            yield from read_samples(batch)
-        except IndexError:
-            # One of them is missing, as in the log of a run that was stopped.
-            for sample_id in batch:
-                with suppress(IndexError):
-                    yield from read_samples([sample_id])
-
-
-def _archive_reader(library: Any, path: Path) -> ReadSamples:
-    """Return a reader that loads the archive's directory once, which takes seconds for a million members.
-
-    inspect_ai's documented functions load it in each call.
-    """
-    try:
-        from inspect_ai._util._async import run_coroutine
-        from inspect_ai._util.async_zip import AsyncZipReader
-        from inspect_ai._util.asyncfiles import get_async_filesystem
-    except ImportError as error:
-        raise InputError("this version of inspect_ai is not supported; pip install inspect_ai==0.3.285") from error
-    directory: Any = None
-
-    async def read_samples(batch: SampleIds) -> Sequence[Any]:
-        nonlocal directory
-        reader = AsyncZipReader(get_async_filesystem(), str(path), central_directory=directory)
-        directory = await reader.entries()
-        return await library.read_eval_log_samples_by_id_async(str(path), batch, exclude_fields=UNUSED_FIELDS, reader=reader)
-
-    return lambda batch: run_coroutine(read_samples(batch))
-
-
-def _to_record(sample: Any, run: Any) -> dict[str, Any]:
-    question = sample.input
-    if not isinstance(question, str):
-        question = next((message.text for message in reversed(question) if message.role == "user"), "")
-    return {
-        "id": str(sample.id),
-        "epoch": sample.epoch,
-        "question": question,
-        "choices": sample.choices,
-        "target": sample.target,
-        "candidate": sample.output.completion if sample.output.choices else None,
-        "error": sample.error.message if sample.error else None,
-        "model": run.model,
-        "task": run.task,
     }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import zipfile
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -149,8 +150,48 @@ def test_a_batch_of_anthropic(tmp_path: Path) -> None:
     assert dict(found.unreadable) == {"the request failed: expired": 1, "the request failed: too long": 1}
 
 
-def test_logs_of_inspect_of_2024_are_read_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_of_inspect_are_read_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    answers, _ = read(FIXTURES / "inspect" / "capitals.eval", "inspect")
+    told = {(a.id, a.attempt): (a.question, a.references, a.candidate) for a in answers}
+    assert told == {("france", n): ("What is the capital of France?", ("Paris",), "It is Paris") for n in (0, 1)} | {
+        ("austria", n): ("Hauptstadt von Österreich?", ("Wien", "Vienna"), "Graz, glaube ich") for n in (0, 1)
+    }
+    assert [answer.id for answer in answers] == ["france", "france", "austria", "austria"]
+    assert {(a.model, a.task) for a in answers} == {("told/answers", "capitals")}
+    assert sorted(read(FIXTURES / "inspect" / "capitals.json", "inspect")[0], key=str) == sorted(answers, key=str)
+    [planet], _ = read(FIXTURES / "inspect" / "planets.eval", "inspect")
+    assert (planet.question, planet.references) == ("Which planet is the largest?\n(A) Mars\n(B) Jupiter", ("B", "Jupiter"))
+
+
+def long_log(path: Path, rows: int, missing: int = 0) -> Path:
+    """A log as inspect writes it, of samples that differ in their ids; the last ones are in its list alone."""
+    log = json.loads((FIXTURES / "inspect" / "capitals.json").read_text("utf-8"))
+    sample = log.pop("samples")[0] | {"epoch": 1}
+    log["eval"]["dataset"]["sample_ids"] = [f"q{number}" for number in range(rows)]
+    log["eval"]["config"]["epochs"] = 1
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in reversed(range(rows - missing)):
+            archive.writestr(f"samples/q{number}_epoch_1.json", json.dumps(sample | {"id": f"q{number}"}))
+        archive.writestr("_journal/start.json", json.dumps(log))
+    return path
+
+
+def test_samples_that_a_stopped_run_did_not_reach_are_no_fault(tmp_path: Path) -> None:
+    answers, found = read(long_log(tmp_path / "a.eval", 6, missing=1), "inspect")
+    assert [answer.id for answer in answers] == [f"q{number}" for number in range(5)] and not found.unreadable
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"{}"])
+def test_what_is_no_log_of_inspect(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.eval"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read(path, "inspect")
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_logs_of_inspect_of_2024(tmp_path: Path) -> None:
     sample = {
         "id": 1,
         "epoch": 1,
@@ -321,15 +362,3 @@ def test_second_files_have_ids_once(tmp_path: Path) -> None:
     nameless = jsonl(tmp_path / "other.jsonl", [{"reference": "a"}])
     with pytest.raises(InputError, match="no column of ids; add one of custom_id"):
         read(path, "openai_batch", CompanionFiles(nameless))
-
-
-def test_without_inspect_its_logs_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    with pytest.raises(InputError, match="needs inspect_ai; pip install inspect_ai"):
-        read(tmp_path / "a.eval", "inspect")
-    old = ModuleType("inspect_ai")
-    old.log = ModuleType("inspect_ai.log")  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "inspect_ai", old)
-    monkeypatch.setitem(sys.modules, "inspect_ai.log", old.log)
-    with pytest.raises(InputError, match="needs a newer inspect_ai; pip install --upgrade inspect_ai"):
-        read(tmp_path / "a.eval", "inspect")
