@@ -1,13 +1,9 @@
-"""Extract pooled hidden states of all layers of a frozen model: encode prompts, run the model, pool the tokens.
-
-A hook on each layer pools its states as soon as they exist, so that the memory is that of a plain forward pass. Padding is ignored.
-"""
+"""Extract pooled hidden states of all layers of a frozen model: encode prompts, run the model, pool the tokens without padding."""
 
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
 
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
@@ -26,8 +22,8 @@ from bert_judge.judges.bert.inference import batch_by_tokens, collate
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 
-# Tokens per batch, padding included: enough to keep a GPU busy; few enough for the caches of a CPU.
-BATCH_TOKENS = {"cuda": 32_768, "cpu": 1024, "mps": 4096}
+# Tokens per batch, padding included: few enough for the caches of a CPU, and for the states of all layers in the memory of a GPU.
+BATCH_TOKENS = {"cuda": 8192, "cpu": 1024, "mps": 4096}
 
 
 @dataclass(frozen=True)
@@ -53,24 +49,25 @@ class HiddenStateExtractor:
         batch_tokens: tokens per batch, padding included; by default suited to the device.
 
     Raises:
-        InputError: the folder holds no model whose layers can be read.
+        InputError: the folder holds no complete model.
     """
 
     def __init__(self, folder: str | Path, spec: Mapping[str, Any], batch_tokens: int | None = None) -> None:
         folder = Path(folder)
         tokenizer = pretrained.load_tokenizer(folder)
-        model: Any = pretrained.load_backbone(folder, getattr(torch, spec["precision"]))
         self.device = hardware.best_device()
-        self._layers = PooledLayers(model.to(self.device), spec["poolings"])
-        self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(model)))
+        self.model: Any = pretrained.load_backbone(folder, getattr(torch, spec["precision"])).to(self.device).eval()
+        self._poolings = tuple(spec["poolings"])
+        self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(self.model)))
         self._pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (tokenizer.eos_token_id or 0)
         self._dtype = np.dtype(spec["storage_dtype"])
         self._batch_tokens = batch_tokens or BATCH_TOKENS[self.device.type]
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Layers, poolings and width of the states of an answer."""
-        return self._layers.layers, len(self._layers.poolings), self._layers.width
+        """Layers (the embeddings are layer 0), poolings and width of the states of an answer."""
+        config = self.model.config
+        return config.num_hidden_layers + 1, len(self._poolings), config.hidden_size
 
     @property
     def row_bytes(self) -> int:
@@ -84,31 +81,14 @@ class HiddenStateExtractor:
         states = np.zeros((len(unique), *self.shape), self._dtype)
         for batch in batch_by_tokens([len(prompt.ids) for prompt in unique], self._batch_tokens):
             # Padding is on the right, where position ids need no correction.
-            tensors = collate([unique[index] for index in batch], self._pad, self._layers.model.config)
-            pooled = self._layers.pool_states({name: tensor.to(self.device) for name, tensor in tensors.items()}).cpu().numpy()
+            tensors = collate([unique[index] for index in batch], self._pad, self.model.config)
+            pooled = self.pool_states({name: tensor.to(self.device) for name, tensor in tensors.items()}).cpu().numpy()
             # An outlier beyond the range of float16 becomes its largest number instead of infinity.
             states[batch] = np.clip(pooled, np.finfo(self._dtype).min, np.finfo(self._dtype).max)
         index_of = {prompt: index for index, prompt in enumerate(unique)}
         truncated = np.array([prompt.truncated for prompt in prompts], bool)
         tokens = np.array([len(prompt.ids) for prompt in prompts], np.int32)
         return PooledStates(states[[index_of[prompt] for prompt in prompts]], truncated, tokens)
-
-
-class PooledLayers:
-    """A frozen model, an encoder or the body of a language model, that returns the pooled states of all its layers.
-
-    Attributes:
-        layers: number of layers with states, including the embeddings (layer 0).
-        width: size of a state.
-
-    Raises:
-        InputError: the model has no list of layers as in transformers.
-    """
-
-    def __init__(self, model: PreTrainedModel, poolings: Sequence[str]) -> None:
-        self.model, self.poolings = model.eval(), tuple(poolings)
-        self._blocks = _find_blocks(model)
-        self.layers, self.width = len(self._blocks) + 1, int(model.config.hidden_size)
 
     @torch.inference_mode()
     def pool_states(self, batch: dict[str, Tensor]) -> Tensor:
@@ -118,45 +98,12 @@ class PooledLayers:
             batch: inputs of the model, with `attention_mask` of shape (texts, tokens).
 
         Returns:
-            float32 on the model's device, shape (texts, layers, poolings, width). The last layer includes the final norm, as with
-            `output_hidden_states`.
+            float32 on the model's device, shape (texts, layers, poolings, width). The last layer includes the final norm.
         """
         mask = batch["attention_mask"].bool()
-        pooled: list[Tensor] = []
-
-        def pool_layer(states: Tensor) -> None:
-            pooled.append(pool(states, mask, self.poolings))
-
-        with _hooked(self._blocks, pool_layer):
-            output = self.model(**batch)
-        if len(pooled) != self.layers - 1:
-            raise InputError(f"a {self.model.config.model_type} runs its layers {len(pooled)} times; use another backbone")
-        pool_layer(output.last_hidden_state)
-        return torch.stack(pooled, 1)
-
-
-@contextmanager
-def _hooked(blocks: nn.ModuleList, callback: Callable[[Tensor], None]) -> Iterator[None]:
-    """Call `callback` on the input of each block: the embeddings, then the states of every layer but the last."""
-
-    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        callback(args[0] if args else kwargs["hidden_states"])
-
-    handles = [block.register_forward_pre_hook(hook, with_kwargs=True) for block in blocks]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _find_blocks(model: PreTrainedModel) -> nn.ModuleList:
-    count = getattr(model.config, "num_hidden_layers", None)
-    lists = [module for module in model.modules() if isinstance(module, nn.ModuleList) and len(module) == count]
-    if not lists:
-        raise InputError(f"a {model.config.model_type} has no list of layers; use another backbone")
-    # The first one is the outermost.
-    return lists[0]
+        return torch.stack(
+            [pool(hidden, mask, self._poolings) for hidden in self.model(**batch, output_hidden_states=True).hidden_states], 1
+        )
 
 
 def pool(hidden: Tensor, mask: Tensor, poolings: Sequence[str]) -> Tensor:

@@ -69,7 +69,7 @@ def test_states_equal_a_forward_pass_without_padding(folder: Path) -> None:
     found = extractor.extract(QUESTIONS, ANSWERS).states
     for row, prompt in enumerate(extractor._encoder.encode_prompts(QUESTIONS, ANSWERS)):
         with torch.inference_mode():
-            hidden = extractor._layers.model(input_ids=torch.tensor([prompt.ids]), output_hidden_states=True).hidden_states
+            hidden = extractor.model(input_ids=torch.tensor([prompt.ids]), output_hidden_states=True).hidden_states
         plain = [torch.stack([h[0].mean(0), h[0, -1], h[0].amin(0), h[0].amax(0)]).numpy() for h in hidden]
         np.testing.assert_allclose(found[row], np.stack(plain), atol=1e-5)
 
@@ -84,7 +84,7 @@ def test_padding_side_does_not_matter(tmp_path: Path, architecture: str) -> None
         ids[row, longest - len(prompt.ids) :] = torch.tensor(prompt.ids)
         mask[row, longest - len(prompt.ids) :] = 1
     positions = (mask.cumsum(1) - 1).clamp(min=0)
-    left = extractor._layers.pool_states({"input_ids": ids, "attention_mask": mask, "position_ids": positions})
+    left = extractor.pool_states({"input_ids": ids, "attention_mask": mask, "position_ids": positions})
     np.testing.assert_allclose(left.numpy(), extractor.extract(QUESTIONS, ANSWERS).states, atol=1e-5)
 
 
@@ -101,7 +101,7 @@ def test_states_of_padding_are_ignored() -> None:
 def test_equal_texts_are_computed_once(tiny: Path) -> None:
     extractor = HiddenStateExtractor(tiny, SPEC, batch_tokens=1)
     passes = []
-    extractor._layers.model.register_forward_hook(lambda *_: passes.append(1))
+    extractor.model.register_forward_hook(lambda *_: passes.append(1))
     found = extractor.extract(["a", "b", "a"], ["x", "y", "x"])
     assert len(passes) == 2
     assert (found.states[0] == found.states[2]).all()
