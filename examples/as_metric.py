@@ -1,4 +1,4 @@
-"""Use a trained judge as a metric in a script.
+"""Use a trained judge in a script.
 
 python examples/as_metric.py general
 """
@@ -14,8 +14,7 @@ def main(folder: str) -> None:
     judge = BERTJudge(folder)
     questions = ["What is the capital of France?"] * 2
     candidates = ["It is Paris, I believe.", "Lyon"]
-    # Interface of the metrics of the library `evaluate`.
-    print(judge.compute(predictions=candidates, references=["Paris", "Paris"], questions=questions))
+    print(judge.predict(questions, ["Paris", "Paris"], candidates))
     # Interface of the classifiers of scikit-learn: probabilities of incorrect and correct.
     print(judge.predict_proba(questions, ["Paris", "Paris"], candidates))
 

@@ -196,26 +196,6 @@ class BERTJudge:
         scores = self.explain(questions, references, candidates).scores
         return np.column_stack([1 - scores, scores])
 
-    def compute(
-        self, predictions: Sequence[str], references: References, questions: Sequence[str] | None = None
-    ) -> dict[str, float | list[float]]:
-        """Judge predictions with the interface of the metrics of the library `evaluate`.
-
-        Args:
-            predictions: answers of the model.
-            references: per prediction one correct answer, or several.
-            questions: empty by default, which reduces the accuracy of a judge trained with questions.
-
-        Returns:
-            `accuracy`, the share of predictions judged correct, `mean_score`, both NaN for no predictions, and `scores`.
-        """
-        questions = [""] * len(predictions) if questions is None else questions
-        scores = self.explain(questions, references, predictions).scores
-        if not len(scores):
-            return {"accuracy": float("nan"), "mean_score": float("nan"), "scores": []}
-        accuracy = float((scores >= self.threshold).mean())
-        return {"accuracy": accuracy, "mean_score": float(scores.mean()), "scores": scores.tolist()}
-
     def check_trained(self) -> None:
         """Raise an `InputError` for a backbone that was not trained to judge."""
         if not self.checkpoint.trained:

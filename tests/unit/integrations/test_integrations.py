@@ -16,7 +16,6 @@ from bert_judge.config import Training
 from bert_judge.integrations import judging, lm_eval_metric
 from bert_judge.integrations.reward import JudgeReward
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.runtime.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 
@@ -49,23 +48,9 @@ def test_probabilities_of_wrong_and_right(judge: BERTJudge) -> None:
     np.testing.assert_allclose(found[:, 1], judge.predict(*rows))
 
 
-def test_compute_is_the_share_above_the_threshold(judge: BERTJudge) -> None:
-    said, right = ["a", "b", "ü"], ["a", ["b", "c"], "d"]
-    scores = judge.predict(["", "", ""], right, said)
-    judge.threshold = float(np.sort(scores)[1])
-    found = judge.compute(predictions=said, references=right)
-    assert found["accuracy"] == pytest.approx(2 / 3) and found["mean_score"] == pytest.approx(np.mean(scores))
-    np.testing.assert_allclose(found["scores"], scores)
-    np.testing.assert_allclose(judge.compute(said, right, ["q"] * 3)["scores"], judge.predict(["q"] * 3, right, said))
-    nothing = judge.compute([], [])
-    assert math.isnan(nothing["accuracy"]) and nothing["scores"] == []
-    with pytest.raises(InputError, match="candidate"):
-        judge.compute(["a"], [])
-
-
 def test_the_example_of_a_metric_runs(judge: BERTJudge, tmp_path: Path) -> None:
     done = run(ROOT / "examples" / "as_metric.py", tmp_path / "judge")
-    assert done.stdout.startswith("{'accuracy': ") and done.stdout.count("[") >= 3
+    assert done.stdout.startswith("[") and done.stdout.count("[") >= 4
 
 
 def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
