@@ -137,7 +137,7 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
 def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:
     if choice.backend == "torch":
         return TorchBackend(model, getattr(torch, choice.precision))
-    return openvino.convert(model, choice.precision, None)
+    return openvino.convert(model, choice.precision)
 
 
 def eurobert(lengths: Sequence[int]) -> tuple[PreTrainedModel, list[EncodedRow]]:

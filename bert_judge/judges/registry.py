@@ -81,7 +81,6 @@ class LoadContext:
         spec: `Plan.labels_spec`, or `Plan.preferences_spec` of a pairwise judge.
         inputs: the files of `JudgeKind.inputs` and, in a run, of `JudgeKind.label_inputs`.
         block: the judge's block of the configuration, with the keys that the spec leaves out: addresses, concurrency.
-        work_folder: keeps converted models for the next process; None: they are converted every time.
         store: caches the completions of a language model, so that nothing is requested twice; None: no cache.
         check_device: raises `InputError` when a cluster job did not get its GPUs.
     """
@@ -89,7 +88,6 @@ class LoadContext:
     spec: Mapping[str, Any]
     inputs: Mapping[str, Any]
     block: Mapping[str, Any]
-    work_folder: Path | None = None
     store: Path | None = None
     check_device: Callable[[], None] = lambda: None
 

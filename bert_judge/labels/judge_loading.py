@@ -152,7 +152,7 @@ def find_judge(
         if name in configured:
             return from_config(raw, name, config_files=config_files, **about)
     if name == GENERAL:
-        return _of_folder(GENERAL_FOLDER, None, name, **about)
+        return _of_folder(GENERAL_FOLDER, name, **about)
     if name in RULES:
         return _of_block(name, "lexical", {"kind": "lexical", **RULES[name]}, {}, **about)
     file, _, in_file = name.rpartition(":")
@@ -160,9 +160,9 @@ def find_judge(
         return _from_file(Path(file), in_file, **about)
     # A path is not the name of a judge of the run; joining an absolute path to the folder of judges would ignore the folder.
     if Path(name).name == name and registry.is_trained_judge(results / "judges" / name):
-        return _of_folder(results / "judges" / name, results / ".work" / "encoders" / name, name, **about)
+        return _of_folder(results / "judges" / name, name, **about)
     if (folder := Path(name).expanduser()).is_dir():
-        return _of_folder(folder, None, folder.resolve().name, **about)
+        return _of_folder(folder, folder.resolve().name, **about)
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         available = ", ".join([*configured, GENERAL, *RULES, *trained_judges(results / "judges")])
         raise InputError(
@@ -173,7 +173,7 @@ def find_judge(
     from bert_judge.assets import hub
 
     folder, *_ = hub.snapshot(name, None, remote_code=False)
-    return _of_folder(folder, None, name.split("/")[1], **about)
+    return _of_folder(folder, name.split("/")[1], **about)
 
 
 def from_config(
@@ -207,7 +207,6 @@ def from_config(
         _with_threshold(spec, threshold),
         inputs,
         raw["judges"][name],
-        results / ".work" / "encoders" / name,
         # As in a run: no completion is requested twice, even if its parsing changes.
         resume.store_folder(f"verdicts/{name}/{model}", results),
     )
@@ -223,14 +222,14 @@ def _from_file(file: Path, name: str, **about: Any) -> JudgeReference:
     return from_config(raw, name, config_files=[file], **about)
 
 
-def _of_folder(folder: Path, work_folder: Path | None, name: str, **about: Any) -> JudgeReference:
+def _of_folder(folder: Path, name: str, **about: Any) -> JudgeReference:
     kind = registry.of_folder(folder)
     if kind is None:
         raise InputError(f"--judge {folder}: not the folder of a trained judge; name a folder with judge.json or probe.json")
     if registry.read_card(folder).get("simulated"):
         log.warning("judge %s: trained on simulated answers; do not use it on answers of real models", name)
     inputs, block = kind.folder_inputs(folder), kind.folder_block(folder)
-    return _of_block(name, kind.name, block, inputs, work_folder=work_folder, **about)
+    return _of_block(name, kind.name, block, inputs, **about)
 
 
 def _of_block(
@@ -243,13 +242,12 @@ def _of_block(
     results: Path,
     model: str,
     task: str,
-    work_folder: Path | None = None,
 ) -> JudgeReference:
     kind = registry.find(kind_name)
     config = kind.config.model_validate(block)
     settings, definition = kind.settings(config), kind.definition(config)
     spec = {"judge": name, "model": model, "task": task, "settings": settings, "definition": definition}
-    return JudgeReference(name, kind, LoadContext(_with_threshold(spec, threshold), inputs, block, work_folder), results=results)
+    return JudgeReference(name, kind, LoadContext(_with_threshold(spec, threshold), inputs, block), results=results)
 
 
 def _with_threshold(spec: Mapping[str, Any], threshold: float | None) -> Mapping[str, Any]:

@@ -265,13 +265,12 @@ def compare_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec,
         inputs: the tables of the set as `pairs`, and the files of `JudgeKind.inputs`.
     """
     store = store_folder(f"verdicts/{spec['judge']}/pairs")
-    judge = registry.find(spec["settings"]["kind"]).load(LoadContext(spec, inputs, block, None, store, check_device))
+    judge = registry.find(spec["settings"]["kind"]).load(LoadContext(spec, inputs, block, store, check_device))
     compare_pairs(spec, inputs["pairs"], output, judge, store_folder(f"preferences/{spec['judge']}"))
 
 
 def _context(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> LoadContext:
-    encoders, store = work_folder(f"results/encoders/{spec['judge']}"), store_folder(f"verdicts/{spec['judge']}/{spec['model']}")
-    return LoadContext(spec, inputs, block, encoders, store, check_device)
+    return LoadContext(spec, inputs, block, store_folder(f"verdicts/{spec['judge']}/{spec['model']}"), check_device)
 
 
 @contextmanager

@@ -66,10 +66,12 @@ def train_student(
     for weights in folder.glob("*.safetensors"):
         tables.set_default_mode(weights)
     loaded.tokenizer.save_pretrained(folder)
+    # Before the other files are written, which are no part of the model.
+    completed = make_manifest(name, folder, spec["settings"]["trust_remote_code"])
     metrics = {"answers": len(examples), "left_out": left_out, "training": training_metrics}
     tables.write_json(folder / METRICS, metrics)
     write_card(folder, spec, manifest, metrics)
-    tables.write_json(folder / MANIFEST, make_manifest(name, folder, spec["settings"]["trust_remote_code"]))
+    tables.write_json(folder / MANIFEST, completed)
     resume.clear(work_folder)
     log.info("%s was trained on %d answers; loss %.4f", name, len(examples), training_metrics["loss"])
 

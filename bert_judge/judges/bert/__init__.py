@@ -72,7 +72,7 @@ class BertKind(JudgeKind):
         context.check_device()
         from bert_judge.judges.bert.judge import BERTJudge
 
-        judge = BERTJudge.from_run(context.inputs["checkpoint"], context.settings, context.name, context.work_folder)
+        judge = BERTJudge.from_run(context.inputs["checkpoint"], context.settings, context.name)
         judge.check_trained()
         return judge
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -27,7 +26,7 @@ class Engine:
 
     Args:
         checkpoint: its model is moved to the best device.
-        backend, precision, batch_tokens, work_folder: see `BERTJudge`.
+        backend, precision, batch_tokens: see `BERTJudge`.
 
     Attributes:
         choice: backend and precision, and why.
@@ -39,11 +38,9 @@ class Engine:
         backend: str = "auto",
         precision: str = "auto",
         batch_tokens: int | None = None,
-        work_folder: str | Path | None = None,
     ) -> None:
         self.checkpoint = checkpoint
         self.batch_tokens = batch_tokens
-        self.work_folder = None if work_folder is None else Path(work_folder)
         self.device = hardware.best_device()
         checkpoint.model.to(self.device)  # type: ignore[arg-type]
         self.choice = choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
@@ -113,7 +110,7 @@ class Engine:
                 # An optional package.
                 from bert_judge.judges.bert import openvino
 
-                self._converted = openvino.convert(self.checkpoint.model, self.choice.precision, self.work_folder)
+                self._converted = openvino.convert(self.checkpoint.model, self.choice.precision)
             except InputError as error:
                 if self._is_explicit:
                     raise

@@ -88,7 +88,6 @@ class BERTJudge:
         batch_tokens: tokens per batch, padding included; by default chosen for the device.
         backend: `torch` or `openvino`; `auto` takes the faster one that is installed.
         precision: `float32`, `bfloat16` or `int8`; `auto` takes the fastest one of the backend and the hardware.
-        work_folder: caches the converted model across processes.
         name, revision: of the judge in the provenance of its labels.
         references: the encoder reads `all` of several references and the highest score counts, or only the `closest` one.
         early_exit: skip the encoder where it cannot change the verdict; needs a judge with trees.
@@ -109,7 +108,6 @@ class BERTJudge:
         batch_tokens: int | None = None,
         backend: str = "auto",
         precision: str = "auto",
-        work_folder: str | Path | None = None,
         name: str = "bert",
         revision: str = "local",
         references: str = "all",
@@ -139,26 +137,23 @@ class BERTJudge:
         self._prior: StackerWeights | None = None
         self.feature_extractor = FeatureExtractor(cores=torch.get_num_threads())
         precision = str(dtype).removeprefix("torch.") if dtype is not None else precision
-        self.engine = Engine(self.checkpoint, backend, precision, batch_tokens, work_folder)
+        self.engine = Engine(self.checkpoint, backend, precision, batch_tokens)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
 
     @classmethod
-    def from_run(
-        cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str, work_folder: str | Path | None = None
-    ) -> BERTJudge:
+    def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
         """Load the judge of a workflow run.
 
         Args:
             checkpoint: as for `judge_folder.resolve_checkpoint`.
             settings: threshold, calibrated, references, backend, precision and, if off, early_exit of the judge's configuration.
             name: of the judge in the configuration.
-            work_folder: as above.
         """
         folder, revision = resolve_checkpoint(checkpoint)
         options = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
         early_exit = settings.get("early_exit", True)
-        return cls(folder, **options, early_exit=early_exit, work_folder=work_folder, name=name, revision=revision)
+        return cls(folder, **options, early_exit=early_exit, name=name, revision=revision)
 
     def predict(
         self,

@@ -9,15 +9,11 @@ a logit. So in int8 every row runs alone, without padding, one row per thread.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import logging
 import math
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import openvino
@@ -33,9 +29,6 @@ from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-# Increase when the converted model changes.
-VERSION = 2
-MODEL_FILE = "model.xml"
 # Of a logit (measured: docs/log.md).
 LOGIT_ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
 # Each batch runs in its own thread, so batches are smaller than torch's, less so with AMX (measured: docs/log.md).
@@ -81,12 +74,8 @@ class OpenvinoBackend:
         return np.array(result[0])
 
 
-def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> OpenvinoBackend:
-    """Convert a model.
-
-    Args:
-        model: in eval mode; it is not changed.
-        folder: caches the converted model for the next process; None caches nothing.
+def convert(model: PreTrainedModel, precision: str) -> OpenvinoBackend:
+    """Convert a model in eval mode, which is not changed.
 
     Raises:
         InputError: this kind of model cannot be converted.
@@ -96,29 +85,11 @@ def convert(model: PreTrainedModel, precision: str, folder: Path | None) -> Open
         # Larger is faster; it must divide the length of every row of weights.
         group_size = math.gcd(model.config.hidden_size, model.config.intermediate_size)
     try:
-        converted = _cached_model(model, precision, folder) if folder is not None else _convert(model, precision)
-        return OpenvinoBackend(converted, model.config, precision, group_size)
+        return OpenvinoBackend(_convert(model, precision), model.config, precision, group_size)
     except (RuntimeError, TypeError, ValueError) as error:
         architecture, reason = model.config.model_type, " ".join(str(error).split())[:200]
         message = f"backend openvino: a {architecture} model cannot be run in {precision} ({reason}); choose backend torch"
         raise InputError(message) from error
-
-
-def _cached_model(model: PreTrainedModel, precision: str, folder: Path) -> openvino.Model:
-    """Load a converted model from the cache folder, after converting it if necessary."""
-    # Only int8 is a property of the file; other formats are set when the model is compiled.
-    weights = "int8" if precision == "int8" else "float32"
-    cached = folder / model_fingerprint(model, weights)
-    if not cached.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as name:
-            # A model is two files, so a finished folder is renamed.
-            complete = Path(name) / "complete"
-            openvino.save_model(_convert(model, precision), complete / MODEL_FILE, compress_to_fp16=False)
-            # Another job may have written the same model in the meantime.
-            with contextlib.suppress(OSError):
-                complete.rename(cached)
-    return openvino.Core().read_model(cached / MODEL_FILE)
 
 
 def _convert(model: PreTrainedModel, precision: str) -> openvino.Model:
@@ -146,7 +117,7 @@ def _prevent_gate_fusion(model: openvino.Model) -> None:
     """Transpose the weights after every gate, so that OpenVINO does not fuse a gated layer into one operation.
 
     In bfloat16 on AMX the fused operation divides by half of a stream's threads, which is 0 here, and kills the process
-    (https://github.com/openvinotoolkit/openvino/issues/28550). The cached float32 model is used for bfloat16 too.
+    (https://github.com/openvinotoolkit/openvino/issues/28550).
     """
     for product, weights in _products_with_weights(model):
         if _is_gated(product.input_value(0).get_node()):
@@ -202,12 +173,3 @@ def example_inputs(model: PreTrainedModel) -> tuple[torch.Tensor, ...]:
     mask[1, 4:] = 0
     tensors = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
     return tuple(tensors[name] for name in model_inputs(model.config))
-
-
-def model_fingerprint(model: PreTrainedModel, precision: str) -> str:
-    """Hash weights, torch version and everything else that the converted model depends on, 32 hex digits."""
-    digest = hashlib.sha256(repr((torch.__version__, VERSION, precision, openvino.__version__)).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().data)
-    return digest.hexdigest()[:32]

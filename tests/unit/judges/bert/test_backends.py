@@ -89,11 +89,11 @@ def test_an_unsupported_choice_gives_one_line_with_the_fix(
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-def converted(precision: str, loaded: checkpoint.Checkpoint, folder: Path | None = None) -> Backend:
+def converted(precision: str, loaded: checkpoint.Checkpoint) -> Backend:
     pytest.importorskip("openvino")
     from bert_judge.judges.bert import openvino
 
-    return openvino.convert(loaded.model, precision, folder)
+    return openvino.convert(loaded.model, precision)
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
@@ -136,24 +136,6 @@ def test_gated_layers_are_not_fused(tmp_path: Path, architecture: str) -> None:
     products = [product for product, _ in openvino._products_with_weights(model)]
     gated = [product for product in products if openvino._is_gated(product.input_value(0).get_node())]
     assert [product.get_transpose_b() for product in gated] == [False] * loaded.model.config.num_hidden_layers
-
-
-def test_converted_models_are_cached(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model"))
-    before = sorted(path.name for path in (tmp_path / "model").iterdir())
-    rows = loaded.encoder.encode(["q"], ["Paris"], ["Paris"])
-    with caplog.at_level(logging.INFO):
-        found = [
-            compute_logits(converted("int8", loaded, folder), rows, 0) for folder in (None, tmp_path / "kept", tmp_path / "kept")
-        ]
-        assert found[0] == found[1] == found[2]
-        assert caplog.text.count("converting") == 2 and len(list((tmp_path / "kept").iterdir())) == 1
-        # Other weights need another conversion.
-        with torch.no_grad():
-            next(loaded.model.parameters()).add_(1)
-        converted("int8", loaded, tmp_path / "kept")
-    assert caplog.text.count("converting") == 3 and len(list((tmp_path / "kept").iterdir())) == 2
-    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == before
 
 
 class Rounded:
