@@ -14,11 +14,11 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException as StarletteHTTPException
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, JSONResponse
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve import bodies
+from bert_judge.serve import bodies, decisions
 from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.bodies import (
     Batch,
@@ -107,6 +107,16 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
         """Judge one answer (`candidate`) or several (`rows`), or compare two answers (`answer_a`, `answer_b`; `pairs`)."""
         return await _cancel_on_disconnect(request, _answer(pool, limits, body), limits.answer_seconds)
 
+    @app.post("/v1/decisions", responses=ERROR_RESPONSES)
+    async def decide(body: dict[str, Any], request: Request) -> dict[str, Any]:
+        """Answer questions of OpenAI's Decisions API about an answer and its references."""
+        return await _cancel_on_disconnect(request, decisions.decide(pool, limits, body), limits.answer_seconds)
+
+    @app.post("/v1/systemone", responses=ERROR_RESPONSES)
+    async def decide_system_one(body: dict[str, Any], request: Request) -> dict[str, Any]:
+        """Answer questions of TypeSafe's System One API about an answer and its references."""
+        return await _cancel_on_disconnect(request, decisions.decide_system_one(pool, limits, body), limits.answer_seconds)
+
     return app
 
 
@@ -178,8 +188,14 @@ async def _wait_for_disconnect(request: Request) -> None:
         pass
 
 
-async def _handle_rejection(_: Request, error: RequestRejected) -> Response:
-    return error_response(error)
+async def _handle_rejection(request: Request, error: RequestRejected) -> Response:
+    response = error_response(error)
+    if request.url.path in decisions.PATHS:
+        # The form in which clients of these protocols show a message.
+        nested = {"error": {"message": str(error), "type": "invalid_request_error", "param": None, "code": None}}
+        headers = {name: value for name, value in response.headers.items() if name == "retry-after"}
+        return JSONResponse(nested, error.status, headers)
+    return response
 
 
 async def _handle_input_error(_: Request, error: InputError) -> Response:

@@ -22,7 +22,7 @@ from bert_judge.judges.llm.judge import PROBABILITY, LLMJudge, Reading, ReplyFor
 from bert_judge.judges.llm.verdicts import NEGATIVE, POSITIVE
 from bert_judge.tasks import Sample
 
-NAME = "agrees"
+NAME = "correct"
 STATEMENT = f"The candidate's final answer to the question means the same as one of the references.\n{prompting.RULES}"
 REFUSED = "the model declined to answer"
 # Servers round probabilities.
