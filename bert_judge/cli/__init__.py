@@ -28,6 +28,7 @@ COMMANDS = {
     "show": ("show_file:show", "Print what a file of a run contains and the settings that produced it."),
     "standings": ("show_standings:standings", "Print the accuracy of every model under every judge."),
     "run": ("run:run", "Run a configuration: models, tasks, judges, report."),
+    "plan": ("show_plan:plan", "Print what a run would do, and what it would cost."),
     "check": ("check_config:check", "Validate a configuration."),
     "attack": ("attack:attack", "Attack a judge with incorrect answers that claim to be correct."),
 }

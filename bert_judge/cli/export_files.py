@@ -17,7 +17,7 @@ from bert_judge.report.format import TABLE_FORMATS
 from bert_judge.runtime.errors import InputError
 
 # A file per model in a folder; the other formats are a single file.
-MODEL_FORMATS = ("lm_eval", "model_index")
+MODEL_FORMATS = ("lm_eval", "model_index", "eval_results")
 FORMATS = (*TABLE_FORMATS, *MODEL_FORMATS, "inspect")
 
 
@@ -26,8 +26,8 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            help="csv, markdown, latex: a table of accuracies. lm_eval, model_index: a file per model in a folder. inspect: a line "
-            "per answer."
+            help="csv, markdown, latex: a table of accuracies. lm_eval, model_index, eval_results: a file per model in a "
+            "folder. inspect: a line per answer."
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file, or folder for one file per model.")],
@@ -78,11 +78,14 @@ def _model_documents(
     documents = {}
     for model, model_results in by_model.items():
         folder = Path(model.replace("/", "__"))
-        if form == "lm_eval":
-            document = json.dumps(formats.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
-            documents[folder / f"results_{timestamp}.json"] = document
-        else:
-            documents[folder / "model-index.yaml"] = formats.model_index(model_results, datasets)
+        match form:
+            case "lm_eval":
+                document = json.dumps(formats.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
+                documents[folder / f"results_{timestamp}.json"] = document
+            case "model_index":
+                documents[folder / "model-index.yaml"] = formats.model_index(model_results, datasets)
+            case _:
+                documents[folder / ".eval_results" / "bert_judge.yaml"] = formats.eval_results(model_results, datasets)
     return documents
 
 

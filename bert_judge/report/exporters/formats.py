@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from huggingface_hub import EvalResult
+from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from bert_judge import __version__
@@ -86,6 +86,35 @@ def model_index(results: Sequence[AccuracyResult], datasets: Mapping[str, str]) 
     ]
     index = eval_results_to_model_index(results[0].model, entries)
     return yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True)
+
+
+def eval_results(results: Sequence[AccuracyResult], datasets: Mapping[str, str]) -> str:
+    """Return the content of an `.eval_results` file: accuracies in percent on tasks that are datasets on the hub.
+
+    Args:
+        results: results of one model.
+        datasets: task → dataset on the hub; tasks without one are left out, because the format requires it.
+
+    Raises:
+        InputError: no task has one.
+    """
+    if not any(result.task in datasets for result in results):
+        tasks = ", ".join(result.task for result in results)
+        raise InputError(f"{results[0].model}: no hub dataset known for {tasks}; add --dataset TASK=OWNER/NAME")
+    today = datetime.now(UTC).date().isoformat()
+    entries = [
+        EvalResultEntry(
+            dataset_id=datasets[result.task],
+            task_id=result.task,
+            value=round(100 * result.accuracy, 2),
+            date=today,
+            notes=f"judged by {result.judge}; 95% interval {100 * result.low:.1f} to {100 * result.high:.1f}; "
+            f"{100 * result.invalid:.1f}% of the verdicts invalid",
+        )
+        for result in results
+        if result.task in datasets and result.has_verdict
+    ]
+    return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
 
 
 # --- inspect_ai ---

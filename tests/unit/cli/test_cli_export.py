@@ -134,6 +134,15 @@ def test_model_index_is_readable_by_the_hub(tmp_path: Path, scored: Path) -> Non
     assert (name, result.metric_value, result.metric_type, result.dataset_type) == ("org/m", 33.33, "accuracy", "openai/gsm8k")
 
 
+def test_eval_results_need_a_hub_dataset(tmp_path: Path, scored: Path) -> None:
+    rejected = run("export", scored, "--to", "eval_results", "-o", tmp_path / "out")
+    assert rejected.exit_code == 1 and "n_%: no hub dataset known for other; add --dataset" in rejected.stderr
+    assert not (tmp_path / "out").exists()
+    folder = exported(tmp_path, scored, "eval_results", "--dataset", "other=me/other")
+    [entry] = yaml.safe_load((folder / "n_%" / ".eval_results" / "bert_judge.yaml").read_text("utf-8"))
+    assert entry["dataset"] == {"id": "me/other", "task_id": "other"} and entry["value"] == 100.0
+
+
 def test_inspect_scores_leave_out_invalid_verdicts(tmp_path: Path, scored: Path) -> None:
     lines = [json.loads(line) for line in exported(tmp_path, scored, "inspect").read_text("utf-8").splitlines()]
     assert [(line["id"], line["epoch"], line["value"]) for line in lines] == [("q1", 1, "C"), ("q1", 2, "I"), ("q1", 1, "C")]
