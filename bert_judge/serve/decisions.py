@@ -100,7 +100,7 @@ def _parse_question(where: str, entry: Any, key: str | None = None) -> Question:
             return Question(name)
         case "choice":
             choices = entry.get("choices") if key is None else entry.get("criteria")
-            values = [choice.get("value") if isinstance(choice, Mapping) else choice for choice in choices or ()]
+            values: list[Any] = [choice.get("value") if isinstance(choice, Mapping) else choice for choice in choices or ()]
             for meanings in (*CHOICES, *(NAMED_CHOICES if is_named else ())):
                 if sorted(str(value).casefold() for value in values) == sorted(meanings):
                     return Question(name, {value: meanings[str(value).casefold()] for value in values})
