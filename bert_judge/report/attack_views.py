@@ -10,11 +10,10 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.attacks import FAMILIES
-from bert_judge.report.format import display_text, interval, percent, records
+from bert_judge.report.format import display_text, records
 
 MAX_EXAMPLES = 40
 TITLES = {"attack": "Attacks", "benign_perturbation": "Benign perturbations"}
-FINDINGS = {"attack": "Attacks judged correct", "benign_perturbation": "Correct answers in unusual formats judged incorrect"}
 
 
 def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,23 +32,8 @@ def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str
     table = tables.read(rates, tables.ATTACK_RATES)
     judges = [judge for judge in spec["judges"] if (table["judge"] == judge).any()]
     kinds = [_kind_view(table[table["kind"] == kind], kind, judges) for kind in TITLES if (table["kind"] == kind).any()]
-    findings = [finding(table[table["judge"] == judge], judge) for judge in judges]
     example_rows = _examples(tables.read(examples, tables.ATTACK_EXAMPLES), table)
-    return {"judges": judges, "findings": findings, "kinds": kinds, "examples": example_rows}
-
-
-def finding(rates: pd.DataFrame, judge: str) -> str:
-    """Describe how often a judge is fooled, and by which family most."""
-    sentences = []
-    for kind, description in FINDINGS.items():
-        kind_rates = rates[rates["kind"] == kind]
-        families = records(kind_rates[kind_rates["level"] == "family"])
-        for row in records(kind_rates[kind_rates["level"] == "kind"]):
-            # By the lower end of the interval: one of one is no evidence.
-            worst = max(families, key=lambda family: family["low"])
-            most = f"; highest for “{_spaced(worst['group'])}”, {percent(worst['error_rate'])}" if worst["error_rate"] > 0 else ""
-            sentences.append(f"{description}: {percent(row['error_rate'])} ({interval(row['low'], row['high'])}{most})")
-    return f"{judge}. {'. '.join(sentences)}."
+    return {"judges": judges, "kinds": kinds, "examples": example_rows}
 
 
 def _kind_view(table: pd.DataFrame, kind: str, judges: Sequence[str]) -> dict[str, Any]:

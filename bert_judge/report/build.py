@@ -63,13 +63,12 @@ def build_report(
     verdicts = score_tables.load_verdicts(scores, names, answer_features=True)
     score_files = {score_tables.identify_table(path): Path(path) for path in scores}
     answers = pack(order_answers(verdicts, names, spec["gold"], sections.trained_judges(spec)), names, score_files)
-    pair_sets, figures = pair_views.build_views(*pairs) if pairs else ([], {})
     student_views = optional_sections.student_views(students, spec["gold"] or sections.lead_judge(views)) if students else []
     cascade_views = optional_sections.cascade_views(*cascades) if cascades else []
-    figures |= {view["chart_name"]: view["chart"] for view in (*student_views, *cascade_views)}
+    figures = {view["chart_name"]: view["chart"] for view in cascade_views}
     context = {
         **_standings_context(spec, folder, views, figures),
-        "pair_sets": pair_sets,
+        "pair_sets": pair_views.build_views(*pairs) if pairs else [],
         "students": student_views,
         "audit": spec.get("audit"),
         "corrected": sections.corrected_views(corrected, spec["audit"]) if corrected else [],

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from bert_judge.report.format import count, percent, records
+from bert_judge.report.format import percent
 from bert_judge.report.sections import PALETTE, JudgeView, colour_of
 
 Chart = dict[str, Any]
@@ -120,41 +120,6 @@ def trade_off(
     ]
     x_axis = {**_unit_axis(f"escalated to {judge}"), "tickformat": ".0%"}
     return {"data": traces, "layout": {"xaxis": x_axis, "yaxis": {"title": {"text": "agreement"}, "tickformat": ".1%"}}}
-
-
-def students(rows: pd.DataFrame, judge: str) -> Chart:
-    """Plot students' accuracy against the percentage kept, with one line per filter and a horizontal line for the base model."""
-    rows = rows[rows["accuracy"].notna()]
-    traces: list[Chart] = [
-        {
-            "x": [0, 100],
-            "y": [round(row["accuracy"], 4)] * 2,
-            "mode": "lines",
-            "name": f"{row['model']} (base)",
-            "slot": "soft",
-            "line": {"dash": "dot"},
-            "hovertemplate": "%{y:.1%}<extra>%{fullData.name}</extra>",
-        }
-        for row in records(rows[rows["filter"].isna()])
-    ]
-    for number, (name, students) in enumerate(rows[rows["filter"].notna()].groupby("filter", sort=False)):
-        traces.append(
-            {
-                "x": students["keep"].tolist(),
-                "y": students["accuracy"].round(4).tolist(),
-                "error_y": error_bars(students["accuracy"], students["low"], students["high"]),
-                "text": [count(int(answers), "answer") for answers in students["answers"]],
-                "hovertemplate": "%{x}%, %{text}: %{y:.1%}<extra>%{fullData.name}</extra>",
-                "mode": "lines+markers",
-                "name": str(name),
-                "slot": f"c{colour_of(1 + number)}",
-                "line": {"width": 2},
-                "marker": {"size": 8, "symbol": number % len(DASHES)},
-            }
-        )
-    x_axis = {"title": {"text": "answers kept"}, "range": [-2, 104], "ticksuffix": "%"}
-    y_axis = {"title": {"text": f"accuracy, judged by {judge}"}, "tickformat": ".0%"}
-    return {"data": traces, "layout": {"xaxis": x_axis, "yaxis": y_axis}}
 
 
 def _judge_lines(

@@ -147,7 +147,7 @@ def _trade_off(path: Path) -> dict[str, Any]:
 
 
 def probe_views(paths: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """Return per probe its name, findings and aspects, each with a row of metrics per predictor.
+    """Return per probe its name and aspects, each with a row of metrics per predictor.
 
     Args:
         paths: probe → its metrics.json.
@@ -160,25 +160,10 @@ def probe_views(paths: Mapping[str, Path]) -> list[dict[str, Any]]:
         try:
             metrics = json.loads(path.read_text("utf-8"))
             aspects = [_aspect_view(aspect, content) for aspect, content in metrics["aspects"].items()]
-            views.append({"name": name, "findings": _probe_findings(metrics), "aspects": aspects})
+            views.append({"name": name, "aspects": aspects})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: no metrics of a probe; train {name} again") from error
     return views
-
-
-def _probe_findings(metrics: Row) -> list[str]:
-    """List the baselines that differ significantly from the probe."""
-    groups: dict[str, list[str]] = {"better": [], "worse": []}
-    for aspect, content in metrics["aspects"].items():
-        for predictor, difference in content["differences"].items():
-            _, low, high = difference["macro_f1"]
-            if low > 0 or high < 0:
-                groups["better" if low > 0 else "worse"].append(f"{PREDICTORS[predictor]} ({aspect})")
-    return [
-        f"On the test split, the probe has a significantly {side} macro F1 than: {', '.join(baselines)}."
-        for side, baselines in groups.items()
-        if baselines
-    ]
 
 
 def _aspect_view(name: str, content: Row) -> dict[str, Any]:
@@ -203,7 +188,7 @@ def _aspect_view(name: str, content: Row) -> dict[str, Any]:
 
 
 def student_views(path: Path, judge: str) -> list[dict[str, Any]]:
-    """Return per recipe that has students its findings, chart, and a row of the table per student.
+    """Return per recipe that has students a row of the table per student.
 
     Args:
         path: output of `build_students`.
@@ -217,30 +202,7 @@ def student_views(path: Path, judge: str) -> list[dict[str, Any]]:
     level = "all" if (table["level"] == "all").any() else "task"
     table = table[(table["level"] == level) & (table["judge"] == judge)]
     views = []
-    for number, (recipe, rows) in enumerate(table.groupby("recipe", sort=False)):
+    for recipe, rows in table.groupby("recipe", sort=False):
         rows = rows.sort_values(["filter", "keep"], na_position="first", kind="stable")
-        view = {"recipe": str(recipe), "judge": judge, "findings": _student_findings(rows), "rows": records(rows)}
-        views.append({**view, "chart_name": f"students-{number}", "chart": charts.students(rows, judge)})
+        views.append({"recipe": str(recipe), "judge": judge, "rows": records(rows)})
     return views
-
-
-def _student_findings(rows: pd.DataFrame) -> list[str]:
-    """Describe the best student, and compare each selection by a judge with a random selection of the same size."""
-    students = rows[rows["filter"].notna() & rows["accuracy"].notna()]
-    if students.empty:
-        return []
-    best = max(records(students), key=lambda row: row["accuracy"])
-    data = f"{count(int(best['answers']), 'answer')} ({_selection(best['chooser'], best['keep'])})"
-    return [
-        f"{best['model']} has the highest accuracy, {percent(best['accuracy'])}; it was fine-tuned on {data}.",
-        *(
-            f"{row['model']} is {comparison_phrase(row)} {row['control']} ({difference_with_interval(row)})."
-            for row in records(students[students["difference"].notna()])
-        ),
-    ]
-
-
-def _selection(chooser: str, keep: float) -> str:
-    if chooser == "all":
-        return "all available"
-    return f"{keep:g}% drawn at random" if chooser == "random" else f"top {keep:g}% by {chooser}"

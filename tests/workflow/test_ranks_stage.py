@@ -59,7 +59,7 @@ def test_ranks_agreement_and_report_are_made(ranked: Workspace) -> None:
     orders = {(row["judge"], row["other"]): row["by"] for row in table(ranked, "rank_correlations") if row["set"] == "arena"}
     assert orders["longer", PEOPLE] == "pairs" and orders[PEOPLE, "truth"] == "answers"
     page = (ranked.folder / "results/report.html").read_text("utf-8")
-    assert "Pairwise comparisons" in page and 'id="chart-pair-ranks-0"' in page
+    assert "Pairwise comparisons" in page
     assert (ranked.folder / "results/ranks.md").read_text("utf-8").startswith("arena\n")
     assert (ranked.folder / "results/ranks.csv").read_text("utf-8").count("\n") == len(ranks) + 1
 

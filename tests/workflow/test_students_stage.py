@@ -83,7 +83,7 @@ def test_students_flow_to_score_tables_and_the_report(schooled: Workspace) -> No
     spec = tables.provenance(schooled.folder / "results/candidates/pupil-best-20/mini_test.parquet")["spec"]
     assert '"student"' in spec and '"learning_rate":0.001' in spec and '"judge":"noisy"' in spec
     page = (schooled.folder / "results/report.html").read_text()
-    assert 'id="students"' in page and "chart-students-0" in page
+    assert 'id="students"' in page
     assert schooled.done("--dry-run").idle
     assert schooled.done("--dry-run", "students", "candidates", "labels").idle
 

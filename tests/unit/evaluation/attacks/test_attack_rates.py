@@ -23,7 +23,6 @@ from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.plan import ATTACKS
 from bert_judge.plan.batches import required_labels
-from bert_judge.report import attack_views
 from bert_judge.report.build import build_report
 from bert_judge.runtime.errors import ConfigError, InputError
 
@@ -245,7 +244,6 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text("utf-8")
     for text in (
         "Robustness to attacks",
-        "gullible: ",
         "denied for another",
         "Source: arXiv",
         'href="#attacks"',
@@ -257,13 +255,6 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
     assert "<!-- answer" not in page
     build_report(spec, tmp_path, scores, {}, tmp_path / "without.html")
     assert "#attacks" not in (tmp_path / "without.html").read_text("utf-8")
-
-
-def test_finding_names_the_worst_family() -> None:
-    message = attack_views.finding(suite.error_rates(pd.concat([verdicts("html", "iiii"), verdicts("denied", "ccii")])), "j")
-    assert message.startswith("j. Attacks judged correct: 25.0% (")
-    assert message.endswith("; highest for “denied”, 50.0%).")
-    assert "highest" not in attack_views.finding(suite.error_rates(verdicts("html", "iiii")), "j")
 
 
 def configured(**attacks: object) -> dict[str, Any]:
