@@ -9,6 +9,13 @@ if PLAN.ranked_sets:
             agreement=update("results/pair_agreement.parquet"),
             ranks=update("results/ranks.parquet"),
             correlations=update("results/rank_correlations.parquet"),
+            csv=report(
+                update("results/ranks.csv"),
+                caption="../report/ranks.rst",
+                category="Standings",
+                labels={"what": "ranks by pairs, every number", "form": "table"},
+            ),
+            markdown=update("results/ranks.md"),
         log:
             "<logs>/ranks.log",
         benchmark:
@@ -25,30 +32,3 @@ if PLAN.ranked_sets:
             "Model ranks from pairs of answers"
         script:
             "../workflow_scripts/build_ranks.py"
-
-    rule export_ranks:
-        input:
-            "results/ranks.parquet",
-        output:
-            csv=report(
-                update("results/ranks.csv"),
-                caption="../report/ranks.rst",
-                category="Standings",
-                labels={"what": "ranks by pairs, every number", "form": "table"},
-            ),
-            markdown=update("results/ranks.md"),
-        log:
-            "<logs>/rank_exports.log",
-        benchmark:
-            "<benchmarks>/rank_exports.tsv"
-        conda:
-            "../envs/core.yaml"
-        resources:
-            mem_mb=doubling(1000),
-            runtime=doubling(10),
-        params:
-            stage_version=plan.STAGE_VERSIONS["ranks"],
-        message:
-            "Model ranks as CSV and Markdown"
-        script:
-            "../workflow_scripts/export_ranks.py"

@@ -33,38 +33,3 @@ rule build_report:
         "Report"
     script:
         "../workflow_scripts/build_report.py"
-
-
-rule export_standings:
-    input:
-        STANDINGS,
-    output:
-        csv=report(
-            update("results/standings.csv"),
-            caption="../report/standings.rst",
-            category="Standings",
-            labels={"what": "every number", "form": "table"},
-        ),
-        markdown=update("results/standings.md"),
-        latex=update("results/standings.tex"),
-        picture=report(
-            update("results/standings.svg"),
-            caption="../report/picture.rst",
-            category="Standings",
-            labels={"what": "accuracy per model and judge", "form": "picture"},
-        ),
-    log:
-        "<logs>/exports.log",
-    benchmark:
-        "<benchmarks>/exports.tsv"
-    conda:
-        "../envs/core.yaml"
-    resources:
-        mem_mb=doubling(1000),
-        runtime=doubling(10),
-    params:
-        stage_version=plan.STAGE_VERSIONS["report"],
-    message:
-        "Standings as CSV, Markdown, LaTeX and SVG"
-    script:
-        "../workflow_scripts/export_standings.py"

@@ -38,6 +38,20 @@ rule build_standings:
         thresholds=update("results/thresholds.parquet"),
         cost=update("results/cost.parquet"),
         standings=update("results/standings.parquet"),
+        csv=report(
+            update("results/standings.csv"),
+            caption="../report/standings.rst",
+            category="Standings",
+            labels={"what": "every number", "form": "table"},
+        ),
+        markdown=update("results/standings.md"),
+        latex=update("results/standings.tex"),
+        plot=report(
+            update("results/standings.svg"),
+            caption="../report/picture.rst",
+            category="Standings",
+            labels={"what": "accuracy per model and judge", "form": "picture"},
+        ),
     log:
         "<logs>/standings.log",
     benchmark:

@@ -1,14 +1,13 @@
-"""Compute accuracies, model comparisons, judge agreement and cost."""
+"""Compute accuracies, model comparisons, judge agreement and cost, and export the standings."""
 
 import json
 from pathlib import Path
 
 from bert_judge.evaluation.standings import build_standings
+from bert_judge.report.exports import write_exports
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
-    build_standings(
-        json.loads(snakemake.params.spec),
-        [Path(path) for path in snakemake.input.scores],
-        Path(snakemake.output.standings).parent,
-    )
+    standings = Path(snakemake.output.standings)
+    build_standings(json.loads(snakemake.params.spec), [Path(path) for path in snakemake.input.scores], standings.parent)
+    write_exports(standings, *(Path(snakemake.output[name]) for name in ("csv", "markdown", "latex", "plot")))
