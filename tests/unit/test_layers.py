@@ -74,7 +74,6 @@ LIGHT_MODULES = (
     "cli.serve",
     "cli.options",
     "serve.server",
-    "config.docs",
 )
 
 

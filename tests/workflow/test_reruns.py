@@ -15,7 +15,7 @@ from bert_judge.evaluation.standings import SCHEMAS
 
 pytestmark = pytest.mark.workflow
 
-SUMMARY_JOBS = {"Standings", "Standings as CSV, Markdown, LaTeX and SVG", "Report"}
+SUMMARY_JOBS = {"Standings", "Report"}
 EXPORTS = {f"results/standings.{ending}" for ending in ("csv", "md", "tex", "svg")}
 SUMMARIES = {*(f"results/{name}.parquet" for name in SCHEMAS), *EXPORTS, "results/report.html"}
 
