@@ -27,7 +27,7 @@ def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedR
         raise InputError(f"{path}: contains answers only; name the file of questions and references with --references")
     questions, scores = questions_in_order(companions.references), companions.scores
     task, model = path.resolve().parent.parent.name, path.resolve().parent.name
-    lists = (questions, iterate_list(path, "item"), iterate_list(scores, "item") if scores else iter(()))
+    lists = (questions, iterate_list(path), iterate_list(scores) if scores else iter(()))
     for count, (row, member, score) in enumerate(zip_longest(*lists)):
         if row is None and member is None:
             raise InputError(f"{scores}: has more scores than there are answers ({count}); give the scores of these answers")

@@ -52,7 +52,7 @@ def read_states(path: Path) -> Iterator[LocatedRecord]:
     Raises:
         InputError: the document is broken.
     """
-    for location, state in json_documents.iterate_list(path, "request_states.item"):
+    for location, state in json_documents.iterate_list(path, "request_states"):
         if not isinstance(state, dict):
             raise InputError(f"{path}: {location} is not an object; check the format of the file")
         yield location, state

@@ -34,7 +34,7 @@ def read_log(path: Path) -> Iterator[LocatedRecord]:
         yield from _read_archive(path)
         return
     run = json_documents.read_member(path, "eval")
-    for location, sample in json_documents.iterate_list(path, "samples.item"):
+    for location, sample in json_documents.iterate_list(path, "samples"):
         yield location, _to_record(sample, run)
 
 

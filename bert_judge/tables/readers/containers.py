@@ -17,7 +17,7 @@ from functools import lru_cache
 from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -50,16 +50,6 @@ _HEAD_BYTES, _BLOCK_BYTES, _SNIFFED_ROWS = 1 << 16, 1 << 20, 64
 _DELIMITERS = (",", ";", "\t", "|")
 # Western European text has few letters beyond ASCII; text in other 8-bit and 16-bit encodings has many.
 _MAX_WESTERN_SHARE = 0.25
-
-
-class _UTF8Stream:
-    """A text as a stream of bytes that only reads, because ijson prefers `readinto`, which would bypass an encoder."""
-
-    def __init__(self, text: TextIO) -> None:
-        self.text = text
-
-    def read(self, size: int = -1) -> bytes:
-        return self.text.read(size).encode()
 
 
 @dataclass(frozen=True)
@@ -97,16 +87,6 @@ class Container:
         """Yield the decoded text, and the file itself."""
         with self.open() as (stream, file), TextIOWrapper(stream, self.encoding, newline=newline) as text:
             yield text, file
-
-    @contextmanager
-    def open_utf8(self) -> Iterator[tuple[Any, IO[bytes]]]:
-        """Yield the content as UTF-8 without a byte order mark, and the file itself."""
-        if self.encoding == "utf-8":
-            with self.open() as (stream, file):
-                yield stream, file
-            return
-        with self.open_text("") as (text, file):
-            yield _UTF8Stream(text), file
 
     @property
     def name(self) -> Path:
