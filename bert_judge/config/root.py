@@ -104,15 +104,8 @@ def parse(raw: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: with one line per error.
     """
-    lines: list[str] = []
-    while True:
-        config, errors = _validate(raw)
-        schema = json_schema() if errors else {}
-        raw, misspelt = validation.correct_keys(raw, errors, schema)
-        lines += misspelt
-        if not misspelt:
-            break
-    lines += validation.check_shape(raw, errors, schema) + validation.check_names(raw)
+    config, errors = _validate(raw)
+    lines = (validation.check_shape(raw, errors, json_schema()) if errors else []) + validation.check_names(raw)
     if lines or config is None:
         raise ConfigError(lines)
     return config

@@ -5,7 +5,6 @@ The checks read the raw mapping, so an invalid value in one section does not hid
 
 from __future__ import annotations
 
-import copy
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,29 +16,6 @@ from bert_judge.config.datasets import CONTROLS
 Raw = Mapping[str, Any]
 Fragment = Mapping[str, Any]
 NAME = "letters, digits and . _ + -, the first a letter or digit"
-
-
-def correct_keys(raw: Raw, errors: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the configuration with the keys that were meant in place of misspelt ones, and a line for each of these.
-
-    A misspelt key hides the errors behind it: pydantic does not look into a model whose `generator` is missing.
-    """
-    corrected, lines = copy.deepcopy(dict(raw)), []
-    for error in errors:
-        path, fragment = _locate(schema, error["loc"])
-        if error["type"] == "extra_forbidden":
-            block, name = _lookup(corrected, path[:-1]), str(path[-1])
-            meant = difflib.get_close_matches(name, [key for key in fragment.get("properties", {}) if key not in block], n=1)
-        elif error["type"] == "union_tag_not_found":
-            block, tag = _lookup(corrected, path), str(error["ctx"]["discriminator"]).strip("'")
-            name = next(iter(difflib.get_close_matches(tag, map(str, block), n=1)), "")
-            path, meant = [*path, name], [tag] if name else []
-        else:
-            continue
-        if meant:
-            block[meant[0]] = block.pop(next(key for key in block if str(key) == name))
-            lines.append(f"{'.'.join(map(str, path))}: unknown key; did you mean {meant[0]!r}?")
-    return corrected, lines
 
 
 def check_shape(raw: Raw, errors: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[str]:
