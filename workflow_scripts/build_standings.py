@@ -8,6 +8,7 @@ from bert_judge.report.exports import write_exports
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
-    standings = Path(snakemake.output.standings)
+    output = snakemake.output
+    standings = Path(output.standings)
     build_standings(json.loads(snakemake.params.spec), [Path(path) for path in snakemake.input.scores], standings.parent)
-    write_exports(standings, *(Path(snakemake.output[name]) for name in ("csv", "markdown", "latex", "plot")))
+    write_exports(standings, Path(output.csv), Path(output.markdown), Path(output.latex), Path(output.plot))
