@@ -84,25 +84,3 @@ def test_gold_stands_in_for_people_and_is_not_corrected_itself(run: Workspace) -
     found = tables.read(run.folder / "results/audit/corrected_accuracy.parquet", tables.CORRECTED_ACCURACY)
     assert set(found["judge"]) == {"strict", "overlap", "encoder"}
     assert run.done("audit").idle
-
-
-@pytest.mark.parametrize(
-    ("audit", "fault"),
-    [
-        ({"judge": "noisy"}, "audit.judge: 'noisy' must be listed under scorers too"),
-        ({"judge": "nobody"}, "audit.judge: 'nobody' is not defined under judges"),
-        ({"judge": "truth", "labels_from": "gold"}, "audit.judge: 'truth' is gold and would be corrected by itself"),
-        ({"labels": "gone.csv"}, "audit.labels: gone.csv: no such file"),
-        ({"labels": "results/standings.parquet"}, "keep human labels elsewhere"),
-        ({"labels": "config.yaml", "labels_from": "gold"}, "remove labels or labels_from"),
-        ({"size": 5}, "audit.size: must be greater than or equal to 10; got 5"),
-    ],
-)
-def test_faults_of_the_block_are_told(run: Workspace, audit: dict[str, object], fault: str) -> None:
-    before = run.contents()
-    configure(run, **audit)
-    result = run.run("--dry-run")
-    assert result.code != 0
-    assert fault in result.text
-    assert "Traceback" not in result.text
-    assert run.contents() == before

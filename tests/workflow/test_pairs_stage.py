@@ -102,26 +102,15 @@ def test_another_label_trains_anew_and_another_file_does_not(paired: Workspace, 
     assert not {job for job in planned if job.startswith("Train") or "arena" in job or "learn" in job}
 
 
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        ("", "people.jsonl"),
-        ('{"question": "q", "answer_a": "x"}', "no column 'answer_b'"),
-        ('{"question": "q", "answer_a": "x", "answer_b": "y", "label": "perhaps"}', "use A, B or tie"),
-        ("{broken", "line 1 is not JSON"),
-    ],
-)
-def test_a_broken_file_fails_with_one_line_and_leaves_the_old_table(
-    paired: Workspace, tmp_path: Path, content: str, fault: str
-) -> None:
+def test_a_broken_file_fails_with_one_line_and_leaves_the_old_table(paired: Workspace, tmp_path: Path) -> None:
     run = paired.copy(tmp_path / "run")
     before = run.contents()
-    (run.folder / "people.jsonl").write_text(content, "utf-8")
+    (run.folder / "people.jsonl").write_text('{"question": "q", "answer_a": "x", "answer_b": "y", "label": "perhaps"}', "utf-8")
     config = run.config
     config["imports"]["people"]["path"] = str(run.folder / "people.jsonl")
     run.configure(config)
     assert run.run("results/pairs/people/imported.parquet").code != 0
-    assert fault in run.log("pairs/people/imported")
+    assert "use A, B or tie" in run.log("pairs/people/imported")
     assert "Traceback" not in run.log("pairs/people/imported")
     assert run.contents() == before
 
