@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -77,10 +78,8 @@ def generate(
     tables.check_output(output, file, force=force)
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     with job_log(None, offline=False):
-        from bert_judge.cli.quickstart.generate import generate as generate_answers
-
         work = work_folder(output)
-        answers = pq.read_table(generate_answers(raw, name, work)).to_pylist()
+        answers = pq.read_table(_generate(raw, name, work)).to_pylist()
         rows = [{**row, "failure": row["reason"]} for row in answers]
         with tables.atomic(output) as temporary, import_files.writer(output, temporary, SCHEMA) as write:
             write([{column: row[column] for column in SCHEMA.names} for row in rows])
@@ -92,3 +91,27 @@ def generate(
     typer.echo(f"{output}: {len(rows):,} answers of {name}{failure_note}")
     if failed == len(rows):
         raise InputError(f"{name}: all requests failed; the first: {rows[0]['reason']}")
+
+
+def _generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
+    """Run the stages of a configuration from `configurations.generation`, and return the path of the table of answers.
+
+    Args:
+        work: folder that keeps every answer, so that an interrupted call resumes. Cleared by the caller.
+    """
+    # Lazy import: `--help` does not need the stages.
+    from bert_judge import plan
+    from bert_judge.assets.prepare import prepare
+    from bert_judge.candidates.stage import generate_candidates, load_model
+    from bert_judge.cli.quickstart.configurations import FILE
+    from bert_judge.tasks.build import build_task
+
+    planned = plan.build_plan(raw)
+    spec, questions, answers = planned.candidates_spec(name, FILE), work / "questions.parquet", work / "answers.parquet"
+    build_task(planned.task_spec(FILE), questions, planned.import_path(FILE))
+    manifest = None
+    if asset := planned.assets.get(f"model-{name}"):
+        manifest = work / "model.json"
+        prepare(asset, manifest)
+    generate_candidates(spec, questions, answers, load_model(spec, work / "store", raw["models"][name], manifest))
+    return answers
