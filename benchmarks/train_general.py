@@ -38,6 +38,7 @@ from bert_judge.config import files as config_files
 from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.checkpoint import round_weights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
+from bert_judge.judges.bert.trainer import initialize_head
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
@@ -124,18 +125,22 @@ def without(data: Dataset, run: Run, sources: Collection[str]) -> Dataset:
 
 def train_judge(spec: Spec, data: Dataset, seeds: Sequence[int], output: Path, int8: bool = True) -> BERTJudge:
     """Train a judge per seed, average, calibrate and write it; return it as its folder gives it."""
-    judge = average([fit(spec, data.train, seed, with_trees=seed == seeds[0]) for seed in seeds])
+    judge = average([fit(spec, data.train, seed, head_seed=seeds[0]) for seed in seeds])
     calibrate(judge, data, spec, output, int8)
     return BERTJudge(output)
 
 
-def fit(spec: Spec, rows: pd.DataFrame, seed: int, with_trees: bool) -> BERTJudge:
+def fit(spec: Spec, rows: pd.DataFrame, seed: int, head_seed: int) -> BERTJudge:
+    """Train a judge; its seed orders the rows, and trees are trained with the seed of the head only."""
     judge = BERTJudge(backbone(spec), input=Input.model_validate(spec["input"]))
+    # Weights of trainings that start from different heads cannot be averaged: the mean of three such heads has small logits.
+    initialize_head(judge.checkpoint.model, head_seed)
+    judge.checkpoint.trained = True
     training = Training.model_validate({**spec["training"], "seed": seed})
     # Other rows or another spec must not resume from these checkpoints.
-    work = WORK / resume.content_key(tables.canonical(spec), str(seed), tables.fingerprint(rows))
+    work = WORK / resume.content_key(tables.canonical(spec), str(seed), str(head_seed), tables.fingerprint(rows))
     labels, weights = rows["label"].tolist(), rows["weight"].tolist()
-    judge.fit(*human_agreement.columns(rows), labels, weights, training, with_trees, work)
+    judge.fit(*human_agreement.columns(rows), labels, weights, training, seed == head_seed, work)
     return judge
 
 
