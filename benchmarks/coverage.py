@@ -1,183 +1,208 @@
-"""Coverage of the 95% intervals of corrected accuracies, and the number of labels that each method needs, in simulations.
+"""Coverage of the intervals and sequences of corrected accuracies and differences, and the labels that each design needs.
 
-    nice python benchmarks/coverage.py [--runs 1000]
+    nice python benchmarks/coverage.py [--runs 400]
 
-Prints two Markdown tables: the share of runs whose interval contains the true accuracy, and the labels for an interval of a given
-width. Takes a few minutes on one core.
+Simulates answers, judges and audits, and prints three Markdown tables. Takes about half an hour on one core.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bert_judge.evaluation.audit import ppi, sampling
+from bert_judge.evaluation.audit import corrected, ppi, sampling, sequences
+from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
+from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.runtime.bootstrap import Interval
 
-METHODS = ("human_labels", "ppi", "rogan_gladen")
+JUDGE = "judge"
 # Share of invalid verdicts.
 INVALID = 0.03
-# Half-widths, in points, of the second table.
-WIDTHS = (0.05, 0.03)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """A simulated judge with its sensitivity and specificity."""
+    """A simulated judge: sensitivity and specificity on the answers of each of two models."""
 
     name: str
-    sensitivity: float
-    specificity: float
+    first: tuple[float, float]
+    second: tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Simulated answers.
+    """Simulated answers of two models to the same questions.
 
     Attributes:
-        models: accuracy of each model.
+        accuracies: of both models.
         questions: number of questions.
         attempts: answers of each model to a question.
         correlation: of the answers to a question, 0 to 1.
     """
 
     name: str
-    models: tuple[float, ...]
+    accuracies: tuple[float, float]
     questions: int
     attempts: int = 1
-    correlation: float = 0.0
+    correlation: float = 0.3
 
 
-JUDGES = (Judge("weak", 0.80, 0.70), Judge("good", 0.92, 0.90), Judge("very good", 0.98, 0.97))
-SETTINGS = (
-    Setting("30% right", (0.3,), 1000),
-    Setting("60% right", (0.6,), 1000),
-    Setting("90% right", (0.9,), 1000),
-    Setting("60% right, 4 answers a question", (0.6,), 250, 4, 0.6),
-    Setting("7 models, one set of questions", (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 150, 1, 0.5),
+JUDGES = (
+    Judge("weak", (0.80, 0.70), (0.80, 0.70)),
+    Judge("good", (0.92, 0.90), (0.92, 0.90)),
+    Judge("very good", (0.98, 0.97), (0.98, 0.97)),
+    Judge("biased to the second", (0.90, 0.92), (0.98, 0.70)),
 )
-LABELS = (50, 100, 200)
+# Those of the table of coverage, which takes longest.
+COVERAGE_JUDGES = (JUDGES[1], JUDGES[3])
+SETTINGS = (
+    Setting("60% and 55% right", (0.60, 0.55), 2000),
+    Setting("92% and 88% right", (0.92, 0.88), 2000),
+    Setting("60% and 55%, 4 answers a question", (0.60, 0.55), 500, 4, 0.6),
+)
+LABELS = (100, 300, 1000)
+# Column of the tables → design and method.
+COLUMNS = {
+    "labels alone": ("uniform", "human_labels"),
+    "PPI++": ("uniform", "ppi"),
+    "PPI++, Neyman": ("neyman", "ppi"),
+    "Rogan-Gladen": ("uniform", "rogan_gladen"),
+}
+# Half-widths, in points, of the table of labels.
+WIDTHS = (0.05, 0.03)
 
 
 def answers(setting: Setting, judge: Judge, random: np.random.Generator) -> pd.DataFrame:
-    """Simulate answers with the truth, the judge's verdict and its score."""
-    shape = (len(setting.models), setting.questions, setting.attempts)
+    """Simulate answers with the truth, in the columns of `score_tables.load_verdicts`."""
+    shape = (2, setting.questions, setting.attempts)
     # A normal copula: a common component per question, and an independent one per answer.
     common, independent = random.standard_normal((1, setting.questions, 1)), random.standard_normal(shape)
     ease = np.sqrt(setting.correlation) * common + np.sqrt(1 - setting.correlation) * independent
-    threshold = stats.norm.ppf(setting.models)[:, None, None]
-    right = ease < threshold
-    agrees = random.random(shape) < np.where(right, judge.sensitivity, judge.specificity)
+    right = ease < stats.norm.ppf(setting.accuracies)[:, None, None]
+    rates = np.array([judge.first, judge.second])[:, :, None, None]
+    agrees = random.random(shape) < np.where(right, rates[:, 0], rates[:, 1])
     called = right == agrees
     # More confident where it is right.
     confidence = np.where(agrees, random.beta(6, 1, shape), random.beta(2, 2, shape))
-    scores = np.where(called, 0.5 + confidence / 2, 0.5 - confidence / 2)
     invalid = random.random(shape) < INVALID
-    model, question, _ = np.indices(shape)
+    scores = np.where(invalid, np.nan, np.where(called, 0.5 + confidence / 2, 0.5 - confidence / 2))
+    model, question, attempt = (index.ravel() for index in np.indices(shape))
     return pd.DataFrame(
         {
-            "model": model.ravel(),
-            "question": question.ravel(),
+            MODEL: np.array(["first", "second"])[model],
+            TASK: "task",
+            "sample_id": question,
+            "attempt": attempt,
+            JUDGE: scores.ravel(),
+            f"{JUDGE}_verdict": np.where(invalid, "invalid", np.where(called, "correct", "incorrect")).ravel(),
             "right": right.ravel().astype(float),
-            "called": (called & ~invalid).ravel(),
-            "score": np.where(invalid, np.nan, scores).ravel(),
         }
     )
 
 
-def sample_truth(frame: pd.DataFrame, labels: int, random: np.random.Generator, by_score: bool = True) -> np.ndarray:
-    """Return the truth of a sample of answers, equally many of each model; NaN elsewhere.
-
-    Args:
-        by_score: sample as the workflow does, sorted by range of scores; else at random.
-    """
-    truth = np.full(len(frame), np.nan)
-    right, model = frame["right"].to_numpy(), frame["model"].to_numpy()
-    level = sampling.score_ranges(frame["score"]) if by_score else np.zeros(len(frame))
-    order = np.lexsort((random.random(len(frame)), level, model))
-    models = np.bincount(model)
-    for rows in np.split(order, np.cumsum(models)[:-1]):
-        sample = rows[sampling.systematic_sample(len(rows), labels // len(models), random.random())]
-        truth[sample] = right[sample]
-    return truth
+def draw(frame: pd.DataFrame, design: sampling.Design, labels: int, random: np.random.Generator) -> pd.DataFrame:
+    """Label a sample of each model as the workflow does; the random numbers come from `random`, since hashing them is slow."""
+    rates = sampling.sampling_rates(frame[MODEL], frame[JUDGE], design)
+    question = (frame["sample_id"] * (1 + frame["attempt"].max()) + frame["attempt"]).to_numpy()
+    position = random.random(question.max() + 1)[question] / rates
+    rank = pd.Series(position).groupby(frame[MODEL].to_numpy()).rank(method="first")
+    label = np.where(rank <= labels, frame["right"], UNLABELLED)
+    return frame.assign(**{sampling.RATE: rates, sampling.POSITION: position, LABEL: label})
 
 
-def estimates(frame: pd.DataFrame, labels: int, random: np.random.Generator) -> dict[str, Interval]:
-    """Estimate the accuracy over all models by each method; labels alone are of answers sampled at random."""
-    clusters, model = frame["question"].to_numpy(), frame["model"].to_numpy()
-    truth, random_truth = sample_truth(frame, labels, random), sample_truth(frame, labels, random, by_score=False)
-    strata = sampling.assign_strata(model, frame["score"], ~np.isnan(truth))
-    predicted = ppi.impute_scores(frame["score"], model)
-    return {
-        "human_labels": ppi.prediction_powered(predicted, random_truth, clusters, model, weight=0.0),
-        "ppi": ppi.prediction_powered(predicted, truth, clusters, strata),
-        "rogan_gladen": ppi.rogan_gladen(frame["called"], truth, clusters, strata),
-    }
+def estimates(frame: pd.DataFrame, labels: int, random: np.random.Generator) -> dict[str, tuple[Interval, Interval]]:
+    """Return the intervals of the first model's accuracy and of the difference of both models, per column of the tables."""
+    models = list(dict.fromkeys(frame[MODEL]))
+    results = {}
+    for design in dict.fromkeys(design for design, _ in COLUMNS.values()):
+        sample = draw(frame, design, labels, random)
+        first, *others = (corrected.estimate_methods(sample[sample[MODEL] == name], JUDGE, JUDGE) for name in models)
+        for column, (column_design, method) in COLUMNS.items():
+            if column_design == design:
+                a, b = first[method], others[0][method] if others else None
+                difference = None if a is None or b is None else a - b
+                results[column] = (ppi.interval_of(a), ppi.interval_of(difference))
+    return results
 
 
-def simulate(setting: Setting, judge: Judge, labels: int, runs: int) -> Iterator[dict[str, Interval]]:
+def simulate(setting: Setting, judge: Judge, labels: int, runs: int) -> Iterator[dict[str, tuple[Interval, Interval]]]:
     for run in range(runs):
         random = np.random.default_rng(
-            [run, labels, round(1000 * judge.sensitivity), setting.questions, round(1000 * setting.models[0])]
+            [run, labels, round(1000 * judge.first[0]), round(1000 * setting.accuracies[0]), setting.attempts]
         )
-        frame = answers(setting, judge, random)
-        yield estimates(frame, labels, random)
+        yield estimates(answers(setting, judge, random), labels, random)
 
 
-def summary(setting: Setting, judge: Judge, labels: int, runs: int) -> dict[str, tuple[float, float, float]]:
-    """Return coverage, mean half-width and bias of each method."""
-    true = float(np.mean(setting.models))
-    intervals: dict[str, list[Interval]] = {method: [] for method in METHODS}
-    for run_estimates in simulate(setting, judge, labels, runs):
-        for method, interval in run_estimates.items():
-            intervals[method].append(interval)
-    return {method: _coverage(method_intervals, true) for method, method_intervals in intervals.items()}
-
-
-def _coverage(intervals: Sequence[Interval], true: float) -> tuple[float, float, float]:
-    # Without an estimate the interval is the whole range.
-    bounds = np.array([(0.0, 1.0) if np.isnan(i.value) else (i.low, i.high) for i in intervals])
-    values = np.array([i.value for i in intervals])
+def coverage(intervals: list[Interval], true: float, widest: float) -> tuple[float, float]:
+    """Return the share of intervals that contain the true value, and their mean half-width; without estimate it is the widest."""
+    bounds = np.array([(-widest, widest) if np.isnan(i.value) else (i.low, i.high) for i in intervals])
     covered = (bounds[:, 0] <= true) & (true <= bounds[:, 1])
-    return float(covered.mean()), float((bounds[:, 1] - bounds[:, 0]).mean() / 2), float(np.nanmean(values) - true)
+    return float(covered.mean()), float((bounds[:, 1] - bounds[:, 0]).mean() / 2)
 
 
 def coverage_rows(runs: int) -> Iterator[dict[str, object]]:
-    """Yield coverage and mean half-width in points of each method, per setting, judge and number of labels."""
-    for setting, labels, judge in itertools.product(SETTINGS, LABELS, JUDGES):
-        results = summary(setting, judge, labels, runs)
-        row = {"answers": setting.name, "judge": judge.name, "labels": labels}
-        yield row | {m: f"{100 * results[m][0]:.1f} (±{100 * results[m][1]:.1f})" for m in METHODS}
+    """Yield coverage and mean half-width in points of each method, per setting, judge, number of labels and estimated quantity."""
+    for setting, labels, judge in itertools.product(SETTINGS, LABELS, COVERAGE_JUDGES):
+        results = list(simulate(setting, judge, labels, runs))
+        first, second = setting.accuracies
+        for index, (name, true) in enumerate((("accuracy", first), ("difference", first - second))):
+            cells = {c: coverage([result[c][index] for result in results], true, 1.0) for c in COLUMNS}
+            row = {"answers": setting.name, "judge": judge.name, "labels": labels, "estimate": name}
+            yield row | {c: f"{100 * share:.1f} (±{100 * half:.1f})" for c, (share, half) in cells.items()}
 
 
-def labels_needed(setting: Setting, judge: Judge, width: float, runs: int) -> dict[str, int]:
-    """Return the number of labels per method for which the mean half-width is `width`.
-
-    The width is inversely proportional to the root of their number, so two steps from a guess suffice.
-    """
-    needed = {}
-    for method in METHODS:
-        labels = 200
-        for _ in range(2):
-            half = summary(setting, judge, labels, runs)[method][1]
-            labels = int(np.clip(labels * (half / width) ** 2, 20, setting.questions * setting.attempts))
-        needed[method] = labels
-    return needed
+def sequence_rows(runs: int) -> Iterator[dict[str, object]]:
+    """Yield the share of runs whose confidence sequence contains the truth after every label from the first to the 1,000th."""
+    for judge, design in itertools.product(JUDGES, ("uniform", "neyman")):
+        held, widths = np.zeros(2), np.zeros((2, len(LABELS)))
+        for run in range(runs):
+            random = np.random.default_rng([run, JUDGES.index(judge)])
+            frame = answers(SETTINGS[0], judge, random)
+            sample = draw(frame, design, LABELS[-1], random)
+            sides = [sample[sample[MODEL] == name] for name in ("first", "second")]
+            (a, a_low, a_high), (b, b_low, b_high) = (corrected.label_values_of(side, JUDGE) for side in sides)
+            truths = [side["right"].mean() for side in sides]
+            ends = (
+                sequences.confidence_sequence(a, value_bounds=(a_low, a_high), mean_bounds=(0, 1)),
+                sequences.confidence_sequence(a - b, value_bounds=(a_low - b_high, a_high - b_low), mean_bounds=(-1, 1)),
+            )
+            for index, ((low, high), truth) in enumerate(zip(ends, (truths[0], truths[0] - truths[1]), strict=True)):
+                held[index] += bool(((low <= truth) & (truth <= high)).all())
+                widths[index] += (high - low)[[labels - 1 for labels in LABELS]] / 2
+        for index, name in enumerate(("accuracy", "difference")):
+            halves = {f"half-width at {n:,}": f"{100 * w / runs:.1f}" for n, w in zip(LABELS, widths[index], strict=True)}
+            yield {
+                "judge": judge.name,
+                "design": design,
+                "estimate": name,
+                "never wrong, %": f"{100 * held[index] / runs:.1f}",
+                **halves,
+            }
 
 
 def needed_rows(runs: int) -> Iterator[dict[str, object]]:
-    """Yield the labels that each method needs per judge and half-width, for 1,000 answers of which 60% are correct."""
-    for judge, width in itertools.product(JUDGES, WIDTHS):
-        yield {"judge": judge.name, "half-width, points": 100 * width, **labels_needed(SETTINGS[1], judge, width, runs)}
+    """Yield the labels per model that each column needs for a difference of this half-width, and each design for PPI++."""
+    setting = SETTINGS[0]
+    for judge, width in itertools.product(JUDGES[:3], WIDTHS):
+        needed: dict[str, object] = {}
+        for column in COLUMNS:
+            labels = 300
+            # The width is inversely proportional to the root of their number, so a few steps from a guess suffice.
+            for _ in range(3):
+                intervals = [result[column][1] for result in simulate(setting, judge, labels, runs)]
+                half = coverage(intervals, 0.0, 1.0)[1]
+                labels = int(np.clip(labels * (half / width) ** 2, 20, setting.questions))
+            needed[column] = labels if labels < setting.questions else f"over {setting.questions}"
+        yield {"judge": judge.name, "half-width, points": 100 * width, **needed}
 
 
-def show(title: str, rows: Iterator[dict[str, object]]) -> None:
+def show(title: str, rows: Iterator[Mapping[str, object]]) -> None:
     """Print a Markdown table row by row."""
     print(f"{title}\n")
     for number, row in enumerate(rows):
@@ -189,10 +214,11 @@ def show(title: str, rows: Iterator[dict[str, object]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--runs", type=int, default=1000, help="simulated audits per cell")
+    parser.add_argument("--runs", type=int, default=400, help="simulated audits per cell")
     runs = parser.parse_args().runs
-    show("Share of 95% intervals that contain the true accuracy, in %, and their mean half-width in points", coverage_rows(runs))
-    show("Labels for an interval of this half-width", needed_rows(max(runs // 5, 20)))
+    show("Share of runs whose 95% interval contains the true value, and its mean half-width in points", coverage_rows(runs))
+    show("Share of runs whose sequence contains the true value at every label, and its half-width in points", sequence_rows(runs))
+    show("Labels per model for a difference with an interval of this half-width", needed_rows(max(runs // 10, 10)))
 
 
 if __name__ == "__main__":

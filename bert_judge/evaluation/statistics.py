@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -34,33 +34,55 @@ DIFFERENCE_RESAMPLES = 2000
 def proportion(successes: ArrayLike, clusters: ArrayLike) -> Interval:
     """Estimate a proportion with a cluster-robust 95% interval.
 
-    Wilson's interval with the number of rows replaced by the effective sample size n / d. The design effect d is the
-    cluster-robust variance of the mean over the binomial one, at least 1; the effective size is then multiplied by the ratio of t
-    quantiles that corrects for few clusters (Korn and Graubard 1998, Survey Methodology 24:193). With one row per cluster the
-    effective size is n (plain Wilson); with 0 or n successes the variance is uninformative, and it is the number of clusters.
+    Wilson's interval with the number of rows replaced by the effective sample size (`_effective_size`).
 
     Args:
         successes: booleans, shape (n,).
         clusters: question of each row, shape (n,).
     """
     hits = np.asarray(successes, dtype=float)
-    n = len(hits)
-    if n == 0:
+    if len(hits) == 0:
         return UNKNOWN
-    codes, distinct = pd.factorize(np.asarray(clusters))
-    num_clusters = len(distinct)
     share = float(hits.mean())
-    effective_size = float(n) if num_clusters == n else _effective_size(hits - share, codes, num_clusters)
+    effective_size = _effective_size(hits - share, clusters)
     low, high = proportion_confint(share * effective_size, effective_size, alpha=1 - CONFIDENCE, method="wilson")
     return Interval(share, min(float(low), share), max(float(high), share))
 
 
-def _effective_size(residuals: Floats, codes: NDArray[np.intp], num_clusters: int) -> float:
-    n = len(residuals)
-    binomial = float((residuals**2).sum())
+def proportion_lower_bound(successes: ArrayLike, clusters: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float]:
+    """Return a proportion and its one-sided 95% lower bound, by Clopper and Pearson's exact method for the effective sample size.
+
+    Args:
+        successes, clusters: as in `proportion`, n > 0.
+        weights: 1 / inclusion probability of each row, shape (n,).
+    """
+    hits = np.asarray(successes, dtype=float)
+    weight = np.ones(len(hits)) if weights is None else np.asarray(weights, float) / np.mean(np.asarray(weights, float))
+    share = min(float((weight * hits).mean()), 1.0)
+    size = _effective_size(hits - share, clusters, weight)
+    return share, float(proportion_confint(share * size, size, alpha=2 * (1 - CONFIDENCE), method="beta")[0])
+
+
+def _effective_size(residuals: Floats, clusters: ArrayLike, weights: Floats | None = None) -> float:
+    """Return the number of independent rows that would estimate a proportion as precisely.
+
+    The number of rows is divided by the design effect, the cluster-robust variance of the mean over the binomial one, at least 1,
+    and then multiplied by the ratio of t quantiles that corrects for few clusters (Korn and Graubard 1998, Survey Methodology
+    24:193). With one row per cluster and no weights it is n; with 0 or n successes the variance is uninformative, and it is the
+    number of clusters (with weights, Kish's effective size if that is smaller).
+
+    Args:
+        weights: with mean 1, shape (n,).
+    """
+    codes, distinct = pd.factorize(np.asarray(clusters))
+    n, num_clusters = len(residuals), len(distinct)
+    weight = np.ones(n) if weights is None else weights
+    if num_clusters == n and np.ptp(weight) == 0:
+        return float(n)
+    binomial = float((weight * residuals**2).sum())
     if num_clusters == 1 or binomial == 0:
-        return float(num_clusters)
-    robust = float((np.bincount(codes, residuals) ** 2).sum()) * num_clusters / (num_clusters - 1)
+        return min(float(num_clusters), n**2 / float((weight**2).sum()))
+    robust = float((np.bincount(codes, weight * residuals) ** 2).sum()) * num_clusters / (num_clusters - 1)
     design_effect = max(robust / binomial, 1.0)
     quantile = (1 + CONFIDENCE) / 2
     few_clusters = float((stats.t.ppf(quantile, n - 1) / stats.t.ppf(quantile, num_clusters - 1)) ** 2)

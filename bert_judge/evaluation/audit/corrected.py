@@ -1,71 +1,94 @@
-"""Corrected accuracies: of each model and of all together, by judge and method."""
+"""Accuracies, and differences between models, corrected with the labels of a sample, and whether the labels suffice."""
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation.audit import ppi
-from bert_judge.evaluation.audit.labels import labels_from_gold, match_labels, read_labels
-from bert_judge.evaluation.audit.sampling import assign_strata, draw_sample
-from bert_judge.evaluation.score_tables import MODEL, TASK, load_verdicts
+from bert_judge.evaluation.audit import ppi, sequences
+from bert_judge.evaluation.audit.certificate import certificate_table
+from bert_judge.evaluation.audit.labels import LABEL, attach_labels, labels_from_gold, read_labels
+from bert_judge.evaluation.audit.sampling import (
+    POSITION,
+    RATE,
+    assign_strata,
+    draw_sample,
+    inclusion_probabilities,
+    order_answers,
+)
+from bert_judge.evaluation.score_tables import KEY, MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy
+from bert_judge.evaluation.statistics import adjust_holm
+from bert_judge.runtime.bootstrap import CONFIDENCE, Interval
 
-LABEL = "(label)"
+METHODS = ("human_labels", "ppi", "rogan_gladen")
+# Fewer labels of a model are too few to forecast how many more it takes.
+MIN_FORECAST_LABELS = 10
+NO_SEQUENCE = {"sequence_low": math.nan, "sequence_high": math.nan}
+NO_FORECAST = {"state": None, "labels_needed": None}
+# The tables that `build_corrected` writes, each as {name}.parquet.
+SCHEMAS = {schema.name: schema for schema in (tables.CORRECTED_ACCURACY, tables.CORRECTED_PAIRS, tables.CERTIFICATE)}
 log = logging.getLogger(__name__)
 
 
-def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheet: Path | None, output: Path) -> None:
-    """Write the table of corrected accuracies.
+def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheets: Sequence[Path], folder: Path) -> None:
+    """Write the tables of `SCHEMAS`.
 
     Args:
         spec: `Plan.corrected_spec`.
         scores: the score tables, in any order.
-        sheet: the annotators' sheet; None to use the verdicts of the judge `labels_from` on the sampled answers.
-        output: a table in the schema `tables.CORRECTED_ACCURACY`.
+        sheets: the annotators' sheets; none to use the verdicts of the judge `labels_from` on the sampled answers.
+        folder: output folder.
     """
     gold = spec["labels_from"]
     verdicts = load_verdicts(scores, [*spec["judges"], *([gold] if gold else [])])
-    if sheet is not None:
-        labels = match_labels(verdicts, scores, read_labels(sheet), sheet)
+    ordered = order_answers(verdicts, spec["judge"], spec["design"], spec["seed"])
+    votes = None
+    if sheets:
+        names = ", ".join(map(str, sheets))
+        ordered, votes = attach_labels(ordered, scores, read_labels(sheets), names, spec["design"] != "uniform")
     else:
-        labels = labels_from_gold(verdicts, draw_sample(verdicts, spec["judge"], spec["size"], spec["seed"]), gold)
-    tables.write(corrected_table(verdicts, labels, spec), output, tables.CORRECTED_ACCURACY, spec, tables.merge_revisions(scores))
-    log.info("%s: %d labels on %d answers", output, int((labels >= 0).sum()), len(verdicts))
+        ordered = labels_from_gold(ordered, draw_sample(ordered, spec["size"]), gold)
+    frames = {
+        "corrected_accuracy": corrected_table(ordered, spec),
+        "corrected_pairs": corrected_pairs_table(ordered, spec),
+        "certificate": certificate_table(ordered, votes, spec),
+    }
+    for name, schema in SCHEMAS.items():
+        tables.write(frames[name], folder / f"{name}.parquet", schema, spec, tables.merge_revisions(scores))
+    log.info("%s: %d labels on %d answers", folder, int((ordered[LABEL] >= 0).sum()), len(ordered))
 
 
-def corrected_table(verdicts: pd.DataFrame, labels: NDArray[np.float64], spec: Mapping[str, Any]) -> pd.DataFrame:
+def corrected_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.DataFrame:
     """Estimate accuracies per group, judge and method, in the schema `tables.CORRECTED_ACCURACY`.
 
     The group of all models leaves out models with too few labels, whose answers are not represented by any.
 
     Args:
-        verdicts: from `score_tables.load_verdicts`.
-        labels: per row 1, 0, NaN (cannot tell) or `labels.UNLABELLED`.
-        spec: `judge`, whose scores the sample was sorted by, and `judges`.
+        answers: from `sampling.order_answers`, with `LABEL`.
+        spec: `judge`, whose scores the sample was drawn by, and `judges`.
     """
-    frame = verdicts.assign(**{LABEL: labels})
-    represented = (frame[LABEL] >= 0).groupby(frame[MODEL]).transform("sum") >= ppi.MIN_LABELS
-    by_model = [("model", str(name), answers) for name, answers in frame.groupby(MODEL, sort=True)]
+    represented = (answers[LABEL] >= 0).groupby(answers[MODEL]).transform("sum") >= ppi.MIN_LABELS
+    by_model = [("model", str(name), rows) for name, rows in answers.groupby(MODEL, sort=True)]
     rows = [
         {"level": level, "model": model, "judge": judge, **row}
-        for level, model, answers in [("all", "all", frame[represented]), *by_model]
+        for level, model, group in [("all", "all", answers[represented]), *by_model]
         for judge in spec["judges"]
-        for row in _estimate(answers, judge, spec["judge"])
+        for row in _accuracy_rows(group, judge, spec["judge"], level == "model")
     ]
     return pd.DataFrame(rows, columns=tables.CORRECTED_ACCURACY.names)
 
 
-def _estimate(answers: pd.DataFrame, judge: str, sampling_judge: str) -> Iterator[dict[str, Any]]:
+def _accuracy_rows(answers: pd.DataFrame, judge: str, sampling_judge: str, is_model: bool) -> Iterator[dict[str, Any]]:
     labels = answers[LABEL].to_numpy(float)
-    truth = np.where(labels >= 0, labels, np.nan)
     uncorrected = estimate_accuracy(answers, judge)
     counts = {
         "answers": len(answers),
@@ -74,16 +97,139 @@ def _estimate(answers: pd.DataFrame, judge: str, sampling_judge: str) -> Iterato
         "unclear": int(np.isnan(labels).sum()),
         "invalid": uncorrected["invalid"],
     }
-    yield {**counts, "method": "judge", **{name: uncorrected[name] for name in ("accuracy", "low", "high")}}
-    model = answers[MODEL].astype(str).to_numpy()
-    question = (answers[TASK].astype(str) + " " + answers["sample_id"].astype(str)).to_numpy()
-    strata = assign_strata(model, answers[sampling_judge], ~np.isnan(truth))
+    yield {**counts, "method": "judge", **{name: uncorrected[name] for name in ("accuracy", "low", "high")}, **NO_SEQUENCE}
+    for method, estimate in estimate_methods(answers, judge, sampling_judge).items():
+        bounds = accuracy_sequence(answers, judge) if method == "ppi" and is_model else NO_SEQUENCE
+        yield {**counts, "method": method, **ppi.interval_of(estimate).columns("accuracy"), **bounds}
+
+
+def estimate_methods(answers: pd.DataFrame, judge: str, sampling_judge: str) -> dict[str, ppi.Estimate | None]:
+    """Estimate the accuracy over some answers by each of `METHODS`.
+
+    Args:
+        answers: as in `corrected_table`.
+        judge: the judge to correct.
+        sampling_judge: the judge whose scores the sample was drawn by.
+    """
+    labels, model = answers[LABEL].to_numpy(float), answers[MODEL].astype(str).to_numpy()
+    truth = np.where(labels >= 0, labels, np.nan)
+    labelled, question = labels >= 0, answers["sample_id"].to_numpy()
+    probabilities = inclusion_probabilities(model, answers[RATE], labelled)
+    strata = assign_strata(model, answers[sampling_judge], labelled)
     predictions = ppi.impute_scores(answers[judge], model)
     called_correct = (answers[f"{judge}_verdict"] == "correct").to_numpy(float)
-    estimates = {
-        "human_labels": ppi.prediction_powered(predictions, truth, question, model, weight=0.0),
-        "ppi": ppi.prediction_powered(predictions, truth, question, strata),
-        "rogan_gladen": ppi.rogan_gladen(called_correct, truth, question, strata),
+    return {
+        "human_labels": ppi.prediction_powered(predictions, truth, question, model, probabilities, weight=0.0),
+        "ppi": ppi.prediction_powered(predictions, truth, question, strata, probabilities),
+        "rogan_gladen": ppi.rogan_gladen(called_correct, truth, question, strata, probabilities),
     }
-    for method, interval in estimates.items():
-        yield {**counts, "method": method, **interval.columns("accuracy")}
+
+
+def accuracy_sequence(answers: pd.DataFrame, judge: str) -> dict[str, float]:
+    """Return the bounds of the confidence sequence of one model's accuracy, after all of its labels."""
+    values, low, high = label_values_of(answers, judge)
+    ends = sequences.confidence_sequence(values, value_bounds=(low, high), mean_bounds=(0.0, 1.0)) if len(values) else None
+    return NO_SEQUENCE if ends is None else {"sequence_low": float(ends[0][-1]), "sequence_high": float(ends[1][-1])}
+
+
+def label_values_of(answers: pd.DataFrame, judge: str) -> tuple[np.ndarray, float, float]:
+    """Return `sequences.label_values` of one model's answers, in the order of their labels."""
+    ordered = answers.iloc[np.lexsort((answers[POSITION], ~(answers[LABEL] >= 0)))]
+    num_labels = int((ordered[LABEL] >= 0).sum())
+    predictions = ppi.impute_scores(ordered[judge], ordered[MODEL].astype(str))
+    truth, rates = ordered[LABEL].to_numpy(float)[:num_labels], ordered[RATE].to_numpy(float)[:num_labels]
+    return sequences.label_values(predictions, truth, rates)
+
+
+def corrected_pairs_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.DataFrame:
+    """Compare every two models with labels per judge and method, the better one first, in the schema `tables.CORRECTED_PAIRS`.
+
+    Over the answers (question and attempt) that both gave. All pairs of a judge and method are one family for Holm's adjustment,
+    and for the confidence sequences, whose level is divided by their number.
+    """
+    counts = (answers[LABEL] >= 0).groupby(answers[MODEL].astype(str)).sum()
+    by_model = {str(name): rows for name, rows in answers.groupby(answers[MODEL].astype(str), sort=True) if counts[name] >= 2}
+    pairs = list(combinations(by_model, 2))
+    rows: list[dict[str, Any]] = []
+    for judge in spec["judges"]:
+        compared = [compare_models(by_model[a], by_model[b], judge, spec["judge"], len(pairs)) for a, b in pairs]
+        for method in METHODS:
+            selected = [{**comparison[method], "judge": judge, "method": method} for comparison in compared]
+            for row, p in zip(selected, adjust_holm([row["p_value"] for row in selected]), strict=True):
+                rows.append({**row, "p_holm": float(p)})
+    return pd.DataFrame(rows, columns=tables.CORRECTED_PAIRS.names).astype({"labels_needed": "Int64"})
+
+
+def compare_models(
+    first: pd.DataFrame, second: pd.DataFrame, judge: str, sampling_judge: str, num_pairs: int = 1
+) -> dict[str, dict[str, Any]]:
+    """Compare two models on the answers that both gave: method → columns of `tables.CORRECTED_PAIRS`, the better model first.
+
+    Args:
+        first, second: the answers of one model each, as in `corrected_table`.
+        num_pairs: comparisons among which the error of the confidence sequences is divided.
+    """
+    keys = [pd.MultiIndex.from_frame(rows[[TASK, *KEY]].astype({TASK: str, "sample_id": str})) for rows in (first, second)]
+    shared = [rows[index.isin(other)] for rows, index, other in zip((first, second), keys, keys[::-1], strict=True)]
+    names = [str(rows[MODEL].iloc[0]) for rows in (first, second)]
+    estimates = [estimate_methods(rows, judge, sampling_judge) if len(rows) else dict.fromkeys(METHODS) for rows in shared]
+    labels = [int((rows[LABEL] >= 0).sum()) for rows in shared]
+    counts = {"n": len(shared[0]), "questions": shared[0]["sample_id"].nunique(), "labels": min(labels)}
+    bounds = _difference_sequence(*shared, judge, num_pairs)
+    compared = {}
+    for method in METHODS:
+        sides = [estimate[method] for estimate in estimates]
+        swapped = sides[0] is not None and sides[1] is not None and sides[0].value < sides[1].value
+        better, worse = sides[::-1] if swapped else sides
+        difference = None if better is None or worse is None else better - worse
+        low, high = (-bounds[1], -bounds[0]) if swapped else bounds
+        sequence = {"sequence_low": low, "sequence_high": high} if method == "ppi" else NO_SEQUENCE
+        interval = ppi.interval_of(difference)
+        compared[method] = {
+            "model": names[swapped],
+            "other": names[not swapped],
+            **counts,
+            **interval.columns("difference"),
+            "p_value": math.nan if difference is None else difference.p_value(),
+            "min_detectable_effect": math.nan if difference is None else difference.min_detectable(),
+            **sequence,
+            **(
+                _forecast(interval, low, high, min(labels), counts["n"])
+                if method == "ppi"
+                else {"state": None, "labels_needed": None}
+            ),
+        }
+    return compared
+
+
+def _difference_sequence(first: pd.DataFrame, second: pd.DataFrame, judge: str, num_pairs: int) -> tuple[float, float]:
+    """Return the bounds of the confidence sequence of the difference, from the labels of both models in pairs."""
+    if not len(first):
+        return math.nan, math.nan
+    (a, a_low, a_high), (b, b_low, b_high) = (label_values_of(rows, judge) for rows in (first, second))
+    if not (size := min(len(a), len(b))):
+        return math.nan, math.nan
+    low, high = sequences.confidence_sequence(
+        a[:size] - b[:size],
+        value_bounds=(a_low - b_high, a_high - b_low),
+        mean_bounds=(-1.0, 1.0),
+        alpha=(1 - CONFIDENCE) / num_pairs,
+    )
+    return float(low[-1]), float(high[-1])
+
+
+def _forecast(difference: Interval, low: float, high: float, labels: int, answers: int) -> dict[str, Any]:
+    """Return whether the labels settle a difference, and how many more per model are expected to.
+
+    The width of a sequence is inversely proportional to the root of the number of labels.
+    """
+    if math.isnan(difference.value) or math.isnan(low):
+        return {"state": "unknown", "labels_needed": None}
+    if low > 0 or high < 0:
+        return {"state": "settled", "labels_needed": 0}
+    if labels < MIN_FORECAST_LABELS or not difference.value:
+        return {"state": "open", "labels_needed": None}
+    needed = math.ceil(labels * ((high - low) / 2 / difference.value) ** 2)
+    if needed > answers:
+        return {"state": "tie", "labels_needed": None}
+    return {"state": "open", "labels_needed": max(needed - labels, 1)}

@@ -1,13 +1,20 @@
-"""Estimates of accuracy from a judge's verdicts on all answers and human labels on a random sample of them.
+"""Estimates of accuracies, and of differences between models, from a judge's verdicts on all answers and human labels on a sample.
 
-The sample is drawn with equal probability within each stratum, independently of the judge, so both estimators are unbiased for
-any judge; a good judge makes their intervals narrow.
+The sample is drawn with known probabilities that do not depend on the truth, so both estimators are unbiased for any judge; a good
+judge makes their intervals narrow.
 
 * `prediction_powered`: PPI++ (Angelopoulos, Duchi and Zrnic, arXiv 2311.01453) for a mean: the judge's mean over all answers,
   plus the mean of (label - judge) over the labelled ones. The judge has a weight in [0, 1] that minimises the variance
   (`tune_weight`); at 0 only the labels count.
 * `rogan_gladen`: the share of answers called correct, corrected for the judge's sensitivity and false positive rate on the labelled
   answers (Rogan and Gladen 1978, American Journal of Epidemiology 107:71).
+
+Both return an `Estimate`, which holds the influence of every question. The difference of two estimates is an estimate too: the
+influences of a question that both models answered are subtracted before they are squared, so shared questions and shared labels
+narrow the interval (a paired comparison).
+
+**Sampling weights.** A labelled answer stands for 1 / its inclusion probability answers; the weights are then scaled so that the
+labels of a stratum stand for all of its answers (post-stratification).
 
 **Invalid verdicts.** The estimates cover all answers, and annotators label an answer with an invalid verdict like any other.
 For `prediction_powered` its prediction is the mean of the others of its model (`impute_scores`); for `rogan_gladen` it was not
@@ -20,12 +27,13 @@ and Coull 1998 do for a proportion, Agresti and Min 2005 for a paired difference
 `benchmarks/coverage.py` measures the coverage.
 
 Shapes: every array has one entry per answer, labelled or not. `truth` is 1 for correct, 0 for incorrect, NaN for not labelled.
-`clusters` and `strata` contain a hashable value per answer: its question, and the group within which labels were drawn
-(`sampling.assign_strata`).
+`clusters` and `strata` contain a hashable value per answer: its question, and the group within which labels stand for all answers
+(`sampling.assign_strata`). `probabilities` are those of being labelled, up to a factor per stratum; equal ones by default.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +50,68 @@ PSEUDO_LABELS_ALONE, PSEUDO_LABELS_JUDGED = 4.0, 0.5
 PSEUDO_CALLS = 0.25
 # A stratum with fewer labels has no variance.
 MIN_LABELS = 2
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An accuracy, or a difference of two.
+
+    Attributes:
+        value: the estimate.
+        centre: of the interval, computed with pseudo-labels.
+        influence: per question, the influence that its answers have on the estimate (`answers`), and its labels (`labels`).
+        added_variance: of the pseudo-labels.
+        degrees_of_freedom: of Student's t.
+        bounds: smallest and largest possible value.
+    """
+
+    value: float
+    centre: float
+    influence: pd.DataFrame
+    added_variance: float
+    degrees_of_freedom: int
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        """Return the difference of the accuracies of two models, paired by question."""
+        return Estimate(
+            self.value - other.value,
+            self.centre - other.centre,
+            self.influence.sub(other.influence, fill_value=0.0),
+            self.added_variance + other.added_variance,
+            min(self.degrees_of_freedom, other.degrees_of_freedom),
+            (self.bounds[0] - other.bounds[1], self.bounds[1] - other.bounds[0]),
+        )
+
+    def standard_error(self, growth: float = 1.0) -> float:
+        """Return the standard error, with `growth` times as many labels; with very many it is that of the answers alone."""
+        n = len(self.influence)
+        answers, both = (self.influence["answers"], self.influence.sum(axis=1))
+        total, limit = (float((sums**2).sum()) * n / max(n - 1, 1) for sums in (both, answers))
+        total += self.added_variance
+        return math.sqrt(total if growth == 1 else min(limit, total) + max(total - limit, 0.0) / growth)
+
+    def interval(self) -> Interval:
+        """Return the 95% interval, within the bounds and extended to the estimate."""
+        low, high = self.bounds
+        half = float(stats.t.ppf((1 + CONFIDENCE) / 2, self.degrees_of_freedom)) * self.standard_error()
+        value = min(max(self.value, low), high)
+        return Interval(value, min(max(self.centre - half, low), value), max(min(self.centre + half, high), value))
+
+    def p_value(self) -> float:
+        """Return the two-sided p value of the hypothesis that the true value is 0; it agrees with the interval."""
+        error = self.standard_error()
+        return float(2 * stats.t.sf(abs(self.centre) / error, self.degrees_of_freedom)) if error else math.nan
+
+    def min_detectable(self) -> float:
+        """Return the smallest true value that a two-sided test at 5% tells from 0 with a power of 80%."""
+        return float(stats.norm.ppf((1 + CONFIDENCE) / 2) + stats.norm.ppf(POWER)) * self.standard_error()
+
+
+def interval_of(estimate: Estimate | None) -> Interval:
+    """Return the interval of an estimate, all NaN where there is none."""
+    return UNKNOWN if estimate is None else estimate.interval()
 
 
 def impute_scores(scores: ArrayLike, groups: ArrayLike) -> Floats:
@@ -64,139 +134,148 @@ class _Sample:
         labelled: which answers are labelled, shape (N,).
         stratum: index of each answer's stratum, shape (N,).
         sizes, labels: answers and labelled answers of each stratum, shape (strata,).
-        question: index of each answer's cluster, shape (N,).
+        weight: answers that each labelled one stands for, 0 for the others, shape (N,).
+        clusters: question of each answer, shape (N,).
     """
 
     labelled: NDArray[np.bool_]
     stratum: NDArray[np.intp]
     sizes: Floats
     labels: Floats
-    question: NDArray[np.intp]
+    weight: Floats
+    clusters: NDArray[np.generic]
 
     @classmethod
-    def build(cls, truth: Floats, clusters: ArrayLike, strata: ArrayLike) -> _Sample | None:
+    def build(cls, truth: Floats, clusters: ArrayLike, strata: ArrayLike, probabilities: ArrayLike | None) -> _Sample | None:
         """Return None if a stratum has too few labels, or there is no answer."""
         labelled = ~np.isnan(truth)
         stratum, distinct = pd.factorize(np.asarray(strata))
-        sizes = np.bincount(stratum, minlength=len(distinct)).astype(float)
-        labels = np.bincount(stratum[labelled], minlength=len(distinct)).astype(float)
+        sizes, labels = (np.bincount(s, minlength=len(distinct)).astype(float) for s in (stratum, stratum[labelled]))
         if not len(truth) or labels.min() < MIN_LABELS:
             return None
-        return cls(labelled, stratum, sizes, labels, pd.factorize(np.asarray(clusters))[0])
-
-    @property
-    def num_labels(self) -> int:
-        return int(self.labels.sum())
+        weight = labelled.astype(float)
+        if probabilities is not None:
+            weight[labelled] /= np.asarray(probabilities, float)[labelled]
+        weight *= (sizes / np.bincount(stratum, weight))[stratum]
+        return cls(labelled, stratum, sizes, labels, weight, np.asarray(clusters))
 
     def means(self, values: Floats) -> Floats:
         """Average over the labelled answers of each stratum, shape (N,) → (strata,)."""
-        return np.bincount(self.stratum[self.labelled], values[self.labelled], len(self.sizes)) / self.labels
+        return np.bincount(self.stratum, self.weight * values) / self.sizes
 
-    def variance(self, all_values: Floats, labelled_values: Floats, labels: Floats | None = None) -> float:
-        """Return the cluster-robust variance of mean(all_values) + stratified mean of labelled_values over the labelled answers.
+    def estimate(
+        self, value: float, centre: float, all_values: Floats, labelled_values: Floats, added: float, shrinkage: ArrayLike = 1.0
+    ) -> Estimate:
+        """Return the estimate of mean(all_values) + stratified mean of labelled_values over the labelled answers.
 
         Args:
             all_values: known for all answers, shape (N,).
             labelled_values: shape (N,); only the entries of the labelled answers count.
-            labels: number of labels to divide by, instead of the actual one, shape (strata,).
+            added: variance of the pseudo-labels.
+            shrinkage: of the labels' influence by the pseudo-labels, shape (strata,).
         """
         mean = self.means(labelled_values)
         # Bessel's correction of the variance within a stratum.
-        correction = np.sqrt(self.labels / (self.labels - 1))
-        weight = correction * self.sizes / (self.labels if labels is None else labels)
-        influence = all_values + mean[self.stratum]
-        influence = influence - influence.mean()
-        influence += np.where(self.labelled, weight[self.stratum] * (labelled_values - mean[self.stratum]), 0.0)
-        sums = np.bincount(self.question, influence)
-        return float((sums**2).sum()) / len(influence) ** 2 * len(sums) / max(len(sums) - 1, 1)
-
-    def interval(self, value: float, centre: float, variance: float) -> Interval:
-        """Return the interval around `centre`, within [0, 1] and extended to the estimate.
-
-        The quantile is Student's t; the degrees of freedom are the labelled questions less the strata.
-        """
-        degrees_of_freedom = max(len(np.unique(self.question[self.labelled])) - len(self.sizes), 1)
-        half = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees_of_freedom)) * variance**0.5
-        value = min(max(value, 0.0), 1.0)
-        return Interval(value, min(max(centre - half, 0.0), value), max(min(centre + half, 1.0), value))
+        scale = np.sqrt(self.labels / (self.labels - 1)) * shrinkage
+        answers = all_values + mean[self.stratum]
+        labels = self.weight * scale[self.stratum] * (labelled_values - mean[self.stratum])
+        question, distinct = pd.factorize(self.clusters)
+        sums = [np.bincount(question, influence) / len(answers) for influence in (answers - answers.mean(), labels)]
+        num_labels, num_questions = int(self.labels.sum()), len(np.unique(question[self.labelled]))
+        degrees_of_freedom = max(min(num_labels - len(self.sizes), num_questions - 1), 1)
+        influence = pd.DataFrame({"answers": sums[0], "labels": sums[1]}, index=pd.Index(distinct))
+        return Estimate(value, centre, influence, added, degrees_of_freedom)
 
 
 def prediction_powered(
-    predictions: ArrayLike, truth: ArrayLike, clusters: ArrayLike, strata: ArrayLike, weight: float | None = None
-) -> Interval:
-    """Estimate the accuracy over all answers by PPI++; unknown if a stratum has fewer than two labels.
+    predictions: ArrayLike,
+    truth: ArrayLike,
+    clusters: ArrayLike,
+    strata: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    weight: float | None = None,
+) -> Estimate | None:
+    """Estimate the accuracy over all answers by PPI++; None if a stratum has fewer than two labels.
 
     Args:
         predictions: from `impute_scores`.
-        truth, clusters, strata: see above.
+        truth, clusters, strata, probabilities: see above.
         weight: of the judge, in [0, 1]; 0 for the labels alone, `tune_weight` by default.
     """
     y, f = np.asarray(truth, float), np.asarray(predictions, float)
-    sample = _Sample.build(y, clusters, strata)
+    sample = _Sample.build(y, clusters, strata, probabilities)
     if sample is None:
-        return UNKNOWN
-    judge_weight = tune_weight(f, y, strata) if weight is None else weight
+        return None
+    judge_weight = _tune(sample, f, y) if weight is None else weight
     residuals = np.where(sample.labelled, y, 0.0) - judge_weight * f
     mean = sample.means(residuals)
     value = float((judge_weight * f + mean[sample.stratum]).mean())
     # Pseudo-labels, as many of each of correct and incorrect × judged correct and incorrect, in proportion over the strata.
     pseudo_labels = PSEUDO_LABELS_ALONE + (PSEUDO_LABELS_JUDGED - PSEUDO_LABELS_ALONE) * judge_weight
-    extra = pseudo_labels * sample.labels / sample.num_labels
+    extra = pseudo_labels * sample.labels / sample.labels.sum()
     kinds = np.array([0.0, 1.0, -judge_weight, 1.0 - judge_weight])
     labels = sample.labels + extra
-    centre = (sample.labels * mean + extra * kinds.mean()) / labels
-    added = extra / 4 * ((kinds[:, None] - centre) ** 2).sum(axis=0) * (sample.sizes / len(y) / labels) ** 2
-    variance = sample.variance(judge_weight * f, residuals, labels) + float(added.sum())
-    return sample.interval(value, float((judge_weight * f + centre[sample.stratum]).mean()), variance)
+    shifted = (sample.labels * mean + extra * kinds.mean()) / labels
+    added = extra / 4 * ((kinds[:, None] - shifted) ** 2).sum(axis=0) * (sample.sizes / len(y) / labels) ** 2
+    centre = float((judge_weight * f + shifted[sample.stratum]).mean())
+    return sample.estimate(value, centre, judge_weight * f, residuals, float(added.sum()), sample.labels / labels)
 
 
-def tune_weight(predictions: ArrayLike, truth: ArrayLike, strata: ArrayLike) -> float:
+def tune_weight(predictions: ArrayLike, truth: ArrayLike, strata: ArrayLike, probabilities: ArrayLike | None = None) -> float:
     """Return the weight of the judge: the slope of label on prediction within strata, in [0, 1]; 0 where it is undefined.
 
     With N answers of which n are labelled, this is λ of PPI++ (its section 6) times N / (N - n), since here the predictions on
     the labelled answers do not count for the mean over all. The estimate is the same.
     """
     y, f = np.asarray(truth, float), np.asarray(predictions, float)
-    sample = _Sample.build(y, np.arange(len(y)), strata)
-    if sample is None:
-        return 0.0
-    labelled, stratum = sample.labelled, sample.stratum[sample.labelled]
-    label, prediction = y[labelled] - sample.means(y)[stratum], f[labelled] - sample.means(f)[stratum]
-    variance = float((prediction**2).sum())
-    return float(np.clip((prediction * label).sum() / variance, 0, 1)) if variance else 0.0
+    sample = _Sample.build(y, np.zeros(len(y)), strata, probabilities)
+    return 0.0 if sample is None else _tune(sample, f, y)
 
 
-def rogan_gladen(called_correct: ArrayLike, truth: ArrayLike, clusters: ArrayLike, strata: ArrayLike) -> Interval:
+def _tune(sample: _Sample, f: Floats, y: Floats) -> float:
+    # The variance of a weighted mean is the sum of squared weights times residuals, so the weights of the regression are squared.
+    rows, stratum = sample.labelled, sample.stratum[sample.labelled]
+    labels = np.where(rows, y, 0.0)
+    label, prediction = labels[rows] - sample.means(labels)[stratum], f[rows] - sample.means(f)[stratum]
+    weights = sample.weight[rows] ** 2
+    variance = float((weights * prediction**2).sum())
+    return float(np.clip((weights * prediction * label).sum() / variance, 0, 1)) if variance else 0.0
+
+
+def rogan_gladen(
+    called_correct: ArrayLike, truth: ArrayLike, clusters: ArrayLike, strata: ArrayLike, probabilities: ArrayLike | None = None
+) -> Estimate | None:
     """Estimate the accuracy over all answers by Rogan and Gladen.
 
-    Unknown if a stratum has fewer than two labels, if no or every labelled answer is correct, or if the judge calls correct
-    answers correct no more often than incorrect ones.
+    None if a stratum has fewer than two labels, if no or every labelled answer is correct, or if the judge calls correct answers
+    correct no more often than incorrect ones.
 
     Args:
         called_correct: whether the judge's verdict is correct; an invalid one is not.
-        truth, clusters, strata: see above.
+        truth, clusters, strata, probabilities: see above.
     """
     y, c = np.asarray(truth, float), np.asarray(called_correct, float)
-    sample = _Sample.build(y, clusters, strata)
+    sample = _Sample.build(y, clusters, strata, probabilities)
     if sample is None:
-        return UNKNOWN
-    weight = np.where(sample.labelled, (sample.sizes / sample.labels)[sample.stratum], 0.0) / len(y)
+        return None
+    weight = sample.weight / len(y)
     correct, incorrect = weight * (y == 1), weight * (y == 0)
     if not correct.any() or not incorrect.any():
-        return UNKNOWN
+        return None
     estimate = _invert(c.mean(), np.average(c, weights=correct), np.average(c, weights=incorrect))
     # Pseudo-labels: as many hits as misses among the correct answers, and among the incorrect ones.
-    pseudo = PSEUDO_CALLS / sample.num_labels
+    num_labels = float(sample.labels.sum())
+    pseudo = PSEUDO_CALLS / num_labels
     sensitivity, false_positive_rate = ((rows @ c + pseudo) / (rows.sum() + 2 * pseudo) for rows in (correct, incorrect))
     value, gap = _invert(c.mean(), sensitivity, false_positive_rate), sensitivity - false_positive_rate
     if estimate is None or value is None:
-        return UNKNOWN
+        return None
     share = min(max(value, 0.0), 1.0)
     on_correct, on_incorrect = share / (correct.sum() + 2 * pseudo), (1 - share) / (incorrect.sum() + 2 * pseudo)
     errors = np.where(y == 1, on_correct * (c - sensitivity), on_incorrect * (c - false_positive_rate))
     added = on_correct**2 * (sensitivity**2 + (1 - sensitivity) ** 2)
     added += on_incorrect**2 * (false_positive_rate**2 + (1 - false_positive_rate) ** 2)
-    return sample.interval(estimate, value, (sample.variance(c, -errors) + added * pseudo / sample.num_labels) / gap**2)
+    return sample.estimate(estimate, value, c / gap, -errors / gap, added * pseudo / num_labels / gap**2)
 
 
 def _invert(called_correct: float, sensitivity: float, false_positive_rate: float) -> float | None:

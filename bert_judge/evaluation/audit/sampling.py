@@ -1,31 +1,52 @@
-"""Systematic, stratified sampling of the answers that annotators label.
+"""The order in which the answers of each model are labelled, and the probabilities with which they are drawn.
 
-The answers of every model are sorted by the range of the judge's score (`SCORE_BOUNDS`) and by task, and every (N / size)-th is
-drawn, from a start that depends on the seed. So the sample contains every range and task in its true share, and every answer of a
-model has the same probability. Therefore the labels serve any judge, also one trained later, and any part of a sample that is
-chosen without looking at the answers, such as the first half of a sheet, is a sample too.
+Every answer has a rate, the factor by which it is more likely to be drawn than the average answer of its model, and a permanent
+random number, which it shares with the answers of other models to the same question. Answers are labelled in ascending order of
+random number / rate, and a sample of n is the first n of a model: sequential Poisson sampling (Ohlsson 1998, Journal of Official
+Statistics 14:149). So
 
-Models are sampled independently: a new model changes no other model's sample.
+* a larger sample contains the smaller one, and several rounds are one sample;
+* a new model changes no other model's sample;
+* at equal rates all models are labelled on the same questions, which makes their differences more precise.
+
+Designs (the rates never depend on labels, so any number of rounds has the same probabilities):
+
+* `uniform`: rate 1. The labels serve any judge, also one trained later.
+* `stratified`: every range of the judge's scores gets as many labels.
+* `neyman`: a range gets labels in proportion to its size times the standard deviation of its labels that the scores predict
+  (Neyman 1934; approximate, as in arXiv 2605.10075).
+* `active`: the same for each answer on its own: sqrt(score × (1 - score)) (Zrnic and Candès, arXiv 2403.03208).
+
+A floor keeps the labels from missing what an overconfident judge is wrong about, and bounds the weights.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import optimize
 
 from bert_judge.evaluation.score_tables import KEY, MODEL, TASK
 from bert_judge.runtime import keyed_random
 
+Design = Literal["uniform", "stratified", "neyman", "active"]
+Floats = NDArray[np.float64]
+RATE, POSITION = "(rate)", "(position)"
 # Bounds of the ranges of scores: 1 to 4, and 0 for answers without a score (invalid).
 SCORE_BOUNDS = (0.1, 0.5, 0.9)
 # The first range of scores with the verdict correct.
 CORRECT_RANGE = 3
 # A range with fewer labels is merged with the next; across the verdicts correct and incorrect only with fewer than the second.
 MIN_LABELS, MIN_LABELS_PER_VERDICT = 5, 3
+# Smallest predicted standard deviation of a label; the largest is 0.5.
+MIN_DEVIATION = 0.15
+# Bounds of the rates of a stratified sample, in which a rare range would otherwise be labelled completely.
+RATE_BOUNDS = (0.3, 3.0)
 
 
 def score_ranges(scores: ArrayLike) -> NDArray[np.intp]:
@@ -34,12 +55,61 @@ def score_ranges(scores: ArrayLike) -> NDArray[np.intp]:
     return np.where(np.isnan(score), 0, 1 + np.digitize(score, SCORE_BOUNDS))
 
 
+def sampling_rates(models: ArrayLike, scores: ArrayLike, design: Design) -> Floats:
+    """Return the rate of each answer; the mean is 1 in each model.
+
+    Args:
+        models: model of each answer, shape (N,).
+        scores: of the judge, NaN where there is none, shape (N,).
+    """
+    frame = pd.DataFrame({"model": pd.factorize(np.asarray(models))[0], "score": np.asarray(scores, float)})
+    frame["range"] = score_ranges(frame["score"])
+    deviation = np.sqrt(frame["score"] * (1 - frame["score"])).fillna(0.5).clip(lower=MIN_DEVIATION)
+    by_range = [frame["model"], frame["range"]]
+    if design == "uniform":
+        rates = pd.Series(1.0, frame.index)
+    elif design == "stratified":
+        sizes = frame.groupby(by_range)["range"].transform("size")
+        shares = sizes * frame.groupby("model")["range"].transform("nunique") / frame.groupby("model")["range"].transform("size")
+        rates = (1 / shares).clip(*RATE_BOUNDS)
+    elif design == "neyman":
+        rates = np.sqrt((deviation**2).groupby(by_range).transform("mean"))
+    else:
+        rates = deviation
+    return (rates / rates.groupby(frame["model"]).transform("mean")).to_numpy(float)
+
+
+def inclusion_probabilities(models: ArrayLike, rates: ArrayLike, labelled: ArrayLike) -> Floats:
+    """Return the probability that each labelled answer was drawn, from the number of labels of its model; 1 for the others.
+
+    It is min(1, c × rate); c is chosen so that the labels, weighted with 1 / probability, stand for all answers of the model.
+
+    Args:
+        models: model of each answer, shape (N,).
+        rates: of the labelled answers; other entries do not count, shape (N,).
+        labelled: booleans, shape (N,).
+    """
+    model, has_label = pd.factorize(np.asarray(models))[0], np.asarray(labelled, bool)
+    rate, probabilities = np.asarray(rates, float), np.ones(len(model))
+    for code in np.unique(model[has_label]):
+        rows, size = has_label & (model == code), int((model == code).sum())
+        inverse = 1 / rate[rows]
+        count = int(rows.sum())
+        if count >= size:
+            continue
+        # At the smallest factor the labels stand for too many answers, at the largest only for themselves.
+        bounds = (inverse.sum() / size / 2, inverse.max())
+        factor = optimize.brentq(lambda c, inverse=inverse, size=size: np.maximum(inverse / c, 1).sum() - size, *bounds)
+        probabilities[rows] = np.minimum(1.0, factor * rate[rows])
+    return probabilities
+
+
 def assign_strata(models: ArrayLike, scores: ArrayLike, labelled: ArrayLike) -> NDArray[np.intp]:
     """Assign a stratum to each answer: a model's answers in a range of scores, merged until each has enough labels.
 
     Args:
         models: model of each answer, shape (N,).
-        scores: of the judge that the sample was sorted by, NaN where there is none, shape (N,).
+        scores: of the judge that the sample was drawn by, NaN where there is none, shape (N,).
         labelled: booleans, shape (N,).
     """
     model = pd.factorize(np.asarray(models))[0]
@@ -65,38 +135,27 @@ def _merge_ranges(labels: NDArray[np.intp]) -> NDArray[np.intp]:
     return strata
 
 
-def draw_sample(verdicts: pd.DataFrame, judge: str, size: int, seed: int) -> pd.DataFrame:
-    """Draw `size` rows per model, or all if there are fewer, in random order over all models.
+def order_answers(verdicts: pd.DataFrame, judge: str, design: Design, seed: int) -> pd.DataFrame:
+    """Return the answers of all models in the order in which they are labelled, with their `RATE` and `POSITION`.
 
     Args:
         verdicts: from `score_tables.load_verdicts`.
-        judge: the judge whose scores the answers are sorted by.
+        judge: the judge whose scores the rates depend on.
     """
-    by_model = verdicts.groupby(MODEL, sort=True, observed=True)
-    samples = [_sample_model(rows, str(model), judge, size, seed) for model, rows in by_model]
-    if not samples:
-        return verdicts
-    sample = pd.concat(samples)
-    order = [keyed_random.fraction(seed, "order", *key) for key in answer_keys(sample)]
-    return sample.iloc[np.argsort(order)].reset_index(drop=True)
+    rates = sampling_rates(verdicts[MODEL], verdicts[judge], design)
+    numbers = np.array([keyed_random.fraction(seed, "question", *question) for _, *question in answer_keys(verdicts)])
+    # The answers to a question follow each other in random order, which does not reveal the model.
+    order = [keyed_random.fraction(seed, "answer", *key) for key in answer_keys(verdicts)]
+    return verdicts.assign(**{RATE: rates, POSITION: numbers / rates, "(order)": order}).sort_values([POSITION, "(order)"])
 
 
-def _sample_model(rows: pd.DataFrame, model: str, judge: str, size: int, seed: int) -> pd.DataFrame:
-    tie_breakers = np.array([keyed_random.fraction(seed, "tie", *key) for key in answer_keys(rows)])
-    order = np.lexsort((tie_breakers, pd.factorize(rows[TASK], sort=True)[0], score_ranges(rows[judge])))
-    return rows.iloc[order[systematic_sample(len(rows), size, keyed_random.fraction(seed, "start", model))]]
-
-
-def systematic_sample(length: int, size: int, start: float) -> list[int]:
-    """Return every (length / size)-th index of a list, all if there are no more.
+def draw_sample(ordered: pd.DataFrame, size: int) -> pd.DataFrame:
+    """Return the first `size` answers of each model, all if there are fewer.
 
     Args:
-        start: position in the first step, in [0, 1).
+        ordered: from `order_answers`, without the answers that are labelled already.
     """
-    if size >= length:
-        return list(range(length))
-    # Rounding may exceed the last index.
-    return [min(int((step + start) * length / size), length - 1) for step in range(size)]
+    return ordered.groupby(MODEL, observed=True, sort=False).head(size)
 
 
 def answer_keys(rows: pd.DataFrame) -> Iterable[tuple[str, str, str, int]]:

@@ -1,0 +1,194 @@
+"""Certificate of a judge: whether a labelled sample that it never saw shows it to be good enough.
+
+It passes if the one-sided 95% lower bounds of its sensitivity and its specificity reach their minimum. An invalid verdict counts
+against both. A sample that a flawless judge could not pass, as ten rows are, is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from bert_judge import tables
+from bert_judge.evaluation.audit.labels import LABEL
+from bert_judge.evaluation.audit.sampling import RATE, inclusion_probabilities
+from bert_judge.evaluation.score_tables import MODEL
+from bert_judge.evaluation.statistics import proportion, proportion_lower_bound
+from bert_judge.runtime import metrics
+from bert_judge.runtime.bootstrap import CONFIDENCE, QuestionBootstrap, classification_resamples, percentile_interval
+from bert_judge.runtime.errors import InputError
+
+MIN_SENSITIVITY = MIN_SPECIFICITY = 0.8
+# Codes of verdicts.
+INVALID, INCORRECT, CORRECT = -1, 0, 1
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The result of `certify`; the fields are described with the table `certificate`."""
+
+    passed: bool | None
+    reason: str
+    n: int
+    questions: int
+    correct: int
+    sensitivity: float
+    sensitivity_low: float
+    min_sensitivity: float
+    specificity: float
+    specificity_low: float
+    min_specificity: float
+    agreement: float
+    agreement_low: float
+    agreement_high: float
+    kappa: float
+    kappa_low: float
+    kappa_high: float
+    ece: float
+    attack_rate: float = math.nan
+    annotators: int = 1
+    human_kappa: float = math.nan
+    judge_kappa: float = math.nan
+    human_likeness: float = math.nan
+
+    def sentence(self) -> str:
+        """Return the result in words."""
+        if self.passed is None:
+            return f"not certified: {self.reason}"
+        bounds = f"sensitivity at least {self.sensitivity_low:.1%}, specificity at least {self.specificity_low:.1%} (95% bounds)"
+        return f"passed: {bounds}" if self.passed else f"failed: {self.reason}; {bounds}"
+
+
+def certify(
+    verdicts: ArrayLike,
+    truth: ArrayLike,
+    questions: ArrayLike,
+    *,
+    scores: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    min_sensitivity: float = MIN_SENSITIVITY,
+    min_specificity: float = MIN_SPECIFICITY,
+    attack_rate: float = math.nan,
+) -> Certificate:
+    """Test a judge on labelled answers.
+
+    Args:
+        verdicts: of the judge, 1 correct, 0 incorrect, -1 invalid, shape (n,).
+        truth: labels, 0 or 1, shape (n,).
+        questions: question of each answer, shape (n,).
+        scores: of the judge, NaN where there is none, shape (n,).
+        votes: labels of each annotator, 0, 1 or NaN, shape (n, annotators).
+        weights: 1 / inclusion probability of each answer, shape (n,).
+        attack_rate: share of attack answers that the judge calls correct.
+
+    Raises:
+        InputError: no answers, one class only, or so few that a flawless judge would fail.
+    """
+    verdict, label, question = np.asarray(verdicts, int), np.asarray(truth, int), np.asarray(questions)
+    weight = np.ones(len(label)) if weights is None else np.asarray(weights, float)
+    for name, value, minimum in (("correct", CORRECT, min_sensitivity), ("incorrect", INCORRECT, min_specificity)):
+        _check_size(name, len(np.unique(question[label == value])), minimum)
+    hits, correct = verdict == label, label == CORRECT
+    sensitivity, specificity = (proportion_lower_bound(hits[rows], question[rows], weight[rows]) for rows in (correct, ~correct))
+    problems = [
+        f"the lower bound of the {name} is {bound:.3f}, below {minimum:g}"
+        for name, bound, minimum in (
+            ("sensitivity", sensitivity[1], min_sensitivity),
+            ("specificity", specificity[1], min_specificity),
+        )
+        if bound < minimum
+    ]
+    bootstrap = QuestionBootstrap.over(question)
+    agreement = proportion(hits, question)
+    kappa = percentile_interval(classification_resamples(bootstrap, label, verdict)["kappa"])
+    score = np.full(len(label), np.nan) if scores is None else np.asarray(scores, float)
+    scored = ~np.isnan(score)
+    return Certificate(
+        not problems,
+        "; ".join(problems),
+        len(label),
+        len(np.unique(question)),
+        int(correct.sum()),
+        *(*sensitivity, min_sensitivity),
+        *(*specificity, min_specificity),
+        *(agreement.value, agreement.low, agreement.high),
+        *(kappa.value, kappa.low, kappa.high),
+        metrics.expected_calibration_error(correct[scored], score[scored]),
+        attack_rate,
+        **_human_likeness(bootstrap, verdict, np.empty((len(label), 0)) if votes is None else np.asarray(votes, float)),
+    )
+
+
+def _check_size(name: str, questions: int, minimum: float) -> None:
+    if not questions:
+        raise InputError(f"no answer is labelled {name}; a certificate needs both classes")
+    # A flawless judge on n questions has the lower bound 0.05 ** (1 / n).
+    needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(minimum))
+    if questions < needed:
+        raise InputError(
+            f"answers to {questions} questions are labelled {name}, and even a flawless judge needs {needed} to reach {minimum:g}; "
+            "label more answers"
+        )
+
+
+def _human_likeness(bootstrap: QuestionBootstrap, verdict: NDArray[np.int_], votes: NDArray[np.float64]) -> dict[str, Any]:
+    """Compare the judge's mean kappa with the annotators to theirs with each other."""
+    people = votes.shape[1]
+    if people < 2:
+        return {"annotators": max(people, 1)}
+    between_people = [_pair_kappa(bootstrap, votes[:, a], votes[:, b]) for a, b in combinations(range(people), 2)]
+    with_judge = [_pair_kappa(bootstrap, votes[:, a], verdict.astype(float)) for a in range(people)]
+    human, judge = (np.nanmean(np.stack(kappas), axis=0) for kappas in (between_people, with_judge))
+    error = float(np.nanstd((judge - human)[1:], ddof=1))
+    return {
+        "annotators": people,
+        "human_kappa": float(human[0]),
+        "judge_kappa": float(judge[0]),
+        "human_likeness": float(judge[0] - human[0]) / error if error else math.nan,
+    }
+
+
+def _pair_kappa(bootstrap: QuestionBootstrap, first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return kappa on the answers that both labelled, as observed and in each resample."""
+    both = ~np.isnan(first) & ~np.isnan(second)
+    return classification_resamples(bootstrap.select(both), first[both], second[both])["kappa"]
+
+
+def certificate_table(answers: pd.DataFrame, votes: pd.DataFrame | None, spec: Mapping[str, Any]) -> pd.DataFrame:
+    """Certify each judge with the labels of an audit, in the schema `tables.CERTIFICATE`.
+
+    Args:
+        answers: from `sampling.order_answers`, with `LABEL`.
+        votes: from `labels.attach_labels`; None if nobody labelled.
+        spec: `judges`, `min_sensitivity`, `min_specificity`.
+    """
+    labelled = (answers[LABEL] >= 0).to_numpy()
+    probabilities = inclusion_probabilities(answers[MODEL].astype(str), answers[RATE], labelled)
+    sample = answers[labelled]
+    weights = 1 / probabilities[labelled]
+    minima = {name: spec[name] for name in ("min_sensitivity", "min_specificity")}
+    rows = [{"judge": judge, **_certify_judge(judge, sample, weights, votes, minima)} for judge in spec["judges"]]
+    return pd.DataFrame(rows, columns=tables.CERTIFICATE.names).astype({"passed": "boolean"})
+
+
+def _certify_judge(
+    judge: str, sample: pd.DataFrame, weights: NDArray[np.float64], votes: pd.DataFrame | None, minima: Mapping[str, float]
+) -> dict[str, Any]:
+    codes = {"correct": CORRECT, "incorrect": INCORRECT, "invalid": INVALID}
+    verdict, truth = sample[f"{judge}_verdict"].astype(str).map(codes), sample[LABEL]
+    questions = sample["sample_id"].astype(str)
+    opinions = None if votes is None else votes.reindex(sample.index).to_numpy(float)
+    try:
+        certificate = certify(verdict, truth, questions, scores=sample[judge], votes=opinions, weights=weights, **minima)
+    except InputError as error:
+        counts = {"n": len(sample), "questions": questions.nunique(), "correct": int((truth == 1).sum())}
+        return {"passed": None, "reason": str(error), **counts, **minima, "annotators": 1 if votes is None else votes.shape[1]}
+    return asdict(certificate)
