@@ -94,6 +94,11 @@ rule audit:
         audit_files(),
 
 
+rule certificate:
+    input:
+        [path for path in AUDIT_TABLES if path in audit_files()],
+
+
 rule attacks:
     input:
         attack_files(),

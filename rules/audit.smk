@@ -3,6 +3,7 @@ if PLAN.config.audit:
     rule draw_audit:
         input:
             scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
+            labels=audit_labels(),
         output:
             sheet=update("results/audit/sheet.csv"),
             page=update("results/audit/sheet.html"),
@@ -26,9 +27,10 @@ if PLAN.config.audit:
     rule correct_accuracies:
         input:
             scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
-            labels=[str(Path(PLAN.config.audit.labels).expanduser())] if PLAN.config.audit.labels else [],
+            labels=audit_labels(),
+            attacks=attack_files(),
         output:
-            update("results/audit/corrected_accuracy.parquet"),
+            [update(path) for path in AUDIT_TABLES],
         log:
             "<logs>/audit/corrected.log",
         benchmark:
@@ -42,6 +44,6 @@ if PLAN.config.audit:
             spec=spec_of(PLAN.corrected_spec),
             stage_version=plan.STAGE_VERSIONS["audit"],
         message:
-            "Accuracies corrected with labels of a sample"
+            "Accuracies and differences corrected with labels of a sample, and certificates of the judges"
         script:
             "../workflow_scripts/correct_accuracies.py"

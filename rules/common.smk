@@ -22,6 +22,7 @@ DATASET_FILES = ["train.parquet", "validation.parquet", "validation_weak.parquet
 STANDINGS = "results/standings.parquet"
 STANDINGS_TABLES = ["model_pairs", "agreement", "comparisons", "judge_pairs", "rank_shifts", "reliability", "thresholds", "cost"]
 STANDINGS_FILES = [STANDINGS, *(f"results/{name}.parquet" for name in STANDINGS_TABLES)]
+AUDIT_TABLES = [f"results/audit/{name}.parquet" for name in ("corrected_accuracy", "corrected_pairs", "certificate")]
 EXPORTS = [f"results/standings.{suffix}" for suffix in ("csv", "md", "tex", "svg")]
 STARTED = time.time()
 
@@ -309,7 +310,12 @@ def cascade_files():
 
 def audit_files():
     sheet = ["results/audit/sheet.csv", "results/audit/sheet.html"] if PLAN.config.audit else []
-    return [*sheet, "results/audit/corrected_accuracy.parquet"] if PLAN.corrects_accuracy else sheet
+    return [*sheet, *AUDIT_TABLES] if PLAN.corrects_accuracy else sheet
+
+
+def audit_labels():
+    """Return the sheets that people have filled in."""
+    return [str(Path(sheet).expanduser()) for sheet in PLAN.config.audit.sheets]
 
 
 def attack_files():

@@ -15,7 +15,7 @@ with job_log(snakemake.log[0]):
         [Path(path) for path in snakemake.input.scores],
         {folder.name: folder for folder in folders},
         Path(snakemake.output[0]),
-        next((Path(path) for path in snakemake.input.audit if path.endswith(".parquet")), None),
+        next((Path(path).parent for path in snakemake.input.audit if path.endswith(".parquet")), None),
         (Path(snakemake.input.attacks[0]), Path(snakemake.input.attacks[1])) if snakemake.input.attacks else None,
         (Path(snakemake.input.cascades[0]), fitted) if snakemake.input.cascades else None,
         tuple(Path(path) for path in snakemake.input.pairs) or None,

@@ -1,4 +1,4 @@
-"""Correct accuracies with human labels of a sample."""
+"""Correct accuracies and differences with human labels of a sample, and certify the judges."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,7 @@ with job_log(snakemake.log[0]):
     build_corrected(
         json.loads(snakemake.params.spec),
         [Path(path) for path in snakemake.input.scores],
-        Path(snakemake.input.labels[0]) if snakemake.input.labels else None,
-        Path(snakemake.output[0]),
+        [Path(path) for path in snakemake.input.labels],
+        Path(snakemake.output[0]).parent,
+        Path(snakemake.input.attacks[0]) if snakemake.input.attacks else None,
     )

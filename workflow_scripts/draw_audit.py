@@ -10,6 +10,7 @@ with job_log(snakemake.log[0]):
     write_sheet(
         json.loads(snakemake.params.spec),
         [Path(path) for path in snakemake.input.scores],
+        [Path(path) for path in snakemake.input.labels],
         Path(snakemake.output.sheet),
         Path(snakemake.output.page),
     )

@@ -28,6 +28,8 @@ COMMANDS = {
     "show": ("show_file:show", "Print what a file of a run contains and the settings that produced it."),
     "standings": ("show_standings:standings", "Print the accuracy of every model under every judge."),
     "run": ("run:run", "Run a configuration: models, tasks, judges, report."),
+    "certify": ("certify:certify", "Test whether a judge is good enough, on a labelled sample that it never saw."),
+    "audit": ("audit:audit", "Draw answers to label, read the labels, and say who is better and what to label next."),
     "plan": ("show_plan:plan", "Print what a run would do, and what it would cost."),
     "check": ("check_config:check", "Validate a configuration."),
     "attack": ("attack:attack", "Attack a judge with incorrect answers that claim to be correct."),

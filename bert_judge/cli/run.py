@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -32,8 +33,36 @@ def run(
     snakemake: Annotated[str, typer.Option(help="More options of Snakemake, in one text: '--forcerun label'.")] = "",
 ) -> None:
     """Build everything that a configuration asks for and that is missing or out of date; results go to results/ in this folder."""
+    command = snakemake_command(
+        *(config, targets or []),
+        cores=cores,
+        dry_run=dry_run,
+        settings=settings,
+        data=data,
+        directory=directory,
+        profile=profile,
+        snakemake=snakemake,
+    )
+    sys.stdout.flush()
+    # Snakemake replaces this process: signals and the exit code are its own.
+    os.execv(command[0], command)
+
+
+def snakemake_command(
+    config: Path,
+    targets: Sequence[str],
+    *,
+    cores: int | None = None,
+    dry_run: bool = False,
+    settings: Sequence[str] | None = None,
+    data: Path | None = None,
+    directory: Path | None = None,
+    profile: str = LOCAL_PROFILE,
+    snakemake: str = "",
+) -> list[str]:
+    """Return the command line of Snakemake; the arguments are the options of `run`."""
     folder = config_files.workflow_folder()
-    more = [target for target in targets or [] if target.endswith((".yaml", ".yml"))]
+    more = [target for target in targets if target.endswith((".yaml", ".yml"))]
     files = [config_files.find(path).resolve() for path in [config, *map(Path, more)]]
     overrides = [*(settings or []), *([f"data={data.resolve()}"] if data else [])]
     if not any(place.is_dir() for place in (Path(profile), Path("profiles", profile), folder / "profiles" / profile)):
@@ -41,7 +70,7 @@ def run(
         raise InputError(f"{profile}: no such profile; name a folder with a config.yaml, or one of bert-judge: {names}")
     # Another profile usually sends jobs to other machines, and says how many.
     count = [] if cores is None and profile != LOCAL_PROFILE else ["--cores", str(cores or "all")]
-    command = [
+    return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(folder / "Snakefile"), "--workflow-profile", profile, *count),
         *(["--dry-run"] if dry_run else []),
         *(["--directory", str(directory)] if directory else []),
@@ -49,8 +78,5 @@ def run(
         *("--configfile", *map(str, files)),
         *(["--config", *overrides] if overrides else []),
         # Several options accept any number of values, so targets follow `--`.
-        *("--", *(target for target in targets or [] if target not in more)),
+        *("--", *(target for target in targets if target not in more)),
     ]
-    sys.stdout.flush()
-    # Snakemake replaces this process: signals and the exit code are its own.
-    os.execv(command[0], command)

@@ -63,8 +63,8 @@ def show(path: str | Path, task: str | None = None, judges: Sequence[str] = (), 
         _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(group, gold))
     if (standings["invalid"] > 0).any():
         screen.print("invalid verdicts count as incorrect; bert-judge standings --format csv adds the accuracy without them")
-    if (table_path := path.parent / "audit" / "corrected_accuracy.parquet").is_file():
-        _show_corrected(screen, table_path)
+    if (path.parent / "audit" / "corrected_accuracy.parquet").is_file():
+        show_audit(path.parent / "audit", screen)
     if gold is not None and (table_path := path.with_name("agreement.parquet")).is_file():
         _show_agreement(screen, tables.read(table_path, tables.AGREEMENT), gold)
     if (table_path := path.with_name("comparisons.parquet")).is_file():
@@ -111,6 +111,50 @@ def _accuracy_cell(row: Row | None) -> str:
         return "–"
     text = f"{format_percent(row['accuracy'])} {_interval(row)}"
     return f"{text}, {format_percent(row['invalid'])} invalid" if row["invalid"] else text
+
+
+def show_audit(folder: Path, screen: Console | None = None) -> None:
+    """Print the corrected accuracies and differences of the audited judge, the next labels, and the certificates of all judges."""
+    from bert_judge.evaluation.audit.corrected import next_steps
+
+    screen = screen or console()
+    _show_corrected(screen, folder / "corrected_accuracy.parquet")
+    path = folder / "corrected_pairs.parquet"
+    judge = json.loads(tables.provenance(path).get("spec", "{}")).get("judge")
+    pairs = tables.read(path, tables.CORRECTED_PAIRS)
+    pairs = pairs[pairs["judge"] == judge]
+    rows = [
+        [
+            f"{row['model']} – {row['other']}",
+            f"{100 * row['difference']:+.1f} {_interval(row, '+.1f')}",
+            _p_value(row["p_holm"]),
+            format_interval(row["sequence_low"], row["sequence_high"], "+.1f"),
+            format_percent(row["min_detectable_effect"]),
+        ]
+        for row in pairs[pairs["method"] == "ppi"].dropna(subset=["difference"]).to_dict("records")
+    ]
+    if rows:
+        header = ["models", "difference", "p (Holm)", "at any time", "min. detectable"]
+        _print(screen, "Difference in points, corrected with human labels (PPI++)", header, rows)
+    for sentence in next_steps(pairs):
+        screen.print(sentence)
+    results = {True: "passed", False: "failed"}
+    certificates = tables.read(folder / "certificate.parquet", tables.CERTIFICATE).to_dict("records")
+    lines = [
+        [
+            row["judge"],
+            "not tested: " + row["reason"] if pd.isna(row["passed"]) else results[bool(row["passed"])],
+            *(
+                f"{format_percent(row[name])} (at least {format_percent(row[f'{name}_low'])})"
+                for name in ("sensitivity", "specificity")
+            ),
+            f"{format_number(row['judge_kappa'], 2)} ({format_number(row['human_kappa'], 2)} among people)"
+            if row["annotators"] > 1
+            else format_number(row["kappa"], 2),
+        ]
+        for row in certificates
+    ]
+    _print(screen, "Certificates, in %", ["judge", "result", "sensitivity", "specificity", "kappa"], lines)
 
 
 def _show_corrected(screen: Console, path: Path) -> None:

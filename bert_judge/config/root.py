@@ -19,18 +19,30 @@ from bert_judge.runtime.errors import ConfigError
 
 
 class Audit(Block):
-    """A sample of answers for human annotation, which corrects the accuracies under the judges."""
+    """A sample of answers for human annotation, which corrects the accuracies and certifies the judges."""
 
     judge: str
-    """judge whose scores stratify the sample, one of `scorers`"""
+    """judge whose scores the sample is drawn by, one of `scorers`"""
     size: int = Field(40, ge=10)
-    """answers to sample per model"""
+    """answers per model on each sheet"""
+    design: Literal["uniform", "stratified", "neyman", "active"] = "uniform"
+    """which answers are labelled first: `uniform`: all alike; `stratified`: as many of every range of scores; `neyman`: more where
+    the scores leave most doubt; `active`: the same answer by answer"""
     seed: int = 0
     """seed of the sample"""
-    labels: str | None = None
-    """annotated sheet (CSV); leave out until there is one"""
+    labels: str | Annotated[list[str], Field(min_length=1)] | None = None
+    """annotated sheet (CSV), or several, of several rounds or people; leave out until there is one"""
     labels_from: Literal["humans", "gold"] = "humans"
     """`gold`: use the verdicts of the gold judge as the annotations"""
+    min_sensitivity: float = Field(0.8, gt=0, lt=1)
+    """certificate of the judges: the lowest 95% bound of the sensitivity that passes"""
+    min_specificity: float = Field(0.8, gt=0, lt=1)
+    """the same for the specificity"""
+
+    @property
+    def sheets(self) -> list[str]:
+        """Return the paths of `labels` as a list."""
+        return [self.labels] if isinstance(self.labels, str) else list(self.labels or [])
 
     @model_validator(mode="after")
     def _check_single_source(self) -> Audit:

@@ -49,6 +49,15 @@ def write_model_card(
         temporary.write_text("\n\n".join(block.strip("\n") for block in blocks) + "\n", encoding="utf-8")
 
 
+def set_section(folder: Path, heading: str, text: str) -> None:
+    """Add a section to the model card of a folder, at the end, or replace it."""
+    path = folder / "README.md"
+    before, _, rest = path.read_text("utf-8").partition(f"## {heading}\n")
+    after = rest[rest.index("\n## ") + 1 :] if "\n## " in rest else ""
+    with tables.atomic(path) as temporary:
+        temporary.write_text(f"{before.rstrip()}\n\n## {heading}\n\n{text.strip()}\n{after and chr(10) + after}", encoding="utf-8")
+
+
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Render a Markdown table, one line per row; the caller formats numbers."""
     lines = [header, ["---"] * len(header), *rows]

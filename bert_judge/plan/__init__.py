@@ -36,7 +36,7 @@ STAGE_VERSIONS = {
     "cascade": 1,
     "scores": 1,
     "standings": 3,
-    "audit": 2,
+    "audit": 3,
     "attacks": 1,
     "pairs": 1,
     "pair_judge": 1,

@@ -156,15 +156,12 @@ def _audit_problems(config: Config, audit: Audit) -> list[str]:
         problems.append("audit.labels_from: no judge is named under gold; name one, or have people label the sheet")
     elif audit.labels_from == "gold" and audit.judge == config.gold:
         problems.append(f"audit.judge: {audit.judge!r} is gold and would be corrected by itself; choose another")
-    if audit.labels is None:
-        return problems
-    path = Path(audit.labels).expanduser()
-    if not path.is_file():
-        problems.append(
-            f"audit.labels: {path}: no such file; fill results/audit/sheet.html and save it there, or leave the key out until then"
-        )
-    elif path.resolve().is_relative_to(Path("results").resolve()):
-        problems.append(f"audit.labels: {path}: a run overwrites files in that folder; keep human labels elsewhere")
+    for path in (Path(sheet).expanduser() for sheet in audit.sheets):
+        if not path.is_file():
+            fix = "fill results/audit/sheet.html and save it there, or leave the key out until then"
+            problems.append(f"audit.labels: {path}: no such file; {fix}")
+        elif path.resolve().is_relative_to(Path("results").resolve()):
+            problems.append(f"audit.labels: {path}: a run overwrites files in that folder; keep human labels elsewhere")
     return problems
 
 

@@ -200,14 +200,16 @@ class Specs(ResolvedConfig):
 
     def audit_spec(self) -> Spec:
         assert self.config.audit is not None
-        sample = dump(self.config.audit, only={"judge", "size", "seed"})
+        sample = dump(self.config.audit, only={"judge", "size", "design", "seed"})
         return {**sample, "tables": [[m, t] for m, t in self.score_tables]}
 
     def corrected_spec(self) -> Spec:
         """Return the spec of the accuracies corrected with human labels, or with gold labels of the sampled answers."""
         assert self.config.audit is not None
         gold = self.config.gold if self.config.audit.labels_from == "gold" else None
-        return {**self.audit_spec(), "judges": [name for name in self.config.scorers if name != gold], "labels_from": gold}
+        judges = [name for name in self.config.scorers if name != gold]
+        minima = dump(self.config.audit, only={"min_sensitivity", "min_specificity"})
+        return {**self.audit_spec(), **minima, "judges": judges, "labels_from": gold}
 
     def attacks_spec(self, task: str) -> Spec:
         """Return the spec of the attack answers to a task."""

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.audit import sampling
-from bert_judge.evaluation.audit.labels import VERDICTS
+from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED, VERDICTS, attach_labels, read_labels
 from bert_judge.report import templates
 from bert_judge.report.format import display_text
 
@@ -32,29 +32,33 @@ class SheetRow(NamedTuple):
     """One answer on the sheet."""
 
     id: str
+    rate: float
     question: str
     references: list[str]
     candidate: str
 
     def displayed(self) -> SheetRow:
         """Return the row with texts cut to the size of a spreadsheet cell."""
-        references = [display_text(reference, HEAD, TAIL) for reference in self.references]
-        return SheetRow(self.id, display_text(self.question, HEAD, TAIL), references, display_text(self.candidate, HEAD, TAIL))
+        question, candidate, *references = (
+            display_text(text, HEAD, TAIL) for text in (self.question, self.candidate, *self.references)
+        )
+        return self._replace(question=question, references=references, candidate=candidate)
 
 
-def write_sheet(spec: Mapping[str, Any], scores: Sequence[Path], sheet: Path, page: Path) -> None:
-    """Draw the sample and write both forms of the sheet.
+def write_sheet(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequence[Path], sheet: Path, page: Path) -> None:
+    """Draw the next answers to label and write both forms of the sheet.
 
     Args:
         spec: see `Plan.audit_spec`.
         scores: the score tables, in any order.
-        sheet: CSV file with `id`, `question`, `references`, `candidate`, and an empty `verdict`.
-        page: HTML file, which saves a CSV file with `id` and `verdict`.
+        labels: sheets that were filled in; their answers are left out.
+        sheet: CSV file with `id`, `rate` (`sampling`), `question`, `references`, `candidate`, and an empty `verdict`.
+        page: HTML file, which saves a CSV file with `id`, `rate` and `verdict`.
 
     Raises:
-        InputError: a file is no score table, or lacks the judge.
+        InputError: a file is no score table, or lacks the judge, or a filled sheet is invalid.
     """
-    rows = sample_rows(spec, scores)
+    rows = sample_rows(spec, scores, labels)
     with tables.atomic(sheet) as temporary:
         write_csv(rows, temporary)
     with tables.atomic(page) as temporary:
@@ -62,18 +66,23 @@ def write_sheet(spec: Mapping[str, Any], scores: Sequence[Path], sheet: Path, pa
     log.info("%s, %s: %d answers sampled from %d score tables", sheet, page, len(rows), len(scores))
 
 
-def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path]) -> list[SheetRow]:
-    """Return the sampled answers with their texts, in random order."""
+def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequence[Path] = ()) -> list[SheetRow]:
+    """Return the next answers to label with their texts, in the order of their labels."""
     verdicts = score_tables.load_verdicts(scores, [spec["judge"]])
-    keys = list(sampling.answer_keys(sampling.draw_sample(verdicts, spec["judge"], spec["size"], spec["seed"])))
+    answers = sampling.order_answers(verdicts, spec["judge"], spec["design"], spec["seed"])
+    if labels:
+        answers, _ = attach_labels(answers, scores, read_labels(labels), ", ".join(map(str, labels)), needs_rates=False)
+        answers = answers[answers[LABEL] == UNLABELLED]
+    sample = sampling.draw_sample(answers, spec["size"])
+    keys, rates = list(sampling.answer_keys(sample)), list(sample[sampling.RATE])
     texts: dict[tuple[str, str, str, int], dict[str, Any]] = {}
     for path in scores:
         model, task = score_tables.identify_table(path)
         table_keys = {(sample_id, attempt) for m, t, sample_id, attempt in keys if (m, t) == (model, task)}
         texts |= {(model, task, *key): row for key, row in score_tables.read_texts(path, table_keys)} if table_keys else {}
     return [
-        SheetRow(sampling.answer_id(*key, row["candidate"]), row["question"], list(row["references"]), row["candidate"])
-        for key in keys
+        SheetRow(sampling.answer_id(*key, row["candidate"]), rate, row["question"], list(row["references"]), row["candidate"])
+        for key, rate in zip(keys, rates, strict=True)
         for row in [texts[key]]
     ]
 
@@ -82,10 +91,10 @@ def write_csv(rows: Sequence[SheetRow], path: Path) -> None:
     """Write the sheet with a byte-order mark, so that spreadsheet programs recognise UTF-8."""
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "question", "references", "candidate", "verdict"])
+        writer.writerow(["id", "rate", "question", "references", "candidate", "verdict"])
         for row in rows:
             cells = (row.question, "\n".join(row.references), row.candidate)
-            writer.writerow([row.id, *map(_escape_cell, cells), ""])
+            writer.writerow([row.id, f"{row.rate:.6g}", *map(_escape_cell, cells), ""])
 
 
 def _escape_cell(text: str) -> str:

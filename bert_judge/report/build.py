@@ -18,7 +18,17 @@ from markupsafe import Markup
 from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.standings import SCHEMAS
-from bert_judge.report import attack_views, charts, format, leaderboard, optional_sections, pair_views, sections, templates
+from bert_judge.report import (
+    attack_views,
+    audit_views,
+    charts,
+    format,
+    leaderboard,
+    optional_sections,
+    pair_views,
+    sections,
+    templates,
+)
 from bert_judge.report.packed_answers import order_answers, pack
 from bert_judge.runtime.errors import InputError
 
@@ -33,7 +43,7 @@ def build_report(
     scores: Sequence[Path],
     judges: Mapping[str, Path],
     output: Path,
-    corrected: Path | None = None,
+    audit: Path | None = None,
     attacks: tuple[Path, Path] | None = None,
     cascades: tuple[Path, Mapping[str, Path]] | None = None,
     pairs: tuple[Path, Path, Path] | None = None,
@@ -48,7 +58,7 @@ def build_report(
         scores: score tables, in any order.
         judges: trained judge → its folder, which holds metrics.json.
         output: the HTML file.
-        corrected: output of `build_corrected`, if a sample was labelled.
+        audit: output folder of `build_corrected`, if a sample was labelled.
         attacks: rates and examples from `build_rates`, if judges were attacked.
         cascades: output of `build_cascades`, and cascade → its cascade.json.
         pairs: agreement, ranks and correlations from `build_ranks`.
@@ -66,12 +76,14 @@ def build_report(
     student_views = optional_sections.student_views(students, spec["gold"] or sections.lead_judge(views)) if students else []
     cascade_views = optional_sections.cascade_views(*cascades) if cascades else []
     figures = {view["chart_name"]: view["chart"] for view in cascade_views}
+    labelled = audit_views.read_tables(audit) if audit else None
     context = {
-        **_standings_context(spec, folder, views, figures),
+        **_standings_context(spec, folder, views, figures, labelled),
         "pair_sets": pair_views.build_views(*pairs) if pairs else [],
         "students": student_views,
         "audit": spec.get("audit"),
-        "corrected": sections.corrected_views(corrected, spec["audit"]) if corrected else [],
+        "corrected": audit_views.corrected_views(labelled, spec["audit"]) if labelled else [],
+        "labelled": audit_views.audit_view(labelled, spec["audit"]) if labelled else None,
         "attacks": attack_views.build_view(*attacks, spec["attacks"]) if attacks else None,
         "cascades": cascade_views,
         "probes": optional_sections.probe_views(probes or {}),
@@ -93,12 +105,15 @@ def _standings_context(
     folder: Path,
     views: Sequence[sections.JudgeView],
     figures: Mapping[str, charts.Chart],
+    labelled: audit_views.AuditTables | None,
 ) -> dict[str, Any]:
     """Return the template variables of the standings stage, and the charts of all sections."""
     results = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
     standings, agreement, shifts = results["standings"], results["agreement"], results["rank_shifts"]
     lead, names = sections.lead_judge(views), [view.name for view in views]
     rankings = leaderboard.rankings(standings, results["model_pairs"], lead)
+    if labelled and rankings and (corrected := audit_views.correct_ranking(labelled, rankings[0])):
+        rankings[0] = corrected
     errors = sections.judge_errors(agreement)
     reference = next(iter(shifts["reference"]), None)
     shifted_judges, rank_shifts = leaderboard.rank_shifts(shifts, names)

@@ -40,7 +40,8 @@ def headline(rankings: Sequence[Mapping[str, Any]]) -> list[str]:
     row = first["row"]
     sentences = [
         f"{first['model']} has the highest accuracy: {percent(row['accuracy'])} (95% interval "
-        f"{interval(row['low'], row['high'])}), judged by {ranking['judge']} on {count(int(row['n']), 'answer')}."
+        f"{interval(row['low'], row['high'])}), judged by {ranking['judge']} on {count(int(row['n']), 'answer')}"
+        f"{' and corrected with ' + count(ranking['labels'], 'label') if 'labels' in ranking else ''}."
     ]
     if not opponents:
         return [*sentences, "It is the only model, so there is no ranking."]

@@ -1,4 +1,4 @@
-"""Prepare the judges, their errors, agreement and validation metrics, and corrected accuracies for the report's template."""
+"""Prepare the judges, their errors, agreement and validation metrics for the report's template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.judges.bert import judge_folder
 from bert_judge.report.format import LEVEL_TITLES, MISSING, count, decimal, group_title, is_known, records
@@ -80,33 +79,6 @@ def lead_judge(views: Sequence[JudgeView]) -> str:
 def trained_judges(spec: Mapping[str, Any]) -> list[str]:
     """Return the trained judges that have a column in the score tables."""
     return [judge for judge in spec["judges"] if judge in spec["trained"] and judge != spec["gold"]]
-
-
-def corrected_views(path: Path, audit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the corrected accuracies per judge, the audited one first: all models together, then each, best first by PPI++.
-
-    Args:
-        path: output of `build_corrected`.
-        audit: see `Plan.corrected_spec`.
-
-    Returns:
-        Per judge its name and `rows`; `methods` of a row maps each method to its estimate.
-    """
-    table, views = tables.read(path, tables.CORRECTED_ACCURACY), []
-    for judge in sorted(audit["judges"], key=lambda name: name != audit["judge"]):
-        rows = []
-        for (level, model), estimates in table[table["judge"] == judge].groupby(["level", "model"], sort=True):
-            methods = {row["method"]: row for row in records(estimates)}
-            rows.append({**methods["judge"], "level": str(level), "model": str(model), "methods": methods})
-        rows.sort(key=lambda row: (row["level"] != "all", -_ppi_accuracy(row)))
-        # With a single model, the aggregate repeats it.
-        views.append({"judge": judge, "rows": rows[1:] if len(rows) == 2 else rows})
-    return views
-
-
-def _ppi_accuracy(row: Mapping[str, Any]) -> float:
-    accuracy = row["methods"]["ppi"]["accuracy"]
-    return float(accuracy) if is_known(accuracy) else 0.0
 
 
 def judge_errors(agreement: pd.DataFrame) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ function label(choice) {
 }
 
 function save() {
-  const lines = ["id,verdict", ...Object.entries(labels()).map((pair) => pair.join(","))];
+  const lines = ["id,rate,verdict", ...cards.filter(labelOf).map((card) => [card.dataset.id, card.dataset.rate, labelOf(card)].join(","))];
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));
   link.download = "labels.csv";

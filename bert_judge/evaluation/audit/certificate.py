@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation.audit.labels import LABEL
+from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
 from bert_judge.evaluation.audit.sampling import RATE, inclusion_probabilities
 from bert_judge.evaluation.score_tables import MODEL
 from bert_judge.evaluation.statistics import proportion, proportion_lower_bound
@@ -82,7 +83,7 @@ def certify(
 
     Args:
         verdicts: of the judge, 1 correct, 0 incorrect, -1 invalid, shape (n,).
-        truth: labels, 0 or 1, shape (n,).
+        truth: labels, 0 or 1, or NaN where the annotators are divided; such rows only count for `votes`, shape (n,).
         questions: question of each answer, shape (n,).
         scores: of the judge, NaN where there is none, shape (n,).
         votes: labels of each annotator, 0, 1 or NaN, shape (n, annotators).
@@ -92,8 +93,10 @@ def certify(
     Raises:
         InputError: no answers, one class only, or so few that a flawless judge would fail.
     """
-    verdict, label, question = np.asarray(verdicts, int), np.asarray(truth, int), np.asarray(questions)
-    weight = np.ones(len(label)) if weights is None else np.asarray(weights, float)
+    decided = ~np.isnan(np.asarray(truth, float))
+    all_verdicts, all_questions = np.asarray(verdicts, int), np.asarray(questions)
+    label, verdict, question = np.asarray(truth, float)[decided].astype(int), all_verdicts[decided], all_questions[decided]
+    weight = np.ones(len(label)) if weights is None else np.asarray(weights, float)[decided]
     for name, value, minimum in (("correct", CORRECT, min_sensitivity), ("incorrect", INCORRECT, min_specificity)):
         _check_size(name, len(np.unique(question[label == value])), minimum)
     hits, correct = verdict == label, label == CORRECT
@@ -109,7 +112,7 @@ def certify(
     bootstrap = QuestionBootstrap.over(question)
     agreement = proportion(hits, question)
     kappa = percentile_interval(classification_resamples(bootstrap, label, verdict)["kappa"])
-    score = np.full(len(label), np.nan) if scores is None else np.asarray(scores, float)
+    score = np.full(len(label), np.nan) if scores is None else np.asarray(scores, float)[decided]
     scored = ~np.isnan(score)
     return Certificate(
         not problems,
@@ -123,7 +126,7 @@ def certify(
         *(kappa.value, kappa.low, kappa.high),
         metrics.expected_calibration_error(correct[scored], score[scored]),
         attack_rate,
-        **_human_likeness(bootstrap, verdict, np.empty((len(label), 0)) if votes is None else np.asarray(votes, float)),
+        **({} if votes is None else _human_likeness(all_verdicts, np.asarray(votes, float), all_questions)),
     )
 
 
@@ -139,11 +142,11 @@ def _check_size(name: str, questions: int, minimum: float) -> None:
         )
 
 
-def _human_likeness(bootstrap: QuestionBootstrap, verdict: NDArray[np.int_], votes: NDArray[np.float64]) -> dict[str, Any]:
+def _human_likeness(verdict: NDArray[np.int_], votes: NDArray[np.float64], questions: NDArray[Any]) -> dict[str, Any]:
     """Compare the judge's mean kappa with the annotators to theirs with each other."""
-    people = votes.shape[1]
+    people, bootstrap = votes.shape[1], QuestionBootstrap.over(questions)
     if people < 2:
-        return {"annotators": max(people, 1)}
+        return {"annotators": people}
     between_people = [_pair_kappa(bootstrap, votes[:, a], votes[:, b]) for a, b in combinations(range(people), 2)]
     with_judge = [_pair_kappa(bootstrap, votes[:, a], verdict.astype(float)) for a in range(people)]
     human, judge = (np.nanmean(np.stack(kappas), axis=0) for kappas in (between_people, with_judge))
@@ -162,33 +165,53 @@ def _pair_kappa(bootstrap: QuestionBootstrap, first: NDArray[np.float64], second
     return classification_resamples(bootstrap.select(both), first[both], second[both])["kappa"]
 
 
-def certificate_table(answers: pd.DataFrame, votes: pd.DataFrame | None, spec: Mapping[str, Any]) -> pd.DataFrame:
+def read_attack_rates(path: Path) -> dict[str, float]:
+    """Return judge → share of attack answers that it calls correct, from a table `attack_rates`."""
+    rates = tables.read(path, tables.ATTACK_RATES)
+    rates = rates[(rates["kind"] == "attack") & (rates["level"] == "all")]
+    return {str(judge): float(rate) for judge, rate in zip(rates["judge"], rates["error_rate"], strict=True)}
+
+
+def certificate_table(
+    answers: pd.DataFrame, votes: pd.DataFrame | None, spec: Mapping[str, Any], attack_rates: Mapping[str, float]
+) -> pd.DataFrame:
     """Certify each judge with the labels of an audit, in the schema `tables.CERTIFICATE`.
 
     Args:
         answers: from `sampling.order_answers`, with `LABEL`.
         votes: from `labels.attach_labels`; None if nobody labelled.
         spec: `judges`, `min_sensitivity`, `min_specificity`.
+        attack_rates: judge → share of attack answers that it calls correct, of the attacked judges.
     """
     labelled = (answers[LABEL] >= 0).to_numpy()
+    # The probabilities make the labels of a model stand for all of its answers.
     probabilities = inclusion_probabilities(answers[MODEL].astype(str), answers[RATE], labelled)
-    sample = answers[labelled]
-    weights = 1 / probabilities[labelled]
+    drawn = (answers[LABEL] != UNLABELLED).to_numpy()
+    sample, weights = answers[drawn], 1 / probabilities[drawn]
     minima = {name: spec[name] for name in ("min_sensitivity", "min_specificity")}
-    rows = [{"judge": judge, **_certify_judge(judge, sample, weights, votes, minima)} for judge in spec["judges"]]
+    rows = [
+        {"judge": judge, **_certify_judge(judge, sample, weights, votes, minima, attack_rates.get(judge, math.nan))}
+        for judge in spec["judges"]
+    ]
     return pd.DataFrame(rows, columns=tables.CERTIFICATE.names).astype({"passed": "boolean"})
 
 
 def _certify_judge(
-    judge: str, sample: pd.DataFrame, weights: NDArray[np.float64], votes: pd.DataFrame | None, minima: Mapping[str, float]
+    judge: str,
+    sample: pd.DataFrame,
+    weights: NDArray[np.float64],
+    votes: pd.DataFrame | None,
+    minima: Mapping[str, float],
+    attack_rate: float,
 ) -> dict[str, Any]:
     codes = {"correct": CORRECT, "incorrect": INCORRECT, "invalid": INVALID}
     verdict, truth = sample[f"{judge}_verdict"].astype(str).map(codes), sample[LABEL]
     questions = sample["sample_id"].astype(str)
     opinions = None if votes is None else votes.reindex(sample.index).to_numpy(float)
+    settings = {**minima, "attack_rate": attack_rate}
     try:
-        certificate = certify(verdict, truth, questions, scores=sample[judge], votes=opinions, weights=weights, **minima)
+        return asdict(certify(verdict, truth, questions, scores=sample[judge], votes=opinions, weights=weights, **settings))
     except InputError as error:
-        counts = {"n": len(sample), "questions": questions.nunique(), "correct": int((truth == 1).sum())}
-        return {"passed": None, "reason": str(error), **counts, **minima, "annotators": 1 if votes is None else votes.shape[1]}
-    return asdict(certificate)
+        counts = {"n": int(truth.notna().sum()), "questions": questions.nunique(), "correct": int((truth == 1).sum())}
+        people = 1 if votes is None else votes.shape[1]
+        return {"passed": None, "reason": str(error), **counts, **settings, "annotators": people}

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation.audit import ppi, sequences
-from bert_judge.evaluation.audit.certificate import certificate_table
+from bert_judge.evaluation.audit.certificate import certificate_table, read_attack_rates
 from bert_judge.evaluation.audit.labels import LABEL, attach_labels, labels_from_gold, read_labels
 from bert_judge.evaluation.audit.sampling import (
     POSITION,
@@ -27,7 +28,7 @@ from bert_judge.evaluation.audit.sampling import (
 from bert_judge.evaluation.score_tables import KEY, MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy
 from bert_judge.evaluation.statistics import adjust_holm
-from bert_judge.runtime.bootstrap import CONFIDENCE, Interval
+from bert_judge.runtime.bootstrap import CONFIDENCE
 
 METHODS = ("human_labels", "ppi", "rogan_gladen")
 # Fewer labels of a model are too few to forecast how many more it takes.
@@ -39,7 +40,9 @@ SCHEMAS = {schema.name: schema for schema in (tables.CORRECTED_ACCURACY, tables.
 log = logging.getLogger(__name__)
 
 
-def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheets: Sequence[Path], folder: Path) -> None:
+def build_corrected(
+    spec: Mapping[str, Any], scores: Sequence[Path], sheets: Sequence[Path], folder: Path, attacks: Path | None = None
+) -> None:
     """Write the tables of `SCHEMAS`.
 
     Args:
@@ -47,6 +50,7 @@ def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheets: Seq
         scores: the score tables, in any order.
         sheets: the annotators' sheets; none to use the verdicts of the judge `labels_from` on the sampled answers.
         folder: output folder.
+        attacks: rates of `build_rates`, if judges were attacked.
     """
     gold = spec["labels_from"]
     verdicts = load_verdicts(scores, [*spec["judges"], *([gold] if gold else [])])
@@ -60,7 +64,7 @@ def build_corrected(spec: Mapping[str, Any], scores: Sequence[Path], sheets: Seq
     frames = {
         "corrected_accuracy": corrected_table(ordered, spec),
         "corrected_pairs": corrected_pairs_table(ordered, spec),
-        "certificate": certificate_table(ordered, votes, spec),
+        "certificate": certificate_table(ordered, votes, spec, {} if attacks is None else read_attack_rates(attacks)),
     }
     for name, schema in SCHEMAS.items():
         tables.write(frames[name], folder / f"{name}.parquet", schema, spec, tables.merge_revisions(scores))
@@ -132,13 +136,13 @@ def accuracy_sequence(answers: pd.DataFrame, judge: str) -> dict[str, float]:
     return NO_SEQUENCE if ends is None else {"sequence_low": float(ends[0][-1]), "sequence_high": float(ends[1][-1])}
 
 
-def label_values_of(answers: pd.DataFrame, judge: str) -> tuple[np.ndarray, float, float]:
+def label_values_of(answers: pd.DataFrame, judge: str) -> tuple[NDArray[np.float64], float, float]:
     """Return `sequences.label_values` of one model's answers, in the order of their labels."""
     ordered = answers.iloc[np.lexsort((answers[POSITION], ~(answers[LABEL] >= 0)))]
     num_labels = int((ordered[LABEL] >= 0).sum())
     predictions = ppi.impute_scores(ordered[judge], ordered[MODEL].astype(str))
-    truth, rates = ordered[LABEL].to_numpy(float)[:num_labels], ordered[RATE].to_numpy(float)[:num_labels]
-    return sequences.label_values(predictions, truth, rates)
+    truth = ordered[LABEL].to_numpy(float)[:num_labels]
+    return sequences.label_values(predictions, truth, ordered[RATE].to_numpy(float))
 
 
 def corrected_pairs_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.DataFrame:
@@ -175,7 +179,8 @@ def compare_models(
     estimates = [estimate_methods(rows, judge, sampling_judge) if len(rows) else dict.fromkeys(METHODS) for rows in shared]
     labels = [int((rows[LABEL] >= 0).sum()) for rows in shared]
     counts = {"n": len(shared[0]), "questions": shared[0]["sample_id"].nunique(), "labels": min(labels)}
-    bounds = _difference_sequence(*shared, judge, num_pairs)
+    alpha = (1 - CONFIDENCE) / num_pairs
+    bounds, values = _difference_sequence(*shared, judge, alpha)
     compared = {}
     for method in METHODS:
         sides = [estimate[method] for estimate in estimates]
@@ -185,6 +190,7 @@ def compare_models(
         low, high = (-bounds[1], -bounds[0]) if swapped else bounds
         sequence = {"sequence_low": low, "sequence_high": high} if method == "ppi" else NO_SEQUENCE
         interval = ppi.interval_of(difference)
+        forecast = _forecast(interval.value, low, values, counts["n"], alpha) if method == "ppi" else NO_FORECAST
         compared[method] = {
             "model": names[swapped],
             "other": names[not swapped],
@@ -193,43 +199,65 @@ def compare_models(
             "p_value": math.nan if difference is None else difference.p_value(),
             "min_detectable_effect": math.nan if difference is None else difference.min_detectable(),
             **sequence,
-            **(
-                _forecast(interval, low, high, min(labels), counts["n"])
-                if method == "ppi"
-                else {"state": None, "labels_needed": None}
-            ),
+            **forecast,
         }
     return compared
 
 
-def _difference_sequence(first: pd.DataFrame, second: pd.DataFrame, judge: str, num_pairs: int) -> tuple[float, float]:
-    """Return the bounds of the confidence sequence of the difference, from the labels of both models in pairs."""
-    if not len(first):
-        return math.nan, math.nan
+def _difference_sequence(
+    first: pd.DataFrame, second: pd.DataFrame, judge: str, alpha: float
+) -> tuple[tuple[float, float], NDArray[np.float64]]:
+    """Return the bounds of the confidence sequence of the difference, and its values, one per pair of labels of both models."""
     (a, a_low, a_high), (b, b_low, b_high) = (label_values_of(rows, judge) for rows in (first, second))
-    if not (size := min(len(a), len(b))):
-        return math.nan, math.nan
-    low, high = sequences.confidence_sequence(
-        a[:size] - b[:size],
-        value_bounds=(a_low - b_high, a_high - b_low),
-        mean_bounds=(-1.0, 1.0),
-        alpha=(1 - CONFIDENCE) / num_pairs,
-    )
-    return float(low[-1]), float(high[-1])
+    size = min(len(a), len(b))
+    values = a[:size] - b[:size]
+    if not size:
+        return (math.nan, math.nan), values
+    bounds = {"value_bounds": (a_low - b_high, a_high - b_low), "mean_bounds": (-1.0, 1.0)}
+    low, high = sequences.confidence_sequence(values, **bounds, alpha=alpha)
+    return (float(low[-1]), float(high[-1])), values
 
 
-def _forecast(difference: Interval, low: float, high: float, labels: int, answers: int) -> dict[str, Any]:
-    """Return whether the labels settle a difference, and how many more per model are expected to.
+def _forecast(difference: float, low: float, values: NDArray[np.float64], answers: int, alpha: float) -> dict[str, Any]:
+    """Return whether the labels settle a difference of at least 0, and how many more per model are expected to.
 
-    The width of a sequence is inversely proportional to the root of the number of labels.
+    Args:
+        low: lower end of its confidence sequence.
+        values, answers, alpha: see `_difference_sequence`; answers that both models gave.
     """
-    if math.isnan(difference.value) or math.isnan(low):
+    if math.isnan(difference) or math.isnan(low):
         return {"state": "unknown", "labels_needed": None}
-    if low > 0 or high < 0:
+    if low > 0:
         return {"state": "settled", "labels_needed": 0}
-    if labels < MIN_FORECAST_LABELS or not difference.value:
+    if len(values) < MIN_FORECAST_LABELS:
         return {"state": "open", "labels_needed": None}
-    needed = math.ceil(labels * ((high - low) / 2 / difference.value) ** 2)
+    needed = sequences.expected_labels(values, difference, alpha) if difference else answers + 1
     if needed > answers:
         return {"state": "tie", "labels_needed": None}
-    return {"state": "open", "labels_needed": max(needed - labels, 1)}
+    return {"state": "open", "labels_needed": max(needed - len(values), 1)}
+
+
+def next_steps(pairs: pd.DataFrame) -> list[str]:
+    """Say for each pair of neighbours in the ranking whether more labels are needed, and how many.
+
+    Args:
+        pairs: rows of one judge in `tables.CORRECTED_PAIRS`.
+    """
+    rows = pairs[pairs["method"] == "ppi"]
+    if len(rows) and (rows["state"] == "settled").all():
+        return [f"Stop: every difference between models is settled ({len(rows)} of {len(rows)})."]
+    wins = rows["model"].value_counts()
+    ranked = sorted({*rows["model"], *rows["other"]}, key=lambda model: (-wins.get(model, 0), model))
+    by_pair = {frozenset((row["model"], row["other"])): row for row in rows.to_dict("records")}
+    return [_next_step(by_pair[pair]) for a, b in pairwise(ranked) if (pair := frozenset((a, b))) in by_pair]
+
+
+def _next_step(row: Mapping[Any, Any]) -> str:
+    pair = f"{row['model']} > {row['other']}"
+    if row["state"] == "settled":
+        return f"{pair} is settled: stop."
+    if row["state"] == "tie":
+        return f"{pair}: labels on all {row['n']:,} answers are not expected to settle it; use more questions."
+    if pd.isna(row["labels_needed"]):
+        return f"{pair}: too few labels to tell how many more it takes."
+    return f"{int(row['labels_needed']):,} more labels per model are expected to settle {pair}."

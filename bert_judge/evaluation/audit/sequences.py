@@ -2,8 +2,9 @@
 
 The capital of a gambler who bets against a mean grows if the mean is wrong, and exceeds 1 / alpha with a probability of at most
 alpha if it is right, at whatever time (Ville's inequality). The sequence contains the means against which the capital has stayed
-below: the hedged capital process of Waudby-Smith and Ramdas (2024, Journal of the Royal Statistical Society B 86:1), with their
-plug-in bets.
+below (Waudby-Smith and Ramdas 2024, Journal of the Royal Statistical Society B 86:1). The gambler divides the capital among
+constant shares of the largest possible bet, on a higher and on a lower mean (a mixture, their section 4.2), which needs no guess of
+the variance.
 
 The numbers bet on are, per label, an unbiased estimate of the accuracy: weight × judge's mean over all answers, plus (label -
 weight × judge) / rate. The weight of the judge is tuned with the earlier labels. The sequence is about the accuracy on the answers
@@ -15,13 +16,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bert_judge.runtime.bootstrap import CONFIDENCE, Floats
 
-GRID = 1001
-# Largest share of the capital in one bet.
-MAX_BET = 0.5
+GRID = 401
+# Shares of the largest possible bet.
+BETS = 0.9 / 2.0 ** np.arange(6)
 # The judge's weight before there are labels, and the labels that this guess is worth.
 FIRST_WEIGHT, GUESS_LABELS = 0.5, 5.0
 
@@ -32,17 +33,19 @@ def label_values(predictions: Floats, truth: Floats, rates: Floats) -> tuple[Flo
     Args:
         predictions: of all answers of a model, the labelled ones first, in the order of their labels, shape (N,).
         truth: of the labelled ones, shape (n,).
-        rates: of the labelled ones, mean 1 over all answers, shape (n,).
+        rates: of all answers, mean 1, shape (N,).
     """
-    mean, f = float(predictions.mean()), predictions[: len(truth)]
+    mean, f, rate = float(predictions.mean()), predictions[: len(truth)], rates[: len(truth)]
     deviation = f - mean
     # The slope of label on prediction over the earlier labels.
     products = np.cumsum(deviation * (truth - 0.5)), np.cumsum(deviation**2)
     guess = GUESS_LABELS * max(float(predictions.var()), 1e-6)
     above, below = (np.concatenate([[0.0], sums[:-1]])[: len(truth)] for sums in products)
     weight = np.clip((above + FIRST_WEIGHT * guess) / (below + guess), 0, 1)
-    largest = float(1 / rates.min()) if len(rates) else 1.0
-    return weight * mean + (truth - weight * f) / rates, -largest, 1 + largest
+    # A value lies between those of weight 0 and 1, and of label 0 and 1.
+    shift = mean - predictions / rates
+    low, high = np.minimum(shift, 0.0).min(), (1 / rates + np.maximum(shift, 0.0)).max()
+    return weight * mean + (truth - weight * f) / rate, float(low), float(high)
 
 
 def confidence_sequence(
@@ -56,25 +59,22 @@ def confidence_sequence(
         mean_bounds: of the mean.
         alpha: probability that the mean is ever excluded, at most.
     """
-    low, high = value_bounds
-    x = (np.asarray(values, float) - low) / (high - low)
-    n = len(x)
-    grid = np.linspace(*mean_bounds, GRID)
-    means = np.clip((grid - low) / (high - low), 1e-9, 1 - 1e-9)
-    steps = np.arange(1, n + 1)
-    running_mean = (0.5 + np.cumsum(x)) / (steps + 1)
-    variance = (0.25 + np.cumsum((x - running_mean) ** 2)) / (steps + 1)
-    previous = np.concatenate([[0.25], variance[:-1]])[:n]
-    bets = np.sqrt(2 * math.log(2 / alpha) / (previous * steps * np.log1p(steps)))
-    capital: NDArray[np.float64] = np.zeros((2, GRID))
-    inside, lows, highs = np.ones(GRID, bool), np.empty(n), np.empty(n)
-    for step, (value, bet) in enumerate(zip(x, bets, strict=True)):
-        capital[0] += np.log1p(np.minimum(bet, MAX_BET / means) * (value - means))
-        capital[1] += np.log1p(-np.minimum(bet, MAX_BET / (1 - means)) * (value - means))
-        remaining = inside & (capital.max(axis=0) < math.log(2 / alpha))
-        # Where no mean remains, as may happen with probability alpha, the last interval stays.
-        inside = remaining if remaining.any() else inside
-        places = np.flatnonzero(inside)
-        # The grid is coarse, so an end is the next excluded point.
-        lows[step], highs[step] = grid[max(places[0] - 1, 0)], grid[min(places[-1] + 1, GRID - 1)]
-    return lows, highs
+    x, grid = np.asarray(values, float)[:, None], np.linspace(*mean_bounds, GRID)
+    # The largest bets that cannot lose all, on a mean above and below each one of the grid.
+    largest = 1 / np.maximum(grid - value_bounds[0], 1e-9), -1 / np.maximum(value_bounds[1] - grid, 1e-9)
+    gains = [np.cumsum(np.log1p(share * bet * (x - grid)), axis=0) for bet in largest for share in BETS]
+    capital = np.maximum.accumulate(np.logaddexp.reduce(gains, axis=0) - math.log(len(gains)), axis=0)
+    inside = capital < math.log(1 / alpha)
+    # Where no mean remains, as may happen with probability alpha, the most credible one does.
+    inside[np.arange(len(x)), capital.argmin(axis=1)] = True
+    # The grid is coarse, so an end is the next excluded point.
+    first, last = inside.argmax(axis=1), GRID - 1 - inside[:, ::-1].argmax(axis=1)
+    return grid[np.maximum(first - 1, 0)], grid[np.minimum(last + 1, GRID - 1)]
+
+
+def expected_labels(values: Floats, mean: float, alpha: float) -> int:
+    """Return the number of values after which a sequence is expected to exclude 0, from the variance of the first ones.
+
+    The best bet on normal values gains mean² / (2 variance) per value; its share of the capital has to grow to 1 / alpha.
+    """
+    return math.ceil(2 * math.log(2 * len(BETS) / alpha) * float(values.var(ddof=1)) / mean**2)

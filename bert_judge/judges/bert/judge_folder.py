@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bert_judge.assets.prepare import load_manifest, local_folder
 from bert_judge.runtime.errors import InputError
@@ -14,6 +17,8 @@ from bert_judge.runtime.errors import InputError
 # Written last, so a folder without it is not a complete judge.
 JUDGE_FILE = "judge.json"
 METRICS = "metrics.json"
+# Hashes of the rows that a judge was trained, validated or calibrated on; another sample must certify it.
+SEEN_ROWS = "seen_rows.npy"
 
 
 def fingerprint(folder: Path) -> str:
@@ -44,6 +49,34 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds {type(content).__name__} instead of an object of metrics; retrain the judge")
     return content
+
+
+def hash_rows(questions: Iterable[str], candidates: Iterable[str]) -> NDArray[np.uint64]:
+    """Hash questions with answers, ignoring case and white space, to 64 bits each."""
+    texts = ("\0".join(" ".join(text.casefold().split()) for text in row) for row in zip(questions, candidates, strict=True))
+    digests = b"".join(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, "<u8")
+
+
+def write_seen_rows(folder: Path, hashes: NDArray[np.uint64]) -> None:
+    """Record the rows that a judge has seen, from `hash_rows`."""
+    with (folder / SEEN_ROWS).open("wb") as file:
+        np.save(file, np.unique(hashes), allow_pickle=False)
+
+
+def read_seen_rows(folder: Path) -> NDArray[np.uint64] | None:
+    """Return the hashes of the rows that a judge has seen; None if its folder has no record of them.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = folder / SEEN_ROWS
+    if not path.is_file():
+        return None
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), np.uint64)
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path}: not an array of hashes ({error}); retrain the judge") from error
 
 
 def read_base_rate(folder: Path) -> float:

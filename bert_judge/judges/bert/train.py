@@ -16,7 +16,7 @@ from bert_judge.config import Input, Training
 from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
-from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS, hash_rows, write_seen_rows
 from bert_judge.judges.model_card import code_block, markdown_table, metrics_table, write_model_card
 from bert_judge.runtime import resume
 
@@ -101,6 +101,8 @@ def train_judge(
     with tables.atomic(folder / METRICS) as temporary:
         content = {"validation": metrics, "training": {**row_counts, **statistics}}
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    seen = pd.concat([train_rows, validation_rows, weak_rows])
+    write_seen_rows(folder, hash_rows(seen["question"], seen["candidate"]))
     write_judge_card(folder, spec["judge"], metadata, metrics, dataset, counts)
     judge.save(folder)
     resume.clear(work_folder)

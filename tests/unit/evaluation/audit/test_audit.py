@@ -3,8 +3,8 @@
 import csv
 import math
 from pathlib import Path
+from typing import get_args
 
-import numpy as np
 import pandas as pd
 import pytest
 from default_run import DEFAULT_RUN
@@ -19,8 +19,8 @@ from bert_judge.report import audit_sheet
 from bert_judge.report.build import build_report
 from bert_judge.runtime.errors import InputError
 
-DRAW = {"judge": "bert", "size": 10, "seed": 0, "tables": [["ada", "sums"], ["bob", "sums"]]}
-SPEC = {**DRAW, "judges": ["bert", "strict"], "labels_from": None}
+DRAW = {"judge": "bert", "size": 10, "design": "uniform", "seed": 0, "tables": [["ada", "sums"], ["bob", "sums"]]}
+SPEC = {**DRAW, "judges": ["bert", "strict"], "labels_from": None, "min_sensitivity": 0.8, "min_specificity": 0.8}
 ODD = ['=HYPERLINK("http://evil.example")', "<script>alert('x')</script>", "פריז", "x" * 1_000_000, "a\x00b", "", '"quoted",\n2']
 
 
@@ -33,45 +33,47 @@ def scores(tmp_path: Path) -> list[Path]:
     ]
 
 
-def filled(path: Path, rows: list[audit_sheet.SheetRow], said: list[str]) -> Path:
+def filled(path: Path, rows: list[audit_sheet.SheetRow], said: list[str], annotator: str = "") -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("id", "verdict"), *((row.id, word) for row, word in zip(rows, said, strict=True))])
+        lines = ((row.id, row.rate, word, annotator) for row, word in zip(rows, said, strict=True))
+        csv.writer(file).writerows([("id", "rate", "verdict", "annotator"), *lines])
     return path
 
 
-def test_sample_is_reproducible_and_stratified(scores):
-    verdicts = load_verdicts(scores, ["bert"])
-    first = sampling.draw_sample(verdicts, "bert", 20, 3)
-    again = sampling.draw_sample(load_verdicts(scores[::-1], ["bert"]).sample(frac=1, random_state=1), "bert", 20, 3)
+def draw(files: list[Path], size: int, seed: int = 3, design: str = "uniform") -> pd.DataFrame:
+    return sampling.draw_sample(sampling.order_answers(load_verdicts(files, ["bert"]), "bert", design, seed), size)
+
+
+@pytest.mark.parametrize("design", get_args(sampling.Design))
+def test_sample_is_reproducible_and_grows_by_the_next_answers(scores, design):
+    first, again = draw(scores, 20, design=design), draw(scores[::-1], 20, design=design)
     assert list(sampling.answer_keys(first)) == list(sampling.answer_keys(again))
-    assert first.groupby(MODEL)["bert_verdict"].value_counts().unstack().to_numpy().tolist() == [[15, 0, 5], [10, 10, 0]]
-    assert list(sampling.answer_keys(first)) != list(sampling.answer_keys(sampling.draw_sample(verdicts, "bert", 20, 4)))
-    assert len(sampling.draw_sample(verdicts, "bert", 1000, 3)) == 80
+    assert first[MODEL].value_counts().tolist() == [20, 20]
+    larger = set(sampling.answer_keys(draw(scores, 30, design=design)))
+    assert set(sampling.answer_keys(first)) < larger
+    assert len(draw(scores, 1000)) == 80
+
+
+def test_uniform_samples_of_all_models_are_about_the_same_questions(scores):
+    sample = draw(scores, 10)
+    assert sample["sample_id"].nunique() == 10
+    assert list(sampling.answer_keys(sample)) != list(sampling.answer_keys(draw(scores, 10, seed=4)))
 
 
 def test_new_models_do_not_change_the_sample(scores, tmp_path):
     more = [*scores, write_scores(tmp_path, "zoe", "sums", {"bert": "ci" * 20})]
-    before, after = (
-        set(sampling.answer_keys(sampling.draw_sample(load_verdicts(files, ["bert"]), "bert", 12, 0))) for files in (scores, more)
-    )
+    before, after = (set(sampling.answer_keys(draw(files, 12))) for files in (scores, more))
     assert before < after
     assert len(after) == 36
 
 
-def test_every_answer_has_the_same_probability():
-    counts = np.zeros(37)
-    starts = 2000
-    for number in range(starts):
-        counts[sampling.systematic_sample(37, 10, (number + 0.5) / starts)] += 1
-    assert counts / starts == pytest.approx(np.full(37, 10 / 37), abs=0.002)
-
-
 def test_sheet_is_blind_escaped_and_complete(scores, tmp_path):
-    audit_sheet.write_sheet({**DRAW, "size": 40}, scores, tmp_path / "sheet.csv", tmp_path / "sheet.html")
+    audit_sheet.write_sheet({**DRAW, "size": 40}, scores, [], tmp_path / "sheet.csv", tmp_path / "sheet.html")
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len({row["id"] for row in rows}) == len(rows) == 80
     assert {row["verdict"] for row in rows} == {""}
+    assert {row["rate"] for row in rows} == {"1"}
     assert not any(row["candidate"].startswith("=") for row in rows)
     assert max(len(row["candidate"]) for row in rows) < 32_767
     assert any(row["candidate"] == ODD[-1] for row in rows)
@@ -90,8 +92,8 @@ def test_labels_correct_the_accuracies(scores, tmp_path):
     truth = dict(zip(sampling.answer_keys(gold), gold["gold_verdict"].astype(str), strict=True))
     texts = {sampling.answer_id(*key, text): truth[key] for key, text in _texts(scores).items()}
     said = ["cannot tell" if number == 0 else texts[row.id].title() for number, row in enumerate(rows)]
-    build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, said), tmp_path / "people.parquet")
-    result = tables.read(tmp_path / "people.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])
+    build_corrected(SPEC, scores, [filled(tmp_path / "labels.csv", rows, said)], tmp_path)
+    result = tables.read(tmp_path / "corrected_accuracy.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])
     assert result.loc[("all", "bert", "ppi"), ["answers", "labels", "unclear"]].tolist() == [80, 79, 1]
     # Everything is labelled: what remains is the one of which people could not tell.
     assert result.loc[("ada", "bert", "ppi"), "accuracy"] == pytest.approx(0.75, abs=0.02)
@@ -114,16 +116,18 @@ def _texts(scores: list[Path]) -> dict:
 
 def test_gold_verdicts_can_replace_labels(scores, tmp_path):
     spec = {**SPEC, "labels_from": "gold"}
-    build_corrected(spec, scores, None, tmp_path / "gold.parquet")
-    result = tables.read(tmp_path / "gold.parquet", tables.CORRECTED_ACCURACY)
+    build_corrected(spec, scores, [], tmp_path)
+    result = tables.read(tmp_path / "corrected_accuracy.parquet", tables.CORRECTED_ACCURACY)
     assert result.groupby("model")["labels"].unique().map(list).to_dict() == {"ada": [10], "all": [20], "bob": [10]}
     assert set(result["judge"]) == {"bert", "strict"}
 
 
 def test_models_without_labels_are_left_out_of_all(scores, tmp_path):
     rows = audit_sheet.sample_rows({**DRAW, "tables": []}, scores[:1])
-    build_corrected(SPEC, scores, filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows)), tmp_path / "c.parquet")
-    result = tables.read(tmp_path / "c.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])["accuracy"]
+    build_corrected(SPEC, scores, [filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows))], tmp_path)
+    result = tables.read(tmp_path / "corrected_accuracy.parquet", tables.CORRECTED_ACCURACY).set_index(
+        ["model", "judge", "method"]
+    )["accuracy"]
     assert math.isnan(result["bob", "bert", "ppi"])
     assert result["all", "bert", "ppi"] == result["ada", "bert", "ppi"]
 
@@ -138,8 +142,8 @@ def report(tmp_path: Path, scores: list[Path], audit: dict, corrected: Path | No
 
 def test_report_shows_corrections_or_the_open_sheet(scores, tmp_path):
     spec = {**SPEC, "labels_from": "gold"}
-    build_corrected(spec, scores, None, tmp_path / "c.parquet")
-    page = report(tmp_path, scores, spec, tmp_path / "c.parquet")
+    build_corrected(spec, scores, [], tmp_path)
+    page = report(tmp_path, scores, spec, tmp_path)
     for text in ("Accuracy corrected with verdicts of gold", "PPI++", "All models with labels", "Other judges"):
         assert text in page
     page = report(tmp_path, scores, DRAW, None)
@@ -162,10 +166,9 @@ GOOD = "id,verdict\nAAAA,correct\nBBBB,Cannot  tell\nCCCC,\n"
 def test_verdicts_of_a_sheet(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
-    result = labels.read_labels(path)
-    assert result["AAAA"] == 1
-    assert math.isnan(result["BBBB"])
-    assert "CCCC" not in result
+    first, second = labels.read_labels([path])
+    assert first == ("AAAA", "labels", 1, None)
+    assert (second.id, math.isnan(second.value)) == ("BBBB", True)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +181,7 @@ def test_verdicts_of_a_sheet(tmp_path):
         ("id,verdict\na,maybe\n", "row 1: the verdict is 'maybe'; use correct, incorrect, cannot tell"),
         ("id,verdict\n,correct\n", "row 1 has no id"),
         ("id,verdict\na,\n", "no row has a verdict"),
+        ("id,verdict,rate\na,correct,much\n", "row 1: the rate is 'much', not a positive number"),
         ("id,verdict\na,correct,x\n", "line 2 has 3 cells"),
     ],
 )
@@ -185,7 +189,7 @@ def test_errors_in_a_sheet_are_reported_in_one_line(tmp_path, text, fault):
     path = tmp_path / "labels.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as error:
-        labels.read_labels(path)
+        labels.read_labels([path])
     assert fault in str(error.value)
     assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)
@@ -197,5 +201,5 @@ def test_unknown_ids_are_an_error(scores, tmp_path):
     with pytest.raises(
         InputError, match=r"labels\.csv: the id 'feedfeedfeedfeed' belongs to no answer of this run \(1 such rows\)"
     ):
-        build_corrected(SPEC, scores, path, tmp_path / "c.parquet")
-    assert not (tmp_path / "c.parquet").exists()
+        build_corrected(SPEC, scores, [path], tmp_path)
+    assert not (tmp_path / "corrected_accuracy.parquet").exists()
