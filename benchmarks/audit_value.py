@@ -1,70 +1,122 @@
-"""Value of a few human labels on real answers: the error of a model's accuracy by the judge alone, by the labels alone, and by both
-(PPI++).
+"""Value of human labels on real answers: errors of accuracies by judge, labels and both (PPI++), and labels to tell systems apart.
 
-    nice python benchmarks/audit_value.py results/scores/*/nq_open_test.parquet --judge bert --gold label
+    BERT_JUDGE_DATA=data nice python benchmarks/audit_value.py nq_open_human truthfulqa_human [--judge general]
 
-The score tables come from `configs/general.yaml`. Every answer has a human label; each simulated audit uses a sample of
-them. Prints a Markdown table.
+Every answer of the files (docs/real_answers.md) has a human label; each simulated audit uses a sample of them. Uses the questions
+that the judge in the package was not trained on. Prints Markdown tables.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from coverage import estimates, show
+from coverage import COLUMNS, JUDGE, draw, show
+from scipy import stats
 
-from bert_judge.evaluation.score_tables import MODEL, load_verdicts
+from bert_judge.evaluation.audit import corrected
+from bert_judge.evaluation.score_tables import MODEL, TASK
+from bert_judge.judges.protocol import Row
+from bert_judge.labels.judge_loading import load_judges
+from bert_judge.tables import question_point
+
+# Part of the questions that configs/general.yaml tests on.
+TEST_PART = (0.7, 1.0)
+METHODS = tuple(COLUMNS)[:3]
+# A difference is found in 80% of the audits at the 5% level if it is so many standard errors.
+DETECTABLE = float(stats.norm.ppf(0.975) + stats.norm.ppf(0.8))
 
 
-def answers(paths: list[Path], judge: str, gold: str) -> pd.DataFrame:
-    """Return the answers that gold decided, with the columns of `coverage.answers`."""
-    frame = load_verdicts(paths, [judge, gold])
-    frame = frame[frame[f"{gold}_verdict"] != "invalid"]
+def answers(name: str, judge: str) -> pd.DataFrame:
+    """Return the labelled answers to the test questions, judged, in the columns of `coverage.answers`."""
+    frame = pd.read_parquet(Path(os.environ["BERT_JUDGE_DATA"]) / f"{name}.parquet").dropna(subset="label")
+    fractions = frame["question"].map({question: question_point(question) for question in frame["question"].unique()})
+    frame = frame[(fractions >= TEST_PART[0]) & (fractions < TEST_PART[1])].reset_index(drop=True)
+    rows = zip(frame["question"], frame["references"], frame["candidate"], strict=True)
+    [loaded] = load_judges([judge])
+    labels = loaded.judge.judge([Row("", 0, "", question, tuple(references), text) for question, references, text in rows])
     return pd.DataFrame(
         {
-            "model": pd.factorize(frame[MODEL], sort=True)[0],
-            "name": frame[MODEL].astype(str),
-            "question": pd.factorize(frame["sample_id"])[0],
-            "right": (frame[f"{gold}_verdict"] == "correct").astype(float),
-            "called": (frame[f"{judge}_verdict"] == "correct"),
-            "score": frame[judge].astype(float),
+            MODEL: frame["model"].astype(str),
+            TASK: name,
+            "sample_id": pd.factorize(frame["question"])[0],
+            "attempt": frame.groupby(["model", "question"]).cumcount(),
+            JUDGE: [np.nan if label.score is None else label.score for label in labels],
+            f"{JUDGE}_verdict": [label.verdict for label in labels],
+            "right": frame["label"].astype(float),
         }
-    ).reset_index(drop=True)
+    )
 
 
-def row(name: str, frame: pd.DataFrame, labels: int, runs: int) -> dict[str, object]:
-    """Return mean absolute errors in points and coverage over simulated audits of one model."""
-    frame = frame.assign(model=0)
-    true = frame["right"].mean()
-    audits = [estimates(frame, labels, np.random.default_rng([seed, labels])) for seed in range(runs)]
-    columns: dict[str, object] = {"model": name, "answers": len(frame), "labels": labels, "human accuracy": f"{100 * true:.1f}"}
-    columns["judge alone"] = f"{100 * abs(frame['called'].mean() - true):.1f}"
-    for method, title in (("human_labels", "labels alone"), ("ppi", "both")):
-        errors = [abs(audit[method].value - true) for audit in audits]
-        coverage = np.mean([audit[method].low <= true <= audit[method].high for audit in audits])
-        half = np.mean([audit[method].high - audit[method].low for audit in audits]) / 2
-        columns[title] = f"{100 * np.mean(errors):.1f} (±{100 * half:.1f}, coverage {coverage:.0%})"
-    return columns
+def audits(frame: pd.DataFrame, labels: int, runs: int) -> Iterator[dict[str, dict[str, object]]]:
+    """Yield, per column of the tables, the estimate of each system."""
+    for run in range(runs):
+        random, estimates = np.random.default_rng([run, labels]), {}
+        for design in ("uniform", "neyman"):
+            sample = draw(frame, design, labels, random)
+            by_model = {name: corrected.estimate_methods(rows, JUDGE, JUDGE) for name, rows in sample.groupby(MODEL)}
+            for column in METHODS:
+                if COLUMNS[column][0] == design:
+                    estimates[column] = {str(name): methods[COLUMNS[column][1]] for name, methods in by_model.items()}
+        yield estimates
+
+
+def error_rows(frame: pd.DataFrame, labels: int, runs: int) -> Iterator[dict[str, object]]:
+    """Yield mean absolute errors in points, half-widths and coverage of each system's accuracy."""
+    results = list(audits(frame, labels, runs))
+    for name, rows in frame.groupby(MODEL):
+        true, judged = rows["right"].mean(), (rows[f"{JUDGE}_verdict"] == "correct").mean()
+        row = {"system": name, "answers": len(rows), "labels": labels, "accuracy": f"{100 * true:.1f}"}
+        row["judge alone"] = f"{100 * abs(judged - true):.1f}"
+        for column in METHODS:
+            intervals = [result[column][str(name)].interval() for result in results]
+            error = np.mean([abs(interval.value - true) for interval in intervals])
+            half = np.mean([interval.high - interval.low for interval in intervals]) / 2
+            covered = np.mean([interval.low <= true <= interval.high for interval in intervals])
+            row[column] = f"{100 * error:.1f} (±{100 * half:.1f}, coverage {covered:.0%})"
+        yield row
+
+
+def pair_rows(frame: pd.DataFrame, labels: int, runs: int) -> Iterator[dict[str, object]]:
+    """Yield the labels per system that each column needs to find the difference of two systems on these answers.
+
+    The standard error S sqrt(1 / n - 1 / N) of a sample of n of the N answers of a system is measured at n = `labels`.
+    """
+    results = list(audits(frame, labels, runs))
+    accuracies = frame.groupby(MODEL)["right"].mean()
+    total = dict.fromkeys(METHODS, 0.0)
+    for first, second in combinations(accuracies.sort_values(ascending=False).index, 2):
+        true = accuracies[first] - accuracies[second]
+        size = min((frame[MODEL] == first).sum(), (frame[MODEL] == second).sum())
+        needed = {}
+        for column in METHODS:
+            errors = [result[column][first].value - result[column][second].value - true for result in results]
+            variance = float(np.mean(np.square(errors))) / (1 / labels - 1 / size)
+            needed[column] = 1 / ((true / DETECTABLE) ** 2 / variance + 1 / size)
+            total[column] += variance
+        row: dict[str, object] = {"systems": f"{first} – {second}", "difference": f"{100 * true:.1f}", "answers": int(size)}
+        yield row | {column: f"{count:,.0f}" for column, count in needed.items()}
+    ratio = {column: f"{100 * value / total[METHODS[0]]:.0f}%" for column, value in total.items()}
+    yield {"systems": "labels at an equal width, of labels alone", "difference": "", "answers": "", **ratio}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("scores", nargs="+", type=Path, help="score tables")
-    parser.add_argument("--judge", default="bert", help="the judge to correct")
-    parser.add_argument("--gold", default="label", help="the judge with the human labels")
-    parser.add_argument("--labels", type=int, nargs="+", default=[100, 300], help="labels per audit")
-    parser.add_argument("--runs", type=int, default=200, help="audits per model")
+    parser.add_argument("files", nargs="+", help="names of the files in BERT_JUDGE_DATA")
+    parser.add_argument("--judge", default="general", help="the judge to correct")
+    parser.add_argument("--labels", type=int, nargs="+", default=[100, 300], help="labels per system")
+    parser.add_argument("--runs", type=int, default=200, help="audits per number of labels")
     arguments = parser.parse_args()
-    frame = answers(arguments.scores, arguments.judge, arguments.gold)
-    rows = (
-        row(str(name), model_answers, n, arguments.runs)
-        for n in arguments.labels
-        for name, model_answers in frame.groupby("name", sort=True)
-    )
-    show("Mean error of a model's accuracy in points, with the mean half-width of the interval and its coverage", rows)
+    for name in arguments.files:
+        frame = answers(name, arguments.judge)
+        for labels in arguments.labels:
+            show(f"{name}: mean error of a system's accuracy in points", error_rows(frame, labels, arguments.runs))
+        show(f"{name}: labels per system to tell two apart", pair_rows(frame, arguments.labels[-1], arguments.runs))
 
 
 if __name__ == "__main__":

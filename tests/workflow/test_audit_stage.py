@@ -14,17 +14,18 @@ from bert_judge.evaluation.score_tables import load_verdicts
 
 pytestmark = pytest.mark.workflow
 
-AUDIT = {"judge": "encoder", "size": 20}
+AUDIT = {"judge": "encoder", "size": 20, "design": "neyman"}
 SHEETS = {"results/audit/sheet.csv", "results/audit/sheet.html"}
-SUMMARIES = {"results/audit/corrected_accuracy.parquet", "results/report.html"}
+TABLES = {f"results/audit/{name}.parquet" for name in ("corrected_accuracy", "corrected_pairs", "certificate")}
+SUMMARIES = {*SHEETS, *TABLES, "results/report.html"}
 
 
 def configure(run: Workspace, **audit: object) -> None:
     run.configure(run.config | {"audit": {**AUDIT, **audit}})
 
 
-def fill(run: Workspace, turned: int = 0) -> None:
-    """Mark the drawn answers as they are, the first few of them the other way round."""
+def fill(run: Workspace, file: str) -> None:
+    """Mark the drawn answers as they are."""
     paths = run.found("results/scores/*/mini_test.parquet")
     verdicts = load_verdicts(paths, ["truth"]).set_index(["(model)", "(task)", "sample_id", "attempt"])["truth_verdict"]
     truth = {}
@@ -32,12 +33,9 @@ def fill(run: Workspace, turned: int = 0) -> None:
         for row in pd.read_parquet(path).itertuples():
             key = (path.parent.name, path.stem, row.sample_id, row.attempt)
             truth[sampling.answer_id(*key, row.candidate)] = str(verdicts[key])
-    with (run.folder / "results/audit/sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        identities = [row["id"] for row in csv.DictReader(file)]
-    other = {"correct": "incorrect", "incorrect": "correct"}
-    said = [other[truth[name]] if place < turned else truth[name] for place, name in enumerate(identities)]
-    lines = ["id,verdict", *(f"{name},{word}" for name, word in zip(identities, said, strict=True))]
-    (run.folder / "labels.csv").write_text("\n".join(lines) + "\n")
+    with (run.folder / "results/audit/sheet.csv").open(encoding="utf-8-sig", newline="") as sheet:
+        lines = ["id,rate,verdict", *(f"{row['id']},{row['rate']},{truth[row['id']]}" for row in csv.DictReader(sheet))]
+    (run.folder / file).write_text("\n".join(lines) + "\n")
 
 
 def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
@@ -48,7 +46,7 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
     assert run.changed_since(before) == {*SHEETS, "results/report.html"}
     assert "are waiting for labels" in (run.folder / "results/report.html").read_text()
 
-    fill(run)
+    fill(run, "labels.csv")
     configure(run, labels="labels.csv")
     before = run.times()
     run.done()
@@ -63,11 +61,15 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
         assert powered["low"] <= plain["accuracy"] <= powered["high"]
     assert "PPI++" in (run.folder / "results/report.html").read_text()
 
-    fill(run, turned=5)
+    # The next sheet goes on where the first one ended, and both count.
+    fill(run, "round2.csv")
+    configure(run, labels=["labels.csv", "round2.csv"])
     before = run.times()
     result = run.done()
     assert run.changed_since(before) == SUMMARIES
-    assert len(result.jobs) == 2
+    assert len(result.jobs) == 3
+    found = tables.read(run.folder / "results/audit/corrected_accuracy.parquet", tables.CORRECTED_ACCURACY)
+    assert set(found["labels"]) == {40, 80}
 
     (run.folder / "labels.csv").write_text("id,verdict\nfeedfeedfeedfeed,correct\n")
     before = run.contents()

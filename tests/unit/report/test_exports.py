@@ -85,7 +85,8 @@ def test_written_files_with_and_without_answers(standings: Path, tmp_path: Path)
 
 def test_corrected_accuracies_are_printed(standings: Path, scores: list[Path]) -> None:
     assert "corrected with human labels" not in standings_output(standings)
-    spec = {"judge": "bert", "size": 10, "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
-    build_corrected(spec, scores, None, standings.parent / "audit" / "corrected_accuracy.parquet")
+    spec = {"judge": "bert", "size": 10, "design": "uniform", "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
+    build_corrected(spec | {"min_sensitivity": 0.8, "min_specificity": 0.8}, scores, [], standings.parent / "audit")
     output = standings_output(standings)
-    assert "Accuracy in %, corrected with human labels" in output and "PPI++" in output and "all models" in output
+    for text in ("Accuracy in %, corrected with human labels", "PPI++", "all models", "p (Holm)", "Certificates, in %"):
+        assert text in output

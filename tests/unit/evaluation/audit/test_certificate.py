@@ -1,0 +1,152 @@
+"""Certificates: their bounds, refusals, and the command on a file."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
+from bert_judge.evaluation.audit.certificate import certify
+from bert_judge.evaluation.statistics import proportion_lower_bound
+from bert_judge.judges.bert.judge_folder import hash_rows, read_seen_rows, write_seen_rows
+from bert_judge.judges.model_card import set_section
+from bert_judge.runtime.errors import InputError
+
+
+def judged(correct: int, missed: int, incorrect: int, passed: int) -> tuple[list[int], list[int]]:
+    """(verdicts, truth) of so many correct and incorrect answers, of which some are missed or wrongly passed."""
+    verdicts = [*[1] * (correct - missed), *[0] * missed, *[0] * (incorrect - passed), *[1] * passed]
+    return verdicts, [*[1] * correct, *[0] * incorrect]
+
+
+@pytest.mark.parametrize(("hits", "n"), [(50, 50), (45, 50), (40, 50), (0, 20)])
+def test_bound_is_that_of_clopper_and_pearson(hits, n):
+    share, low = proportion_lower_bound(np.arange(n) < hits, np.arange(n))
+    assert share == hits / n
+    assert low == pytest.approx(stats.beta.ppf(0.05, hits, n - hits + 1) if hits else 0.0)
+
+
+def test_repeated_answers_and_weights_lower_the_bound():
+    hits = np.arange(60) % 10 > 0
+    once, repeated = (proportion_lower_bound(np.repeat(hits, k), np.repeat(np.arange(60), k)) for k in (1, 3))
+    assert repeated[1] == pytest.approx(once[1], abs=0.01)
+    weights = np.where(np.arange(60) < 30, 1.0, 5.0)
+    assert proportion_lower_bound(hits, np.arange(60), weights)[1] < once[1]
+    assert proportion_lower_bound(hits, np.arange(60), 7 * weights) == proportion_lower_bound(hits, np.arange(60), weights)
+
+
+@pytest.mark.parametrize(
+    ("counts", "passed", "reason"),
+    [
+        ((100, 5, 100, 5), True, ""),
+        ((100, 30, 100, 0), False, "the lower bound of the sensitivity is 0.616, below 0.8"),
+        ((100, 0, 100, 30), False, "the lower bound of the specificity is 0.616, below 0.8"),
+        ((14, 0, 14, 0), True, ""),
+    ],
+)
+def test_bounds_decide(counts, passed, reason):
+    verdicts, truth = judged(*counts)
+    result = certify(verdicts, truth, np.arange(len(truth)))
+    assert (result.passed, result.reason) == (passed, reason)
+    assert result.agreement == np.mean(np.array(verdicts) == np.array(truth))
+    assert (result.sentence().startswith("passed")) == passed
+
+
+def test_invalid_verdicts_count_against_the_judge():
+    verdicts, truth = judged(100, 0, 100, 0)
+    assert certify([-1] * 30 + verdicts[30:], truth, np.arange(200)).passed is False
+
+
+@pytest.mark.parametrize(
+    ("counts", "fault"),
+    [
+        ((0, 0, 40, 2), "no answer is labelled correct; a certificate needs both classes"),
+        ((40, 0, 0, 0), "no answer is labelled incorrect"),
+        ((5, 0, 5, 0), "answers to 5 questions are labelled correct, and even a flawless judge needs 14 to reach 0.8"),
+    ],
+)
+def test_samples_that_no_judge_could_pass_are_refused(counts, fault):
+    with pytest.raises(InputError, match=fault):
+        certify(*judged(*counts), np.arange(sum(counts[::2])))
+
+
+def test_human_likeness_compares_with_the_annotators():
+    random = np.random.default_rng(0)
+    truth = random.random(400) < 0.6
+    flips = [np.where(random.random(400) < noise, ~truth, truth).astype(float) for noise in (0.05, 0.05, 0.05, 0.3)]
+    *votes, bad = flips
+    good = certify(truth.astype(int), truth, np.arange(400), votes=np.stack(votes, axis=1))
+    worse = certify(bad.astype(int), truth, np.arange(400), votes=np.stack(votes, axis=1))
+    assert good.annotators == 3
+    assert good.human_likeness > 2 > -2 > worse.human_likeness
+    # A row without majority counts for the annotators only.
+    divided = certify(
+        truth.astype(int), np.where(np.arange(400) < 9, math.nan, truth), np.arange(400), votes=np.stack(votes, axis=1)
+    )
+    assert divided.n == 391
+    assert divided.human_kappa == good.human_kappa
+
+
+def write_answers(path: Path, n: int, label: object = None) -> Path:
+    with path.open("w") as file:
+        for i in range(n):
+            right = i % 2 == 0
+            row = {"question": f"{i} + 1?", "reference": str(i + 1), "answer": f"It is {i + 1 if right else i + 50}."}
+            file.write(json.dumps({**row, "label": int(right) if label is None else label, "second": int(right)}) + "\n")
+    return path
+
+
+def test_command(tmp_path):
+    runner = CliRunner()
+    file = write_answers(tmp_path / "answers.jsonl", 60)
+    done = runner.invoke(app, ["certify", str(file), "--judge", "contains", "--label", "label", "--label", "second"])
+    assert done.exit_code == 0, done.output
+    assert "contains: passed: sensitivity at least 90.5%, specificity at least 90.5% (95% bounds)" in done.stdout
+    assert "among them 1.00" in done.stdout
+    failed = runner.invoke(app, ["certify", str(file), "--judge", "exact_match", "--label", "label"])
+    assert failed.exit_code == 2
+    assert "exact_match: failed: the lower bound of the sensitivity is 0.000, below 0.8" in failed.stdout
+
+
+@pytest.mark.parametrize(
+    ("rows", "label", "fault"),
+    [
+        (60, "", "no row has a label in 'label'; label some answers"),
+        (60, 1, "no answer is labelled incorrect; a certificate needs both classes"),
+        (10, None, "even a flawless judge needs 14 to reach 0.8; label more answers"),
+    ],
+)
+def test_bad_files_get_one_line(tmp_path, rows, label, fault):
+    file = write_answers(tmp_path / "answers.jsonl", rows, label)
+    done = CliRunner().invoke(app, ["certify", str(file), "--judge", "contains", "--label", "label"])
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1].startswith(f"error: {file}: ")
+    assert fault in done.stderr
+
+
+def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
+    from bert_judge.cli.certify import PARTS
+    from bert_judge.evaluation.audit.certify_file import certify_file
+    from bert_judge.labels.judge_loading import load_judges
+    from bert_judge.tables.readers.rows import open_rows
+
+    file = write_answers(tmp_path / "answers.jsonl", 60)
+    write_seen_rows(tmp_path, hash_rows(["3 + 1?", "unseen"], ["it is  53.", "x"]))
+    assert read_seen_rows(tmp_path).shape == (2,)
+    columns = dict(zip(PARTS, ("question", "reference", "answer"), strict=True))
+    with pytest.raises(InputError, match=r"1 of 60 labelled answers were used to train or calibrate"):
+        certify_file(
+            *(open_rows(file), columns, ["label"], load_judges(["contains"])[0], tmp_path), min_sensitivity=0.8, min_specificity=0.8
+        )
+
+
+def test_section_of_the_card_is_replaced(tmp_path):
+    (tmp_path / "README.md").write_text("# Judge\n\n## Data\n\ntext\n")
+    for text in ("first", "second"):
+        set_section(tmp_path, "Certificate", text)
+    set_section(tmp_path, "Data", "new")
+    assert (tmp_path / "README.md").read_text() == "# Judge\n\n## Data\n\nnew\n\n## Certificate\n\nsecond\n"
