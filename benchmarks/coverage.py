@@ -11,6 +11,7 @@ import argparse
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -74,8 +75,6 @@ COLUMNS = {
     "PPI++, Neyman": ("neyman", "ppi"),
     "Rogan-Gladen": ("uniform", "rogan_gladen"),
 }
-# Half-widths, in points, of the table of labels.
-WIDTHS = (0.05, 0.03)
 
 
 def answers(setting: Setting, judge: Judge, random: np.random.Generator) -> pd.DataFrame:
@@ -159,7 +158,7 @@ def coverage_rows(runs: int) -> Iterator[dict[str, object]]:
 
 def sequence_rows(runs: int) -> Iterator[dict[str, object]]:
     """Yield the share of runs whose confidence sequence contains the truth after every label from the first to the 1,000th."""
-    for judge, design in itertools.product(JUDGES, ("uniform", "neyman")):
+    for judge, design in itertools.product(COVERAGE_JUDGES, ("uniform", "neyman")):
         held, widths = np.zeros(2), np.zeros((2, len(LABELS)))
         for run in range(runs):
             random = np.random.default_rng([run, JUDGES.index(judge)])
@@ -186,20 +185,22 @@ def sequence_rows(runs: int) -> Iterator[dict[str, object]]:
             }
 
 
-def needed_rows(runs: int) -> Iterator[dict[str, object]]:
-    """Yield the labels per model that each column needs for a difference of this half-width, and each design for PPI++."""
-    setting = SETTINGS[0]
-    for judge, width in itertools.product(JUDGES[:3], WIDTHS):
-        needed: dict[str, object] = {}
-        for column in COLUMNS:
-            labels = 300
-            # The width is inversely proportional to the root of their number, so a few steps from a guess suffice.
-            for _ in range(3):
-                intervals = [result[column][1] for result in simulate(setting, judge, labels, runs)]
-                half = coverage(intervals, 0.0, 1.0)[1]
-                labels = int(np.clip(labels * (half / width) ** 2, 20, setting.questions))
-            needed[column] = labels if labels < setting.questions else f"over {setting.questions}"
-        yield {"judge": judge.name, "half-width, points": 100 * width, **needed}
+def saving_rows(labels: int, runs: int) -> Iterator[dict[str, object]]:
+    """Yield the labels of each design for a difference with an interval of equal width, in percent of those without a judge."""
+    for judge in JUDGES:
+        errors: dict[str, list[float]] = {}
+        for run in range(runs):
+            random = np.random.default_rng([run, JUDGES.index(judge)])
+            frame = answers(SETTINGS[0], judge, random)
+            true = frame.groupby(MODEL)["right"].mean()
+            for design in get_args(sampling.Design):
+                sample = draw(frame, design, labels, random)
+                first, second = (corrected.estimate_methods(sample[sample[MODEL] == name], JUDGE, JUDGE) for name in true.index)
+                for method, column in (("human_labels", "labels alone"), ("ppi", f"PPI++, {design}")):
+                    if (a := first[method]) and (b := second[method]) and (method == "ppi" or design == "uniform"):
+                        errors.setdefault(column, []).append(a.value - b.value - true.iloc[0] + true.iloc[1])
+        variances = {column: float(np.mean(np.square(values))) for column, values in errors.items()}
+        yield {"judge": judge.name, **{column: f"{100 * v / variances['labels alone']:.0f}" for column, v in variances.items()}}
 
 
 def show(title: str, rows: Iterator[Mapping[str, object]]) -> None:
@@ -218,7 +219,7 @@ def main() -> None:
     runs = parser.parse_args().runs
     show("Share of runs whose 95% interval contains the true value, and its mean half-width in points", coverage_rows(runs))
     show("Share of runs whose sequence contains the true value at every label, and its half-width in points", sequence_rows(runs))
-    show("Labels per model for a difference with an interval of this half-width", needed_rows(max(runs // 10, 10)))
+    show("Labels for a difference at equal precision, in % of those without a judge", saving_rows(300, runs))
 
 
 if __name__ == "__main__":
