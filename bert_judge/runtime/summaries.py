@@ -20,6 +20,7 @@ PAGES = {
     "Attack rates": "results/attacks/rates.parquet",
     "Sheet to label": "results/audit/sheet.html",
     "Corrected accuracies": "results/audit/corrected_accuracy.parquet",
+    "Certificates of the judges": "results/audit/certificate.parquet",
     "Students": "results/students.parquet",
 }
 _FAILED_JOB = re.compile(r"^Error in (?:rule|group) (?P<rule>\S+):\n(?P<details>(?: {4}.*\n)*)", re.MULTILINE)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, local_folder
 from bert_judge.runtime.errors import InputError
 
@@ -60,7 +61,7 @@ def hash_rows(questions: Iterable[str], candidates: Iterable[str]) -> NDArray[np
 
 def write_seen_rows(folder: Path, hashes: NDArray[np.uint64]) -> None:
     """Record the rows that a judge has seen, from `hash_rows`."""
-    with (folder / SEEN_ROWS).open("wb") as file:
+    with tables.atomic(folder / SEEN_ROWS) as temporary, temporary.open("wb") as file:
         np.save(file, np.unique(hashes), allow_pickle=False)
 
 

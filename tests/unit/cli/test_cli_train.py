@@ -51,7 +51,8 @@ def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
     assert header.split() == ["model", "answers", "labels", "(gold)", "contains", "mine"]
     judge = BERTJudge(tmp_path / "mine")
     assert 0 <= judge.predict(["Question 1?"], ["Paris"], ["It is Paris."])[0] <= 1
-    assert {"README.md", "metrics.json", "judge.json"} <= {path.name for path in (tmp_path / "mine").iterdir()}
+    assert {"README.md", "metrics.json", "seen_rows.npy", "judge.json"} <= {path.name for path in (tmp_path / "mine").iterdir()}
+    assert "labelled answers were used to train or calibrate mine" in run("certify", file, "--judge", "mine").stderr
     assert len({path.stat().st_mode for path in (tmp_path / "mine").iterdir()}) == 1
     held_out = json.loads((tmp_path / "mine" / "metrics.json").read_text("utf-8"))["held_out"]
     assert held_out["n"] == held_out["questions"] > 0 and {"contains", "math_verify", "mine"} < set(held_out["judges"])
