@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks import Sample
-from bert_judge.tasks.demo import facts
+from bert_judge.tasks.demo import PEOPLE, answers_of_kind, is_person, similar_answers
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 UNITS = (
@@ -17,7 +17,7 @@ UNITS = (
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-# Wrong words for answers outside the fact tables.
+# Wrong words for answers that have no similar ones.
 WRONG_WORDS = ("copper", "harbour", "seventh", "northern", "velvet", "orchard", "silent", "granite", "autumn", "lantern")
 
 
@@ -47,7 +47,7 @@ def format_answer(answer: Answer, sample: Sample, rng: KeyedRandom, draw: str) -
         return rng.choose((text, f"({letter}) {text}", f"({letter})", f"{letter}) {text}", f"option {letter}", text), draw)
     if (number := _to_number(text)) is not None:
         return rng.choose(_number_forms(text, number, sample.question), draw)
-    if facts.is_person(text) and rng.bernoulli(0.25, f"{draw}: surname"):
+    if is_person(text) and rng.bernoulli(0.25, f"{draw}: surname"):
         return surname(text)
     return text.lower() if rng.bernoulli(0.12, f"{draw}: lower") else text
 
@@ -135,7 +135,7 @@ def _proposals(sample: Sample, rng: KeyedRandom) -> Iterator[str]:
     if (number := _to_number(reference)) is not None:
         yield from _near_misses(number, sample, rng)
     else:
-        yield from rng.shuffled(facts.siblings(reference) or _similar_names(reference), "siblings")
+        yield from rng.shuffled(similar_answers(reference) or _similar_names(reference), "siblings")
     turn = 0
     while True:
         turn += 1
@@ -158,8 +158,7 @@ def _similar_names(text: str) -> Sequence[str]:
     words = text.split()
     if not all(word[:1].isupper() for word in words):
         return ()
-    table, column = ("countries", "capital") if len(words) == 1 else facts.PEOPLE
-    return facts.values(table, column) if len(words) <= 3 else ()
+    return answers_of_kind("capitals" if len(words) == 1 else PEOPLE) if len(words) <= 3 else ()
 
 
 def _altered(text: str, rng: KeyedRandom, turn: int) -> str:
