@@ -188,8 +188,8 @@ class PairEncoderJudge:
         logits = self.engine.logits([*rows, *swapped])
         differences = logits[: len(rows)] - logits[len(rows) :]
         return [
-            PairScore(difference, row.truncated or other.truncated, len(row.ids) + len(other.ids))
-            for difference, row, other in zip(differences.tolist(), rows, swapped, strict=True)
+            PairScore(difference, row.truncated or swapped_row.truncated, len(row.ids) + len(swapped_row.ids))
+            for difference, row, swapped_row in zip(differences.tolist(), rows, swapped, strict=True)
         ]
 
     def _verdicts(self, pairs: Sequence[Pair]) -> list[OrderVerdict]:
