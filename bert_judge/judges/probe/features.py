@@ -28,21 +28,13 @@ log = logging.getLogger(__name__)
 # States held in memory at once; a kill loses at most one shard of these.
 BATCH_BYTES, SHARDS_PER_BATCH = 256_000_000, 8
 COLUMN_PREFIX = "layer_"
-POOLING_DESCRIPTIONS = {
-    "mean": "mean over the tokens",
-    "last": "last token",
-    "min": "minimum over the tokens",
-    "max": "maximum over the tokens",
-}
 
 
 def feature_schema(layers: int, poolings: Sequence[str], width: int, dtype: str) -> tables.Schema:
     """Return the schema of a table of hidden states; states of an answer whose generation failed are null."""
     number = pa.from_numpy_dtype(np.dtype(dtype))
     states = tuple(
-        tables.Column(
-            _column(layer, pooling), pa.list_(number, width), f"layer {layer}: {POOLING_DESCRIPTIONS[pooling]}", nullable=True
-        )
+        tables.Column(_column(layer, pooling), pa.list_(number, width), f"layer {layer}, {pooling} of the tokens", nullable=True)
         for layer in range(layers)
         for pooling in poolings
     )
