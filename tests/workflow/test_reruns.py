@@ -110,18 +110,16 @@ def test_a_changed_setting_of_the_training_trains_again(run: Workspace) -> None:
     assert run.planned() == {"Train encoder", *verdicts, *scores, *SUMMARY_JOBS}
 
 
-def test_comments_and_the_order_of_keys_do_not_count(run: Workspace) -> None:
+def test_changes_that_change_no_content_rerun_nothing(run: Workspace) -> None:
+    """Comments, the order of keys, touched files of the workflow and of the judge, and a key of the command line."""
     text = yaml.safe_dump(shuffled(run.config, random.Random(1)), sort_keys=False)
     assert text != yaml.safe_dump(run.config, sort_keys=False)
     (run.folder / "config.yaml").write_text("# A remark.\n" + text.replace("models:\n", "models: # who answers\n", 1))
-    assert run.done("--dry-run").idle
-
-
-def test_touched_files_of_the_workflow_do_not_count(run: Workspace) -> None:
     for pattern in ("workflow_scripts/*.py", "rules/*.smk", "Snakefile", "profiles/*/*", "envs/*", "mini_tasks.py"):
         for path in run.found(pattern):
             path.touch()
-    assert run.done("--dry-run").idle
+    (run.folder / "results/prepared/judge-encoder.json").touch()
+    assert run.done("--dry-run", "--config", "data=elsewhere").idle
 
 
 def test_a_new_test_task_repeats_the_overlap_check_but_not_the_training(run: Workspace) -> None:
@@ -139,11 +137,6 @@ def test_a_new_test_task_repeats_the_overlap_check_but_not_the_training(run: Wor
     assert {f"results/scores/{model}/other_test.parquet" for model in ("solid", "weak")} <= changed
 
 
-def test_a_manifest_that_was_written_again_trains_nothing(run: Workspace) -> None:
-    (run.folder / "results/prepared/judge-encoder.json").touch()
-    assert run.done("--dry-run").idle
-
-
 def test_a_task_file_that_changed_reruns_its_tasks(run: Workspace) -> None:
     file = run.folder / "mini_tasks.py"
     file.write_text(file.read_text().replace("How much is", "What is the sum of"))
@@ -159,10 +152,6 @@ def test_the_configuration_of_the_command_line_replaces_the_default(run: Workspa
     result = run.done("--dry-run", "--configfile", "other.yaml")
     # With the default laid under it, the judge would still be there and the scores up to date.
     assert result.jobs == {"Scores of solid on mini_test", "Scores of weak on mini_test", *SUMMARY_JOBS}
-
-
-def test_a_single_key_of_the_command_line_goes_over_the_default(run: Workspace) -> None:
-    assert run.done("--dry-run", "--config", "data=elsewhere").idle
 
 
 def test_snakemake_packs_its_own_report(run: Workspace) -> None:
