@@ -13,10 +13,11 @@ import os
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from coverage import COLUMNS, JUDGE, draw, show
+from coverage import COLUMNS, DESIGNS, JUDGE, draw, show
 from scipy import stats
 
 from bert_judge.evaluation.audit import corrected
@@ -53,11 +54,11 @@ def answers(name: str, judge: str) -> pd.DataFrame:
     )
 
 
-def audits(frame: pd.DataFrame, labels: int, runs: int) -> Iterator[dict[str, dict[str, object]]]:
+def audits(frame: pd.DataFrame, labels: int, runs: int) -> Iterator[dict[str, dict[str, Any]]]:
     """Yield, per column of the tables, the estimate of each system."""
     for run in range(runs):
-        random, estimates = np.random.default_rng([run, labels]), {}
-        for design in ("uniform", "neyman"):
+        random, estimates = np.random.default_rng([run, labels]), dict[str, dict[str, Any]]()
+        for design in DESIGNS:
             sample = draw(frame, design, labels, random)
             by_model = {name: corrected.estimate_methods(rows, JUDGE, JUDGE) for name, rows in sample.groupby(MODEL)}
             for column in METHODS:
@@ -71,7 +72,7 @@ def error_rows(frame: pd.DataFrame, labels: int, runs: int) -> Iterator[dict[str
     results = list(audits(frame, labels, runs))
     for name, rows in frame.groupby(MODEL):
         true, judged = rows["right"].mean(), (rows[f"{JUDGE}_verdict"] == "correct").mean()
-        row = {"system": name, "answers": len(rows), "labels": labels, "accuracy": f"{100 * true:.1f}"}
+        row: dict[str, object] = {"system": name, "answers": len(rows), "labels": labels, "accuracy": f"{100 * true:.1f}"}
         row["judge alone"] = f"{100 * abs(judged - true):.1f}"
         for column in METHODS:
             intervals = [result[column][str(name)].interval() for result in results]

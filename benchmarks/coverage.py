@@ -60,7 +60,7 @@ JUDGES = (
     Judge("very good", (0.98, 0.97), (0.98, 0.97)),
     Judge("biased to the second", (0.90, 0.92), (0.98, 0.70)),
 )
-# Those of the table of coverage, which takes longest.
+# Those of the tables of coverage, which take longest.
 COVERAGE_JUDGES = (JUDGES[1], JUDGES[3])
 SETTINGS = (
     Setting("60% and 55% right", (0.60, 0.55), 2000),
@@ -68,8 +68,9 @@ SETTINGS = (
     Setting("60% and 55%, 4 answers a question", (0.60, 0.55), 500, 4, 0.6),
 )
 LABELS = (100, 300, 1000)
+DESIGNS: tuple[sampling.Design, ...] = ("uniform", "neyman")
 # Column of the tables → design and method.
-COLUMNS = {
+COLUMNS: dict[str, tuple[sampling.Design, str]] = {
     "labels alone": ("uniform", "human_labels"),
     "PPI++": ("uniform", "ppi"),
     "PPI++, Neyman": ("neyman", "ppi"),
@@ -158,7 +159,7 @@ def coverage_rows(runs: int) -> Iterator[dict[str, object]]:
 
 def sequence_rows(runs: int) -> Iterator[dict[str, object]]:
     """Yield the share of runs whose confidence sequence contains the truth after every label from the first to the 1,000th."""
-    for judge, design in itertools.product(COVERAGE_JUDGES, ("uniform", "neyman")):
+    for judge, design in itertools.product(COVERAGE_JUDGES, DESIGNS):
         held, widths = np.zeros(2), np.zeros((2, len(LABELS)))
         for run in range(runs):
             random = np.random.default_rng([run, JUDGES.index(judge)])

@@ -76,7 +76,7 @@ def correct_ranking(audit: AuditTables, ranking: Mapping[str, Any]) -> dict[str,
             worse[opponent] += 1
     for model, entry in by_name.items():
         entry["row"] |= {name: rows[model][name] for name in ("accuracy", "low", "high", "labels")}
-        rank = 1 + sum(other["accuracy"] > rows[model]["accuracy"] for name, other in rows.items() if name in by_name)
+        rank = 1 + sum(rows[name]["accuracy"] > rows[model]["accuracy"] for name in by_name)
         entry["row"] |= {"rank": rank, "rank_low": 1 + worse[model], "rank_high": len(entries) - len(entry["better_than"])}
     detectable = pairs["min_detectable_effect"].dropna()
     return {

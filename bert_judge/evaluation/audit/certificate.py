@@ -186,8 +186,8 @@ def certificate_table(
     labelled = (answers[LABEL] >= 0).to_numpy()
     # The probabilities make the labels of a model stand for all of its answers.
     probabilities = inclusion_probabilities(answers[MODEL].astype(str), answers[RATE], labelled)
-    drawn = (answers[LABEL] != UNLABELLED).to_numpy()
-    sample, weights = answers[drawn], 1 / probabilities[drawn]
+    in_sample = (answers[LABEL] != UNLABELLED).to_numpy()
+    sample, weights = answers[in_sample], 1 / probabilities[in_sample]
     minima = {name: spec[name] for name in ("min_sensitivity", "min_specificity")}
     rows = [
         {"judge": judge, **_certify_judge(judge, sample, weights, votes, minima, attack_rates.get(judge, math.nan))}

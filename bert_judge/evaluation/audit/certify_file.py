@@ -84,11 +84,11 @@ def _check_unseen(path: Path, folder: Path | None, texts: Sequence[tuple[str, st
     """Refuse rows that a judge was trained, validated or calibrated on, and warn if it keeps no record of them."""
     if folder is None:
         return
-    seen = read_seen_rows(folder)
-    if seen is None:
+    hashes = read_seen_rows(folder)
+    if hashes is None:
         log.warning("%s: no record of its training rows; make sure that it has seen none of these answers", folder)
         return
-    if leaked := int(np.isin(hash_rows(*zip(*texts, strict=True)), seen).sum()):
+    if leaked := int(np.isin(hash_rows(*zip(*texts, strict=True)), hashes).sum()):
         raise InputError(
             f"{path}: {leaked:,} of {len(texts):,} labelled answers were used to train or calibrate {folder}; "
             "certify it with answers that it has not seen"

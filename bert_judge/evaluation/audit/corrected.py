@@ -174,13 +174,13 @@ def compare_models(
         num_pairs: comparisons among which the error of the confidence sequences is divided.
     """
     keys = [pd.MultiIndex.from_frame(rows[[TASK, *KEY]].astype({TASK: str, "sample_id": str})) for rows in (first, second)]
-    shared = [rows[index.isin(other)] for rows, index, other in zip((first, second), keys, keys[::-1], strict=True)]
+    shared = [first[keys[0].isin(keys[1])], second[keys[1].isin(keys[0])]]
     names = [str(rows[MODEL].iloc[0]) for rows in (first, second)]
     estimates = [estimate_methods(rows, judge, sampling_judge) if len(rows) else dict.fromkeys(METHODS) for rows in shared]
     labels = [int((rows[LABEL] >= 0).sum()) for rows in shared]
     counts = {"n": len(shared[0]), "questions": shared[0]["sample_id"].nunique(), "labels": min(labels)}
     alpha = (1 - CONFIDENCE) / num_pairs
-    bounds, values = _difference_sequence(*shared, judge, alpha)
+    bounds, values = _difference_sequence(shared[0], shared[1], judge, alpha)
     compared = {}
     for method in METHODS:
         sides = [estimate[method] for estimate in estimates]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -115,13 +115,14 @@ def attach_labels(
             "remove rows of other runs and of answers that have changed"
         )
     table = pd.DataFrame(votes, columns=list(Vote._fields)).pivot(index="id", columns="annotator", values="value")
-    label = majority(table)
+    ids = pd.Series({index: identity for identity, index in identities.items()}, dtype=object).reindex(verdicts.index)
     rates = {vote.id: vote.rate for vote in votes if vote.rate is not None}
-    names = pd.Series({index: identity for identity, index in identities.items()}, dtype=object)
-    labelled = verdicts.assign(**{LABEL: UNLABELLED})
-    labelled.loc[names.index, LABEL] = label[names.to_numpy()].to_numpy()
-    labelled.loc[names.index, RATE] = [rates.get(name, labelled.at[index, RATE]) for index, name in names.items()]
-    return labelled, table.loc[names.to_numpy()].set_axis(names.index)
+    columns: dict[str, Any] = {
+        LABEL: ids.map(majority(table)).where(ids.notna(), UNLABELLED),
+        RATE: ids.map(rates).astype(float).fillna(verdicts[RATE]),
+    }
+    labelled_ids = ids.dropna()
+    return verdicts.assign(**columns), table.reindex(list(labelled_ids)).set_axis(labelled_ids.index)
 
 
 def majority(votes: pd.DataFrame) -> pd.Series:
@@ -130,8 +131,8 @@ def majority(votes: pd.DataFrame) -> pd.Series:
     return share.where(share != 0.5).round()
 
 
-def _identify(verdicts: pd.DataFrame, scores: Sequence[Path], wanted: set[str]) -> dict[str, int]:
-    """Return id → index of the answer in `verdicts`, of the wanted ids."""
+def _identify(verdicts: pd.DataFrame, scores: Sequence[Path], ids: set[str]) -> dict[str, int]:
+    """Return id → index of the answer in `verdicts`, of the given ids."""
     schema = tables.scores_schema([])
     schema = replace(schema, columns=tuple(c for c in schema.columns if c.name in (*score_tables.KEY, "candidate")))
     index_of_key = dict(zip(answer_keys(verdicts), verdicts.index, strict=True))
@@ -141,7 +142,7 @@ def _identify(verdicts: pd.DataFrame, scores: Sequence[Path], wanted: set[str]) 
         for batch in tables.read_batches(path, schema, BATCH_ROWS):
             for sample_id, attempt, text in zip(batch["sample_id"], batch["attempt"], batch["candidate"], strict=True):
                 key = (model, task, str(sample_id), int(attempt))
-                if (identity := answer_id(*key, text)) in wanted:
+                if (identity := answer_id(*key, text)) in ids:
                     indices[identity] = index_of_key[key]
     return indices
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -64,7 +64,7 @@ def sampling_rates(models: ArrayLike, scores: ArrayLike, design: Design) -> Floa
     """
     frame = pd.DataFrame({"model": pd.factorize(np.asarray(models))[0], "score": np.asarray(scores, float)})
     frame["range"] = score_ranges(frame["score"])
-    deviation = np.sqrt(frame["score"] * (1 - frame["score"])).fillna(0.5).clip(lower=MIN_DEVIATION)
+    deviation = (frame["score"] * (1 - frame["score"])).pow(0.5).fillna(0.5).clip(lower=MIN_DEVIATION)
     by_range = [frame["model"], frame["range"]]
     if design == "uniform":
         rates = pd.Series(1.0, frame.index)
@@ -73,7 +73,7 @@ def sampling_rates(models: ArrayLike, scores: ArrayLike, design: Design) -> Floa
         shares = sizes * frame.groupby("model")["range"].transform("nunique") / frame.groupby("model")["range"].transform("size")
         rates = (1 / shares).clip(*RATE_BOUNDS)
     elif design == "neyman":
-        rates = np.sqrt((deviation**2).groupby(by_range).transform("mean"))
+        rates = (deviation**2).groupby(by_range).transform("mean").pow(0.5)
     else:
         rates = deviation
     return (rates / rates.groupby(frame["model"]).transform("mean")).to_numpy(float)
@@ -146,7 +146,8 @@ def order_answers(verdicts: pd.DataFrame, judge: str, design: Design, seed: int)
     numbers = np.array([keyed_random.fraction(seed, "question", *question) for _, *question in answer_keys(verdicts)])
     # The answers to a question follow each other in random order, which does not reveal the model.
     order = [keyed_random.fraction(seed, "answer", *key) for key in answer_keys(verdicts)]
-    return verdicts.assign(**{RATE: rates, POSITION: numbers / rates, "(order)": order}).sort_values([POSITION, "(order)"])
+    columns: dict[str, Any] = {RATE: rates, POSITION: numbers / rates, "(order)": order}
+    return verdicts.assign(**columns).sort_values([POSITION, "(order)"])
 
 
 def draw_sample(ordered: pd.DataFrame, size: int) -> pd.DataFrame:
