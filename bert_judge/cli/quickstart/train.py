@@ -163,7 +163,7 @@ class _Run:
             with LexicalJudge(self.plan.labels_spec(rule, FILE, TEST)["settings"]) as lexical:
                 self._label(rule, lexical)
         settings = self.plan.labels_spec(self.judge, FILE, TEST)["settings"]
-        self._label(self.judge, BERTJudge.from_run(folder / "judge.json", settings, self.judge, self.work / "encoder"))
+        self._label(self.judge, BERTJudge.from_run(folder / "judge.json", settings, self.judge))
         for model in self.plan.models:
             labels = {name: self.path(name, TEST, model) for name in self.plan.config.scorers}
             scores = self.path("scores", TEST, model)
