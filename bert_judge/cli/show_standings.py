@@ -109,8 +109,12 @@ def _accuracy(group: pd.DataFrame, gold: str | None) -> tuple[list[str], list[li
 def _accuracy_cell(row: Row | None) -> str:
     if row is None:
         return "–"
-    text = f"{format_percent(row['accuracy'])} {_interval(row)}"
+    text = _percent_cell(row, "accuracy")
     return f"{text}, {format_percent(row['invalid'])} invalid" if row["invalid"] else text
+
+
+def _percent_cell(row: Row, column: str) -> str:
+    return f"{format_percent(row[column])} {_interval(row)}"
 
 
 def show_audit(folder: Path, screen: Console | None = None) -> None:
@@ -169,10 +173,7 @@ def _show_corrected(screen: Console, path: Path) -> None:
         [
             "all models" if level == "all" else model,
             str(cells[level, model, "ppi"]["labels"]),
-            *(
-                f"{format_percent(cells[level, model, method]['accuracy'])} {_interval(cells[level, model, method])}"
-                for method in methods
-            ),
+            *(_percent_cell(cells[level, model, method], "accuracy") for method in methods),
         ]
         for level, model in models
     ]
@@ -186,7 +187,7 @@ def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None
         return
     columns: dict[str, Callable[[Row], str]] = {
         "judge": lambda row: row["judge"],
-        "agreement": lambda row: f"{format_percent(row['agreement'])} {_interval(row)}",
+        "agreement": lambda row: _percent_cell(row, "agreement"),
         "macro-F1": lambda row: format_percent(row["macro_f1"]),
         "kappa": lambda row: format_number(row["kappa"], 2),
         "invalid": lambda row: format_percent(row["invalid"]),
@@ -198,6 +199,15 @@ def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None
     title = f"Agreement with {gold} in %, on {pooled['n'].max()} answers to {pooled['questions'].max()} questions"
     _print(screen, title, list(columns), rows)
     screen.print("error of accuracy: mean over the models in points; invalid verdicts count as wrong and never agree")
+    by_model = agreement[agreement["level"] == "model"]
+    if by_model["group"].nunique() > 1:
+        judges = pooled["judge"].tolist()
+        cells = {(row["group"], row["judge"]): row for row in by_model.to_dict("records")}
+        rows = [
+            [model, str(cells[model, judges[0]]["n"]), *(_percent_cell(cells[model, judge], "agreement") for judge in judges)]
+            for model in by_model["group"].unique()
+        ]
+        _print(screen, f"Agreement with {gold} in %, by model", ["model", "answers", *judges], rows)
 
 
 def _most_shifted(row: Row) -> str:

@@ -77,12 +77,16 @@ class Generated(Block):
 class LocalModel(Generated):
     """Settings of all models that run on this machine."""
 
+    run_time: ClassVar[frozenset[str]] = Generated.run_time | {"optional"}
+
     revision: str | None = None
     """commit of the hub repository; default: pinned by `prepare`"""
     trust_remote_code: bool = False
     """allow code from the model's repository; requires `revision`"""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """data type of the weights"""
+    optional: bool = False
+    """leave the model out of the run where its `package:NAME` is not installed or its file is missing"""
 
     @model_validator(mode="after")
     def _check_revision(self) -> LocalModel:

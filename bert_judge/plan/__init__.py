@@ -63,6 +63,7 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
     config, paths = None, list(paths)
     problems = config_files.problems(paths)
     raw = resolve_paths(raw, paths)
+    left_out = checks.leave_out_optional_models(raw)
     try:
         config = parse(raw)
     except ConfigError as error:
@@ -75,7 +76,7 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
         raise ConfigError(problems)
     models_by_import, file_problems = capability_checks.models_in_files(config)
     models, name_problems = expand_models(config, models_by_import)
-    plan = Plan(config, models)
+    plan = Plan(config, models, left_out)
     problems += [*file_problems, *name_problems]
     if not file_problems:
         # Without the models of an unreadable file, these checks would report false problems.

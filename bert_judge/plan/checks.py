@@ -47,6 +47,19 @@ def check_paths(raw: Mapping[str, Any]) -> list[str]:
     return problems
 
 
+def leave_out_optional_models(raw: dict[str, Any]) -> list[str]:
+    """Remove the optional models that are not installed from a configuration; return a line for each."""
+    lines = []
+    for name, entry in entries(raw, "models").items():
+        if entry.get("optional") is True and isinstance(repository := entry.get("model"), str):
+            try:
+                find_gguf(repository)
+            except InputError as error:
+                del raw["models"][name]
+                lines.append(f"{name} is left out: {str(error).removeprefix('model ')}")
+    return lines
+
+
 def check_folders(raw: Mapping[str, Any]) -> list[str]:
     """Return the models and checkpoints that can only be local folders and do not exist."""
     references = [(f"models.{name}.model", entry.get("model")) for name, entry in entries(raw, "models").items()]

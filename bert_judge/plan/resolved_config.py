@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,10 +36,12 @@ class ResolvedConfig:
     Attributes:
         config: the validated configuration.
         models: every model by its name; keys with `*` are replaced by the models they stand for.
+        left_out: a line for each optional model that is not installed.
     """
 
     config: Config
     models: Mapping[str, Model]
+    left_out: Sequence[str] = ()
 
     @property
     def tasks(self) -> list[str]:

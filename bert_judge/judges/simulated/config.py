@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from bert_judge.config.base import JudgeConfig
+from bert_judge.config.base import JudgeConfig, as_list
 
 
 class SimulatedJudgeConfig(JudgeConfig):
@@ -17,3 +17,5 @@ class SimulatedJudgeConfig(JudgeConfig):
     """share of flipped verdicts"""
     seed: int = 0
     """seed of the flips"""
+    source: Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])] = Field([], alias="from")
+    """name of an import with the labels of the models that are not simulated, or a list of names"""

@@ -133,4 +133,4 @@ def test_cost_spec_of_the_plan() -> None:
     spec = plan.build_plan(DEFAULT_RUN).cost_spec()
     assert spec["trained"] == {"demo_judge": "demo"} and list(spec["taught"]) == ["teacher"]
     assert spec["assumed_price"] == {"prompt": 2.5, "completion": 10.0}
-    assert len(spec["tables"]) == 21 and len(spec["trained_on"]) == 15
+    assert len(spec["tables"]) == 9 and len(spec["trained_on"]) == 9

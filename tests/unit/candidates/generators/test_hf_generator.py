@@ -12,6 +12,7 @@ import pytest
 import tiny_models
 import torch
 from tokenizers.processors import ByteLevel
+from transformers.generation import GenerateDecoderOnlyOutput
 
 from bert_judge.assets.prepare import Manifest, load_manifest, prepare
 from bert_judge.candidates.generators.hf import HFGenerator
@@ -56,12 +57,13 @@ def generator(path: Path, batch_tokens: int | None = None, **settings: Any) -> H
     return HFGenerator("tiny", block.model_dump(mode="json"), Manifest(str(path), "local:1", path, ()), batch_tokens)
 
 
-def replying(hf: HFGenerator, text: str) -> Callable[..., torch.Tensor]:
+def replying(hf: HFGenerator, text: str) -> Callable[..., GenerateDecoderOnlyOutput]:
     """Replace `generate` by one that replies with a text in every row."""
     ids = hf.loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
 
-    def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
-        return torch.cat([input_ids, torch.tensor([ids] * len(input_ids), dtype=torch.long)], dim=1)
+    def generate(input_ids: torch.Tensor, **_: Any) -> GenerateDecoderOnlyOutput:
+        sequences = torch.cat([input_ids, torch.tensor([ids] * len(input_ids), dtype=torch.long)], dim=1)
+        return GenerateDecoderOnlyOutput(sequences=sequences)
 
     return generate
 
@@ -75,6 +77,28 @@ def test_batches_do_not_change_answers(folder: Callable[..., Path], architecture
     assert together == alone
     assert hf.generate(requests()[::-1]) == together[::-1]
     assert len({answer.text for answer in together}) > 1
+
+
+@pytest.mark.parametrize("sampling", [{}, {"temperature": 0.8, "top_p": 0.9}])
+def test_finished_rows_leave_the_batch(folder: Callable[..., Path], sampling: dict[str, float]) -> None:
+    """With every eighth token an end token, answers have different lengths."""
+    hf = generator(folder(), max_new_tokens=24, **sampling)
+    eos_ids = range(0, len(hf.loaded.tokenizer), 8)
+    hf.loaded = replace(hf.loaded, eos_ids=frozenset(eos_ids))
+    hf.loaded.model.generation_config.eos_token_id = list(eos_ids)
+    genuine, sizes = hf.loaded.model.generate, []
+
+    def watched(input_ids: torch.Tensor, **rest: Any) -> GenerateDecoderOnlyOutput:
+        sizes.append(len(input_ids))
+        return genuine(input_ids=input_ids, **rest)
+
+    hf.loaded.model.generate = watched
+    together = hf.generate(requests())
+    assert sizes[0] == len(PROMPTS) > sizes[-1]
+    assert len({answer.completion_tokens for answer in together}) > 2
+    assert together == [hf.generate([one])[0] for one in requests()]
+    hf.can_drop_rows = False
+    assert hf.generate(requests()) == together
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt2"])
@@ -209,7 +233,7 @@ def test_out_of_memory_halves_the_batch_permanently(folder: Callable[..., Path])
     expected = hf.generate(requests())
     genuine, sizes = hf.loaded.model.generate, []
 
-    def cramped(input_ids: torch.Tensor, **rest: Any) -> torch.Tensor:
+    def cramped(input_ids: torch.Tensor, **rest: Any) -> GenerateDecoderOnlyOutput:
         sizes.append(len(input_ids))
         if len(input_ids) > 2:
             raise torch.OutOfMemoryError("no room")
@@ -228,10 +252,10 @@ def test_failing_row_does_not_affect_others(folder: Callable[..., Path]) -> None
     expected = hf.generate(requests())
     genuine, marked = hf.loaded.model.generate, len(hf.encoder.encode(PROMPTS[0])[0])
 
-    def picky(input_ids: torch.Tensor, attention_mask: torch.Tensor, **rest: Any) -> torch.Tensor:
-        if marked in attention_mask.sum(dim=1).tolist():
+    def picky(attention_mask: torch.Tensor, past_key_values: Any, **rest: Any) -> GenerateDecoderOnlyOutput:
+        if past_key_values is None and marked in attention_mask.sum(dim=1).tolist():
             raise RuntimeError("cannot do this one")
-        return genuine(input_ids=input_ids, attention_mask=attention_mask, **rest)
+        return genuine(attention_mask=attention_mask, past_key_values=past_key_values, **rest)
 
     hf.loaded.model.generate = picky
     answers = hf.generate(requests())
@@ -242,7 +266,7 @@ def test_failing_row_does_not_affect_others(folder: Callable[..., Path]) -> None
 def test_device_error_ends_the_job(folder: Callable[..., Path]) -> None:
     hf = generator(folder())
 
-    def broken(**_: Any) -> torch.Tensor:
+    def broken(**_: Any) -> GenerateDecoderOnlyOutput:
         raise torch.AcceleratorError("device-side assert")
 
     hf.loaded.model.generate = broken
@@ -254,7 +278,7 @@ def test_batches_respect_the_token_limit(folder: Callable[..., Path]) -> None:
     hf = generator(folder(), batch_tokens=100)
     genuine, areas = hf.loaded.model.generate, []
 
-    def watched(input_ids: torch.Tensor, max_new_tokens: int, **rest: Any) -> torch.Tensor:
+    def watched(input_ids: torch.Tensor, max_new_tokens: int, **rest: Any) -> GenerateDecoderOnlyOutput:
         rows, width = input_ids.shape
         areas.append((rows, rows * (width + max_new_tokens)))
         return genuine(input_ids=input_ids, max_new_tokens=max_new_tokens, **rest)

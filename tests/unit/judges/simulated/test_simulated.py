@@ -338,8 +338,7 @@ def test_the_default_run_is_a_valid_configuration() -> None:
     assert all(name.startswith("simulated-") for name in run.models)
     assert len(run.score_tables) == len(run.models) * 3
     assert {run.family(task) for task in run.tasks} <= set(get_args(Family))
-    trained = {model for model, _ in run.dataset_tables("demo")}
-    assert 0 < len(trained) < len(run.models)
+    assert run.dataset_tables("demo")
 
 
 def test_the_default_runs_truth_has_an_order_that_the_format_does_not_have() -> None:
