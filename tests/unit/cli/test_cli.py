@@ -101,12 +101,16 @@ def test_standings_gold_first_and_the_best_model_on_top(tmp_path: Path) -> None:
 def test_standings_tell_the_judges_agreement_and_their_difference(tmp_path: Path) -> None:
     path = write_standings(tmp_path, ROWS)
     rows = [agreement_row("exact", 0.3, "small-漢"), agreement_row("bert", 0.925, None)]
+    rows += [row | {"level": "model", "group": model} for row in rows for model in ("large", "small-漢")]
     tables.write(pd.DataFrame(rows), tmp_path / "agreement.parquet", tables.AGREEMENT, SPEC)
     difference = {"level": "all", "group": "all", "judge": "bert", "other": "exact", "n": 200}
     difference |= {"difference": 0.625, "low": 0.6, "high": 0.65, "p_value": 1e-9}
     tables.write(pd.DataFrame([difference]), tmp_path / "comparisons.parquet", tables.COMPARISONS, SPEC)
     lines = run("standings", path).stdout.splitlines()
     assert any("Agreement with human in %, on 200 answers to 90 questions" in line for line in lines)
+    by_model = lines[lines.index("Agreement with human in %, by model") :]
+    assert by_model[1].split() == ["model", "answers", "bert", "exact"]
+    assert [line.split()[:2] for line in by_model[2:4]] == [["large", "200"], ["small-漢", "200"]]
     exact = next(line for line in lines if line.startswith("exact"))
     assert all(part in exact for part in ("30.0 [29.0, 31.0]", "12.5", "40.0", "small-漢, 1 too low"))
     assert lines.index(exact) > next(i for i, line in enumerate(lines) if line.startswith("bert "))
