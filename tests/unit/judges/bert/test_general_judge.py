@@ -89,5 +89,5 @@ def test_agreement_with_the_authors_on_answers_of_a_language_model(judge: BERTJu
     scores = np.array(judge.predict(rows["question"].tolist(), references, rows["candidate"].tolist()))
     labels = rows["label"].to_numpy() == 1
     assert (len(frame), len(rows), labels.sum()) == (240, 231, 48)
-    # 94.0 when it was measured; another CPU rounds differently.
-    assert ((scores >= 0.5) == labels).mean() == pytest.approx(0.940, abs=0.01)
+    # 98.3 when it was measured; another CPU rounds differently.
+    assert ((scores >= 0.5) == labels).mean() == pytest.approx(0.983, abs=0.01)
