@@ -5,19 +5,34 @@ transformers initializes missing weights randomly and missing vocabularies as em
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from bert_judge.assets import model_files
 from bert_judge.runtime.errors import InputError
 
+# What transformers, tokenizers and safetensors raise for a file that is not what it should be.
+FILE_ERRORS = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    ImportError,
+    SafetensorError,
+)
+# Most elements of a model per element of its file: a new head or pooler is added, and eight weights may be packed into one.
+MAX_GROWTH = 10
 # The layer between an encoder and its head, which many checkpoints lack.
 POOLER = "pooler"
 
@@ -58,6 +73,7 @@ def load_classifier(folder: Path, logits: int, new_head: bool) -> PreTrainedMode
 
 
 def _load_model(kind: Any, folder: Path, new_head: bool, **options: Any) -> PreTrainedModel:
+    check_size(kind, _load(AutoConfig, folder), folder)
     model, loading_info = _load(kind, folder, **options, ignore_mismatched_sizes=True, output_loading_info=True)
     unloaded = sorted({*loading_info["missing_keys"], *(name for name, *_ in loading_info["mismatched_keys"])})
     if new_head:
@@ -74,9 +90,33 @@ def _load_model(kind: Any, folder: Path, new_head: bool, **options: Any) -> PreT
 def _load(kind: Any, folder: Path, **options: Any) -> Any:
     try:
         with suppress_warnings():
-            return kind.from_pretrained(folder, local_files_only=True, **options)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+            return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+    except FILE_ERRORS as error:
         raise InputError(f"{folder}: not a readable model: {' '.join(str(error).split())[:300]}") from error
+
+
+def check_size(kind: Any, config: Any, folder: Path) -> None:
+    """Refuse a config.json that describes a larger model than the folder's weights, and could exhaust the memory.
+
+    Raises:
+        InputError: it does, or the weights are unreadable.
+    """
+    files = list(folder.glob("*.safetensors"))
+    if not files:
+        return
+    try:
+        shapes = []
+        for file in files:
+            with safe_open(file, "pt") as weights:
+                shapes += [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
+        # A layer has one tensor at least; building millions of them would take forever.
+        layers = max((value for key, value in config.to_dict().items() if "layers" in key and isinstance(value, int)), default=0)
+        with torch.device("meta"), suppress_warnings():
+            size = sum(map(torch.numel, kind.from_config(config).parameters())) if layers <= len(shapes) else math.inf
+    except FILE_ERRORS as error:
+        raise InputError(f"{folder}: not a readable model: {' '.join(str(error).split())[:300]}") from error
+    if size > MAX_GROWTH * sum(map(math.prod, shapes)):
+        raise InputError(f"{folder}: its weights do not match its config.json, which describes a larger model; download it again")
 
 
 @contextmanager

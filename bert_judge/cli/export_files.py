@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -39,8 +40,8 @@ def export(
     if to not in FORMATS:
         raise InputError(f"--to {to}: unknown; choose one of {', '.join(FORMATS)}")
     if to == "inspect":
-        tables.check_output(output, file, force=force)
-        count = _write_lines(output, formats.inspect_lines(results.scored_rows(file, judge), str(file)))
+        with tables.claim_output(output, file, force=force):
+            count = _write_lines(output, formats.inspect_lines(results.scored_rows(file, judge), str(file)))
         typer.echo(f"{output}: {count:,} lines")
         return
     accuracies = results.load_results(file, judge)
@@ -49,12 +50,13 @@ def export(
     else:
         by_model = _model_documents(to, accuracies, _datasets(dataset or [], accuracies), formats.file_timestamp(file))
         documents = {output / path: content for path, content in by_model.items()}
-    for path in documents:
-        tables.check_output(path, file, force=force, parents=to in MODEL_FORMATS)
-    for path, content in documents.items():
-        with tables.atomic(path) as temporary:
-            temporary.write_text(content, encoding="utf-8")
-        typer.echo(str(path))
+    with ExitStack() as claims:
+        for path in documents:
+            claims.enter_context(tables.claim_output(path, file, force=force, parents=to in MODEL_FORMATS))
+        for path, content in documents.items():
+            with tables.atomic(path) as temporary:
+                temporary.write_text(content, encoding="utf-8")
+            typer.echo(str(path))
 
 
 def _write_lines(output: Path, lines: Iterable[str]) -> int:

@@ -75,18 +75,17 @@ def generate(
         typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     import_files.writer(output, output)
-    tables.check_output(output, file, force=force)
-    log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
-    with job_log(None, offline=False):
+    with tables.claim_output(output, file, force=force), job_log(None, offline=False):
+        log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
         work = work_folder(output)
         answers = pq.read_table(_generate(raw, name, work)).to_pylist()
         rows = [{**row, "failure": row["reason"]} for row in answers]
         with tables.atomic(output) as temporary, import_files.writer(output, temporary, SCHEMA) as write:
             write([{column: row[column] for column in SCHEMA.names} for row in rows])
-    failed = sum(row["status"] == "error" for row in rows)
-    if not failed:
-        # After failures, the next call reuses the finished answers.
-        resume.clear(work)
+        failed = sum(row["status"] == "error" for row in rows)
+        if not failed:
+            # After failures, the next call reuses the finished answers.
+            resume.clear(work)
     failure_note = f"; {failed:,} failed, see the column failure; repeat with --force to retry them" if failed else ""
     typer.echo(f"{output}: {len(rows):,} answers of {name}{failure_note}")
     if failed == len(rows):

@@ -70,15 +70,15 @@ def import_(
     if format not in (None, ROWS, *FRAMEWORKS):
         raise InputError(f"--format {format}: unknown; available: {', '.join(FRAMEWORKS)}, {ROWS}")
     companions = CompanionFiles(references, requests, scores)
-    tables.check_output(output, *paths, force=force)
     stats = ImportStats()
-    if pairs:
-        rows = (row for path in paths for row in _read_pairs(path, format, references, task))
-        no_pairs = InputError(f"{paths[0]}: contains no pair; a line needs two answers")
-        count = _write_rows(output, rows, PAIR_SCHEMA, lambda: no_pairs)
-    else:
-        rows = (row for path in paths for row in _read_rows(path, format, companions, stats, model=model, task=task))
-        count = _write_rows(output, rows, SCHEMA, lambda: frameworks.no_answers_error(paths[0], stats))
+    with tables.claim_output(output, *paths, force=force):
+        if pairs:
+            rows = (row for path in paths for row in _read_pairs(path, format, references, task))
+            no_pairs = InputError(f"{paths[0]}: contains no pair; a line needs two answers")
+            count = _write_rows(output, rows, PAIR_SCHEMA, lambda: no_pairs)
+        else:
+            rows = (row for path in paths for row in _read_rows(path, format, companions, stats, model=model, task=task))
+            count = _write_rows(output, rows, SCHEMA, lambda: frameworks.no_answers_error(paths[0], stats))
     typer.echo(f"{output}: {count:,} {'pairs' if pairs else 'answers'}")
 
 

@@ -19,7 +19,7 @@ from bert_judge.cli.options import Answers, Candidate, Force, Judges, Label, Mod
 from bert_judge.cli.terminal import console, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.judges import registry
 from bert_judge.labels import judge_loading
-from bert_judge.labels.score_file.score_file import check_output, output_columns, score_file, work_folder
+from bert_judge.labels.score_file.score_file import claim_output, output_columns, score_file, work_folder
 from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -85,28 +85,28 @@ def judge_file(
     if framework is None or frameworks.FRAMEWORKS[framework].is_annotatable:
         source = open_rows(file)
         output = output or source.container.name.with_suffix(f"{suffix}{source.container.output_suffix}")
-        # Fail early, before a judge is loaded.
-        check_output(source, output, force)
     else:
         output = output or file.with_suffix(f"{suffix}.jsonl")
-        source = _convert(file, framework, output, force)
-    sample = source.sample()
-    reader, labels = _make_reader(file, source, framework, columns, sample)
-    for line in find_suspicious_input(sample, reader):
-        log(f"warning: {line}")
-    judges = load()
-    prefix = prefix or _choose_prefix(source, judges)
-    with progress("rows judged") as on_progress:
-        tally = score_file(source, reader, output, judges, prefix=prefix, force=force, on_progress=on_progress)
+        source = RowFile(Container(work_folder(output) / "source" / "rows.jsonl", "jsonl"), [])
+    # Fail early, before a judge is loaded.
+    with claim_output(source, output, force):
+        if framework is not None and not frameworks.FRAMEWORKS[framework].is_annotatable:
+            source = _convert(file, framework, source.path, work_folder(output))
+        sample = source.sample()
+        reader, labels = _make_reader(file, source, framework, columns, sample)
+        for line in find_suspicious_input(sample, reader):
+            log(f"warning: {line}")
+        judges = load()
+        prefix = prefix or _choose_prefix(source, judges)
+        with progress("rows judged") as on_progress:
+            tally = score_file(source, reader, output, judges, prefix=prefix, force=force, on_progress=on_progress)
     _report(tally, output, labels)
     return tally
 
 
-def _convert(file: Path, framework: str, output: Path, force: bool) -> RowFile:
+def _convert(file: Path, framework: str, rows: Path, work: Path) -> RowFile:
     """Convert a framework's document to a row file in the work folder, which is deleted when scoring is finished."""
-    work = work_folder(output)
-    work_exists, rows = work.exists(), work / "source" / "rows.jsonl"
-    check_output(RowFile(Container(rows, "jsonl"), []), output, force)
+    work_exists = work.exists()
     try:
         convert_to_rows(file, framework, rows)
         source = open_rows(rows)

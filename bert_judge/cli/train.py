@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Annotated
 import typer
 import yaml
 
+from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.candidates.importers import column_names
 from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, without_none
@@ -83,17 +85,19 @@ def train(
 
     work = work_folder(output)
     _check_folder(output, work, force)
-    with _log_training():
-        trained = train_judge(raw, name, work, force)
-    show(trained.standings, judges=[configurations.LABELS, trained.best_rule, name])
-    if trained.problem and not force:
-        raise InputError(f"do not use this judge: {trained.problem}; label more answers, or repeat with --force to keep it")
-    output.mkdir(exist_ok=True)
-    # A folder counts as a judge by judge.json, so it comes last.
-    (output / JUDGE_FILE).unlink(missing_ok=True)
-    for path in sorted(trained.folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
-        path.replace(output / path.name)
-    resume.clear(work)
+    with tables.exclusive(output):
+        with _log_training():
+            trained = train_judge(raw, name, work, force)
+        show(trained.standings, judges=[configurations.LABELS, trained.best_rule, name])
+        if trained.problem and not force:
+            raise InputError(f"do not use this judge: {trained.problem}; label more answers, or repeat with --force to keep it")
+        output.mkdir(exist_ok=True)
+        # A folder counts as a judge by judge.json, so it comes last. Copies, so that a call after a kill finds the judge again.
+        (output / JUDGE_FILE).unlink(missing_ok=True)
+        for path in sorted(trained.folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
+            with tables.atomic(output / path.name) as temporary:
+                shutil.copyfile(path, temporary)
+        resume.clear(work)
     if trained.problem:
         log(f"warning: do not use this judge: {trained.problem}")
     typer.echo(f"{output}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {output}")
@@ -158,7 +162,8 @@ def _check_folder(folder: Path, work: Path, force: bool) -> None:
         raise InputError(f"{folder}: its folder is read-only; choose another with -o")
     if not folder.is_dir() or not any(folder.iterdir()):
         return
-    if not (folder / JUDGE_FILE).is_file():
+    # A call that was killed while it copied the judge has left the work folder.
+    if not (folder / JUDGE_FILE).is_file() and not work.is_dir():
         raise InputError(f"{folder}: contains files that are not a judge; choose another folder with -o")
-    if not force:
+    if not force and (folder / JUDGE_FILE).is_file():
         raise InputError(f"{folder}: contains a judge already; add --force to replace it, or choose another with -o")

@@ -305,7 +305,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     """Return the judge.json of a folder; empty if it cannot be read, which loading the judge reports."""
     try:
         card = json.loads((folder / "judge.json").read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return card if isinstance(card, dict) else {}
 

@@ -1,9 +1,8 @@
-"""Tables: what they hold (`schemas`), what identifies a row (`identity`), reading and writing (`files`)."""
+"""Tables: what they hold (`schemas`), what identifies a row (`identity`), reading and writing (`files`),
+writing completely and by one process at a time (`outputs`)."""
 
 from bert_judge.tables.files import (
-    atomic,
     canonical,
-    check_output,
     count,
     empty,
     fingerprint,
@@ -13,13 +12,12 @@ from bert_judge.tables.files import (
     read,
     read_batches,
     read_columns,
-    set_default_mode,
     storable,
     write,
-    write_json,
     write_parts,
 )
 from bert_judge.tables.identity import pair_id, question_key, question_point, question_stem, sample_id
+from bert_judge.tables.outputs import atomic, atomic_folder, claim_output, exclusive, hidden_path, set_default_mode, write_json
 from bert_judge.tables.schemas import SCHEMAS, VALUES, Column, Schema, scores_schema
 
 AGREEMENT = SCHEMAS["agreement"]

@@ -1,16 +1,13 @@
 """Read and write tables.
 
 The parquet metadata of a table contain the name and version of its schema, the program version, its resolved spec (canonical JSON),
-the revisions of the models involved, and the time. A file is written under a temporary name and renamed, so a path that exists is a
-complete table.
+the revisions of the models involved, and the time. A path that exists is a complete table; see `outputs`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -24,6 +21,7 @@ import pyarrow.parquet as pq
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.outputs import atomic
 from bert_judge.tables.schemas import NUMBERS, TEXTS, Schema
 
 METADATA_KEY = b"bert_judge"
@@ -174,63 +172,6 @@ def fingerprint(frame: pd.DataFrame) -> str:
     """Return a hash of a frame's content, 16 hex digits."""
     text = frame.to_json(orient="split", date_format="iso", double_precision=15, force_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def check_output(output: Path, *sources: Path, force: bool, parents: bool = False) -> None:
-    """Check that a file can be written without destroying another.
-
-    Args:
-        output: the file.
-        sources: files that it is made from.
-        force: it may exist.
-        parents: its folder is created if it is missing.
-
-    Raises:
-        InputError: it is a source or a folder, it exists, or its folder is missing or read-only.
-    """
-    folder = output.parent
-    if any(output.resolve() == source.resolve() for source in sources):
-        raise InputError(f"{output}: is the input file; choose another with -o")
-    if output.is_dir():
-        raise InputError(f"{output}: is a folder; name a file in it with -o")
-    if not folder.is_dir() and not parents:
-        raise InputError(f"{output}: its folder does not exist; create it, or choose another with -o")
-    if folder.is_dir() and not os.access(folder, os.W_OK):
-        raise InputError(f"{output}: its folder is read-only; choose another with -o")
-    if output.exists() and not force:
-        raise InputError(f"{output}: already exists; add --force to overwrite it, or choose another with -o")
-
-
-@contextmanager
-def atomic(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path` and rename it on success.
-
-    A killed process leaves at most a hidden temporary file, never half a table under the real name.
-    """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        yield temporary
-        set_default_mode(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file completely or not at all."""
-    with atomic(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-def set_default_mode(path: Path) -> None:
-    """Give a file the permissions of any other new file; `mkstemp` and safetensors make theirs private."""
-    umask = os.umask(0)
-    os.umask(umask)
-    path.chmod(0o666 & ~umask)
 
 
 def _parquet(path: str | Path) -> pq.ParquetFile:

@@ -207,4 +207,4 @@ def _write_result(folder: Path, agreement: pd.DataFrame) -> None:
 
 def work_folder(folder: Path) -> Path:
     """Return the folder for unfinished work, next to the judge."""
-    return folder.parent / f".{folder.name}.parts"
+    return tables.hidden_path(folder, ".parts")

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
@@ -26,12 +28,13 @@ from bert_judge.assets import pretrained
 from bert_judge.config import Input
 from bert_judge.judges.bert.early_exit import LogitBounds
 from bert_judge.judges.bert.encoding import TAGS, RowEncoder
-from bert_judge.judges.bert.judge_folder import JUDGE_FILE
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, check_folder
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 WEIGHTS_FILE = "weights.int8.safetensors"
 MAX_INTEGER = 127
+STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 SCALE = ".scale"
 
 
@@ -39,6 +42,7 @@ SCALE = ".scale"
 class StackerWeights:
     """Weights of the encoder's logit, the trees' logit and a constant."""
 
+    __pydantic_config__ = STRICT
     encoder: float
     features: float
     bias: float
@@ -66,8 +70,9 @@ class JudgeMetadata:
         simulated: it was trained on simulated answers.
     """
 
+    __pydantic_config__ = STRICT
     input: Input = field(default_factory=Input)
-    temperature: float = 1.0
+    temperature: Annotated[float, Field(gt=0)] = 1.0
     stacker: StackerWeights | None = None
     logit_bounds: LogitBounds | None = None
     backbone: str = ""
@@ -126,11 +131,15 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no judge and no backbone: config.json is missing")
+    if (folder / JUDGE_FILE).is_file():
+        check_folder(folder)
     tokenizer = pretrained.load_tokenizer(folder)
     if tokenizer.pad_token_id is None:
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     metadata = _read_metadata(folder, tokenizer)
     trained = metadata is not None
+    if trained and not any(folder.glob("*.safetensors")):
+        raise InputError(f"{folder}: a judge needs weights in safetensors; other files of weights could run code")
     metadata = metadata or JudgeMetadata(input=settings or Input())
     torch.manual_seed(seed)
     if (folder / WEIGHTS_FILE).is_file():
@@ -155,12 +164,12 @@ def _read_metadata(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMet
     path = folder / JUDGE_FILE
     if path.is_file():
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            content["input"] = Input.model_validate(content["input"])
-            content["stacker"] = StackerWeights(**content["stacker"]) if content.get("stacker") else None
-            content["logit_bounds"] = LogitBounds(**content["logit_bounds"]) if content.get("logit_bounds") else None
-            return JudgeMetadata(**content)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return TypeAdapter(JudgeMetadata).validate_json(path.read_text(encoding="utf-8"))
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"])) or "the file"
+            raise InputError(f"{path}: broken: {key}: {first['msg'][:200]}; retrain the judge") from error
+        except ValueError as error:
             raise InputError(f"{path}: broken: {' '.join(str(error).split())[:200]}; retrain the judge") from error
     if set(TAGS.values()) <= set(tokenizer.get_vocab()):
         log.info("%s: a published checkpoint: format 'tags', truncated on the left", folder)
@@ -208,7 +217,11 @@ def _load_int8(folder: Path) -> PreTrainedModel:
     """
     try:
         tensors = load_file(folder / WEIGHTS_FILE)
-        model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(folder, local_files_only=True))
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        pretrained.check_size(AutoModelForSequenceClassification, config, folder)
+        if wrong := [name for name in tensors if name.endswith(SCALE) and tensors[name].shape != _scale_shape(tensors, name)]:
+            raise ValueError(f"{wrong[0]} has the shape {tuple(tensors[wrong[0]].shape)}")
+        model = AutoModelForSequenceClassification.from_config(config)
         state = {
             name: value.float() * tensors[name + SCALE] if name + SCALE in tensors else value
             for name, value in tensors.items()
@@ -218,6 +231,10 @@ def _load_int8(folder: Path) -> PreTrainedModel:
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{folder}: not a readable judge: {' '.join(str(error).split())[:300]}") from error
     return model
+
+
+def _scale_shape(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[int, int]:
+    return len(tensors[name.removesuffix(SCALE)]), 1
 
 
 def _quantize(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -34,8 +34,9 @@ class LogitBounds:
     high: list[float]
 
     def __post_init__(self) -> None:
-        if np.array(list(asdict(self).values()), float).ndim != 2 or not self.trees:
-            raise ValueError("logit_bounds: needs trees, low, mean and high with equally many numbers each")
+        values = np.array(list(asdict(self).values()), float)
+        if values.ndim != 2 or not self.trees or not np.isfinite(values).all() or (np.diff(values[0]) < 0).any():
+            raise ValueError("logit_bounds: needs trees, ascending, low, mean and high with equally many numbers each")
 
     def interpolate(self, tree_logits: Floats) -> tuple[Floats, Floats, Floats]:
         """Return low, mean and high for rows with these tree logits, each of shape (n,)."""

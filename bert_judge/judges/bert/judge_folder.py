@@ -20,6 +20,7 @@ JUDGE_FILE = "judge.json"
 METRICS = "metrics.json"
 # Hashes of the rows that a judge was trained, validated or calibrated on; another sample must certify it.
 SEEN_ROWS = "seen_rows.npy"
+CHECKSUMS = "SHA256SUMS"
 
 
 def fingerprint(folder: Path) -> str:
@@ -34,6 +35,45 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a judge's folder with links to files outside it, or whose files are not those that were published.
+
+    A judge may come from a stranger. The cache of the hub, whose snapshots link to its own blobs, is allowed.
+
+    Raises:
+        InputError: names the first such file.
+    """
+    root = folder.resolve()
+    allowed = (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink() and not path.resolve().is_relative_to(allowed[0]) and not path.resolve().is_relative_to(allowed[-1]):
+            raise InputError(f"{path}: is a link to a file outside the judge's folder; replace it by the file, if you trust it")
+    if (folder / CHECKSUMS).is_file():
+        _verify_checksums(folder)
+
+
+def write_checksums(folder: Path) -> None:
+    """Write the SHA-256 of all files of a folder but its card, in the format of `sha256sum`."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md")
+    text = "".join(f"{_hash_file(path)}  {path.name}\n" for path in files)
+    (folder / CHECKSUMS).write_text(text, "utf-8")
+
+
+def _verify_checksums(folder: Path) -> None:
+    try:
+        lines = [line.split("  ", 1) for line in (folder / CHECKSUMS).read_text("utf-8").splitlines()]
+        changed = [name for digest, name in lines if Path(name).name != name or _hash_file(folder / name) != digest]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / CHECKSUMS}: {' '.join(str(error).split())[:200]}; download the judge again") from error
+    if changed:
+        raise InputError(f"{folder / changed[0]}: is not the file that was published; download the judge again")
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
 def read_metrics(folder: Path) -> dict[str, Any] | None:
     """Return the metrics of a judge's training; None for a judge that was not trained here.
 
@@ -45,7 +85,7 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         content = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error}); retrain the judge") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds {type(content).__name__} instead of an object of metrics; retrain the judge")

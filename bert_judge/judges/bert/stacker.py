@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bert_judge.judges.bert.checkpoint import StackerWeights
 from bert_judge.judges.bert.features import FEATURE_NAMES
+from bert_judge.judges.bert.tree_file import check_trees
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -160,8 +161,8 @@ def load_trees(folder: Path) -> lightgbm.Booster:
     """
     path = folder / TREES_FILE
     try:
-        trees = lightgbm.Booster(model_str=path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, lightgbm.basic.LightGBMError) as error:
+        trees = lightgbm.Booster(model_str=check_trees(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, lightgbm.basic.LightGBMError) as error:
         raise InputError(f"{path}: not readable: {' '.join(str(error).split())[:200]}; retrain the judge") from error
     if not set(trees.feature_name()) <= set(FEATURE_NAMES):
         raise InputError(f"{path}: uses features that this version does not compute; retrain the judge")

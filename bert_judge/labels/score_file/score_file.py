@@ -7,6 +7,7 @@ verdict of the same judge on the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -55,40 +56,38 @@ def score_file(
         The verdict counts.
 
     Raises:
-        InputError: see `check_output`; the source is damaged, or already has a column with the name of a new one.
+        InputError: see `claim_output`; the source is damaged, or already has a column with the name of a new one.
         SystemExit: stopped by SIGTERM; the verdicts so far are saved.
     """
-    check_output(source, output, force)
     work = work_folder(output)
     tally = Tally([judge.name for judge in judges])
     new_columns = [prefix + name for name in output_columns(judges)]
     check_new_columns(source, new_columns)
-    # In the work folder, so that a killed run leaves all unfinished files in one place.
-    unfinished = work / "whole" / output.name
-    unfinished.parent.mkdir(parents=True, exist_ok=True)
-    with open_writer(source, unfinished, new_columns) as writer:
-        for chunk in _label_chunks(source, reader, judges, work / "verdicts", on_progress):
-            writer.write(chunk.rows, dict(zip(new_columns, _column_values(chunk.labels), strict=True)))
-            tally.add(chunk.models, chunk.questions, chunk.truth, chunk.labels)
-    unfinished.replace(output)
-    resume.clear(work)
+    with claim_output(source, output, force):
+        with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as writer:
+            for chunk in _label_chunks(source, reader, judges, work / "verdicts", on_progress):
+                writer.write(chunk.rows, dict(zip(new_columns, _column_values(chunk.labels), strict=True)))
+                tally.add(chunk.models, chunk.questions, chunk.truth, chunk.labels)
+        resume.clear(work)
     return tally
 
 
 def work_folder(output: Path) -> Path:
     """Return the folder of the verdicts until the output is complete."""
-    return output.parent / f".{output.name}.parts"
+    return tables.hidden_path(output, ".parts")
 
 
-def check_output(source: RowFile, output: Path, force: bool) -> None:
-    """Refuse an output that would destroy a file or have a misleading name; see `tables.check_output`.
+@contextmanager
+def claim_output(source: RowFile, output: Path, force: bool) -> Iterator[None]:
+    """Reserve an output, unless it would destroy a file or have a misleading name; see `tables.claim_output`.
 
     Raises:
         InputError: also if the output has the ending of another format.
     """
-    tables.check_output(output, source.path, force=force)
     if output.suffix.lower() != (suffix := source.container.output_suffix).lower():
         raise InputError(f"{output}: is written in the format of {source.path.name}; let its name end in {suffix}")
+    with tables.claim_output(output, source.path, force=force):
+        yield
 
 
 def output_columns(judges: Sequence[NamedJudge]) -> list[str]:

@@ -18,7 +18,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from bert_judge import tables
 from bert_judge.judges.bert.encoding import TAGS
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.judge_folder import JUDGE_FILE
+from bert_judge.judges.bert.judge_folder import JUDGE_FILE, write_checksums
 from bert_judge.report.format import format_table, interval, percent
 from bert_judge.runtime.errors import InputError
 
@@ -83,13 +83,8 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
     """
     if not (source / JUDGE_FILE).is_file():
         raise InputError(f"{source}: no {JUDGE_FILE} in it; name the folder of a judge trained by bert-judge")
-    if folder.exists():
-        raise InputError(f"{folder}: already exists; remove it, or choose another folder with -o")
-    judge = BERTJudge(source, backend="torch", precision="float32", early_exit=False)
-    temporary = folder.parent / f".{folder.name}.tmp"
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    try:
+    with tables.atomic_folder(folder) as temporary:
+        judge = BERTJudge(source, backend="torch", precision="float32", early_exit=False)
         # Writes float32 weights, also where the source has 8-bit ones, which only this package reads.
         judge.checkpoint.save(temporary)
         for file in COPIED_FILES:
@@ -104,9 +99,7 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
             raise InputError(
                 f"{source}: transformers alone gives different scores (by {difference:.2g}); this judge cannot be published"
             )
-        temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        write_checksums(temporary)
     return difference
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from bert_judge import tables
 from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli import app
@@ -392,6 +394,16 @@ def test_a_killed_call_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(rows) == 3000
     # Nothing is left of either call but what it was for.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv"]
+
+
+def test_two_calls_with_one_output_do_not_mix(tmp_path: Path) -> None:
+    source, output = long_file(tmp_path / "a.csv", 3000), tmp_path / "b.csv"
+    with tables.exclusive(output):
+        second = run("score", source, "-o", output, "--judge", "contains", "--force")
+    assert second.exit_code == 1
+    assert second.stderr.splitlines() == [
+        f"error: {output}: is being written by process {os.getpid()}; wait for it to end, or choose another output"
+    ]
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

@@ -148,19 +148,6 @@ def test_damage_in_the_middle_of_a_file_is_told(tmp_path: Path) -> None:
         tables.read(path, tables.TASK)
 
 
-def test_atomic_leaves_the_old_file_when_it_fails(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    with pytest.raises(ZeroDivisionError), tables.atomic(path) as temporary:
-        temporary.write_text("half")
-        _ = 1 / 0
-    assert path.read_text() == "old"
-    with tables.atomic(path) as temporary:
-        temporary.write_text("new")
-    assert path.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 # --- identities ---
 
 
