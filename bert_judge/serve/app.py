@@ -59,13 +59,21 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 class _StrictRequest(Request):
-    """Parse standard JSON only: UTF-8 without lone surrogates, no NaN, limited nesting."""
+    """Parse standard JSON only: UTF-8 without lone surrogates, no NaN, limited nesting and number of values."""
 
     async def json(self) -> Any:
+        limits: Limits = self.app.state.limits
+        body = await self.body()
         try:
-            return pydantic_core.from_json(await self.body(), allow_inf_nan=False)
+            bodies.check_json(body, limits)
+            content = pydantic_core.from_json(body, allow_inf_nan=False)
+            bodies.check_counts(content, limits)
         except ValueError as error:
             raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
+        except RequestRejected as rejection:
+            # FastAPI takes other errors for those of a parser.
+            raise HTTPException(rejection.status, str(rejection)) from rejection
+        return content
 
 
 class _StrictRoute(APIRoute):
@@ -91,6 +99,7 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
 
     # The default documentation pages load scripts from a CDN.
     app = FastAPI(title="bert-judge", version=__version__, lifespan=run_judges, docs_url=None, redoc_url=None)
+    app.state.limits = limits
     app.router.route_class = _StrictRoute
     app.exception_handler(RequestRejected)(_handle_rejection)
     app.exception_handler(InputError)(_handle_input_error)
@@ -203,7 +212,8 @@ async def _handle_input_error(_: Request, error: InputError) -> Response:
 
 
 async def _handle_http_error(request: Request, error: StarletteHTTPException) -> Response:
-    messages = {404: f"{request.url.path}: not found", 405: f"{request.url.path}: {request.method} is not allowed"}
+    path = request.scope["path"]
+    messages = {404: f"{path}: not found", 405: f"{path}: {request.method} is not allowed"}
     return error_response(RequestRejected(error.status_code, messages.get(error.status_code, str(error.detail))))
 
 
@@ -212,11 +222,10 @@ async def _handle_validation_error(request: Request, error: RequestValidationErr
     content_type = request.headers.get("content-type", "")
     if not content_type.lower().partition(";")[0].strip().endswith("json"):
         return error_response(RequestRejected(415, f"content-type {content_type!r}: send application/json"))
-    first, *remaining = error.errors()
+    first = error.errors()[0]
     # The location starts with "body" and the name of the union member.
     location = ".".join(str(key) for key in first["loc"][2:]) or "the body"
-    suffix = f" (and {len(remaining)} more)" if remaining else ""
-    return error_response(RequestRejected(422, f"{location}: {first['msg']}{suffix}"))
+    return error_response(RequestRejected(422, f"{location}: {first['msg']}"))
 
 
 async def _handle_judge_failure(_: Request, error: JudgeFailed) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, FailFast, Field, Tag
 
 from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair
@@ -15,6 +15,8 @@ from bert_judge.labels.score_file.score_file import to_row
 from bert_judge.serve.limits import Limits, RequestRejected
 
 References = str | list[str]
+# No object of a request has more keys.
+MAX_KEYS = 16
 _READ_COLUMNS = make_column_reader({name: name for name in ("question", "references", "candidate")})
 
 
@@ -49,7 +51,7 @@ class Batch(Body):
     """Several answers to judge."""
 
     judge: str | None = Field(None, description="Name of a judge; default: the first pointwise judge.")
-    rows: list[RowBody]
+    rows: Annotated[list[RowBody], FailFast()]
 
 
 class PairBody(Body):
@@ -78,7 +80,7 @@ class PairBatch(Body):
     """Several pairs of answers to compare."""
 
     judge: str | None = Field(None, description="Name of a pairwise judge; default: the first one.")
-    pairs: list[PairBody]
+    pairs: Annotated[list[PairBody], FailFast()]
 
 
 # Distinguishing key → form of the request.
@@ -163,6 +165,52 @@ class ErrorBody(BaseModel):
     error: str = Field(description="One line: what is wrong and how to fix it.")
 
 
+def check_json(body: bytes, limits: Limits) -> None:
+    """Refuse a body with more values than any valid request, before they become objects that take 100 times its size.
+
+    Raises:
+        RequestRejected: it has more values.
+    """
+    limit = limits.rows * (limits.references + MAX_KEYS)
+    text = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    # Every other piece is outside quotation marks; a value has four of them at most, those of its key included.
+    is_too_large = text.count(b'"') > 4 * limit
+    structure = b"" if is_too_large else b"".join(text.split(b'"')[::2])
+    if is_too_large or sum(map(structure.count, (b",", b"[", b"{"))) > limit:
+        raise RequestRejected(413, f"the body has more than {limit:,} values; send several requests")
+
+
+def check_counts(body: Any, limits: Limits) -> None:
+    """Refuse too many rows, pairs or keys before each of them is validated.
+
+    Raises:
+        RequestRejected: there are too many.
+    """
+    if not isinstance(body, Mapping):
+        return
+    for name in ("rows", "pairs"):
+        items = body.get(name)
+        items = items if isinstance(items, list) else []
+        if len(items) > limits.rows:
+            raise RequestRejected(413, f"{name}: {len(items):,}, limit {limits.rows:,} per request; send several requests")
+        for index, item in enumerate(items):
+            if isinstance(item, Mapping):
+                _check_parts(f"{name}.{index}", item, limits)
+    _check_parts("the body", body, limits)
+
+
+def _check_parts(name: str, item: Mapping[str, Any], limits: Limits) -> None:
+    if len(item) > MAX_KEYS:
+        raise RequestRejected(422, f"{name}: has {len(item):,} keys; remove unknown ones")
+    references = item.get("references")
+    if isinstance(references, list) and len(references) > limits.references:
+        raise _too_many_references(name, len(references), limits)
+
+
+def _too_many_references(name: str, count: int, limits: Limits) -> RequestRejected:
+    return RequestRejected(413, f"{name}: has {count:,} references, limit {limits.references:,}; remove some")
+
+
 def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) -> None:
     """Raise `RequestRejected` for too many rows or pairs, too long texts or too many references.
 
@@ -180,9 +228,7 @@ def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) 
                     f"{name}.{index}.{part}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text",
                 )
         if len(references) > limits.references:
-            raise RequestRejected(
-                413, f"{name}.{index}: its row has {len(references):,} references, limit {limits.references:,}; remove some"
-            )
+            raise _too_many_references(f"{name}.{index}", len(references), limits)
 
 
 def _list_references(item: RowBody | PairBody) -> list[str]:

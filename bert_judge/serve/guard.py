@@ -157,6 +157,8 @@ class Guard:
         self._local = is_loopback(host)
         self._rate_limiter = RateLimiter(limits.rate, limits.burst_seconds)
         self._held_bytes = 0
+        # The server is stopping: clients are told to send further requests on a new connection, to another server.
+        self.draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -173,7 +175,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update(HEADERS)
+                MutableHeaders(scope=message).update(HEADERS | ({"Connection": "close"} if self.draining else {}))
             await send(message)
 
         try:
@@ -197,10 +199,14 @@ class Guard:
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
+        try:
+            hostname, origin = urlsplit(f"//{host}").hostname, urlsplit(headers.get("origin", f"//{host}")).netloc
+        except ValueError as error:
+            raise RequestRejected(400, "the header Host or Origin is not that of a web address") from error
         # Against DNS rebinding: another site's host name could resolve to this address.
-        if self._local and urlsplit(f"//{host}").hostname not in LOCAL_NAMES:
+        if self._local and hostname not in LOCAL_NAMES:
             raise RequestRejected(421, f"host {host!r}: this server only accepts localhost")
-        if "origin" in headers and urlsplit(headers["origin"]).netloc != host:
+        if origin != host:
             raise RequestRejected(403, f"origin {headers['origin']!r}: cross-origin requests are not allowed")
         if self.token is not None and scope["path"] != PUBLIC_PATH and not has_token(headers.get("authorization", ""), self.token):
             raise RequestRejected(401, "the token is missing or wrong; send the header Authorization: Bearer TOKEN")

@@ -18,6 +18,7 @@ class Limits:
         queue_rows, queue_characters: maximum rows, and their characters, waiting for one judge.
         round_characters: maximum characters per batch of a judge; about four make a token.
         linger_seconds: how long an idle judge waits for more rows before it starts a batch.
+        header_seconds: time limit for receiving the headers of a request on an open connection.
         body_seconds: time limit for receiving a body.
         answer_seconds: time limit for answering.
         rate: requests per second per client, 0 for no limit; a burst may use up `burst_seconds` of them.
@@ -32,6 +33,7 @@ class Limits:
     queue_characters: int = 64_000_000
     round_characters: int = 65_536
     linger_seconds: float = 0.004
+    header_seconds: float = 10.0
     body_seconds: float = 30.0
     answer_seconds: float = 120.0
     rate: float = 100.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import resource
 import socket
 import time
 from collections.abc import Sequence
@@ -15,6 +14,8 @@ import uvicorn
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
+from bert_judge.serve.connections import BoundedProtocol, Connections, LimitedLog, raise_file_limit
+from bert_judge.serve.connections import log as connections_log
 from bert_judge.serve.guard import Guard, check_address, read_token
 from bert_judge.serve.judge_pool import select_judges
 from bert_judge.serve.limits import Limits
@@ -24,8 +25,6 @@ log = logging.getLogger(__name__)
 
 # On shutdown, requests are accepted until none arrived for QUIET_SECONDS, at most for SETTLE_SECONDS.
 QUIET_SECONDS, SETTLE_SECONDS = 0.5, 5.0
-# File descriptors reserved for files and sockets other than client connections.
-RESERVED_FILES = 256
 
 
 def serve(
@@ -50,9 +49,10 @@ def serve(
     pool = select_judges(judges, config_files, results, limits, metrics)
     pool.load()
     guard = Guard(make_app(pool, limits, metrics), limits, host, token, metrics)
+    connections, backlog = raise_file_limit()
     address, port = sock.getsockname()[:2]
     log.info("http://%s:%d: %s", f"[{address}]" if ":" in address else address, port, ", ".join(b.name for b in pool.all))
-    Server(guard, limits).run([sock])
+    Server(guard, limits, connections, backlog).run([sock])
     pool.close()
 
 
@@ -75,7 +75,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
 class Server(uvicorn.Server):
     """Uvicorn server that answers all accepted requests before it stops."""
 
-    def __init__(self, guard: Guard, limits: Limits) -> None:
+    def __init__(self, guard: Guard, limits: Limits, connections: int, backlog: int) -> None:
+        counts = Connections(connections, limits)
         config = uvicorn.Config(
             guard,
             log_config=None,
@@ -83,14 +84,20 @@ class Server(uvicorn.Server):
             server_header=False,
             # Otherwise a client could spoof its address to evade the rate limit.
             proxy_headers=False,
-            limit_concurrency=resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FILES,
+            http=type("Protocol", (BoundedProtocol,), {"counts": counts}),
+            backlog=backlog,
             timeout_graceful_shutdown=round(limits.body_seconds + limits.answer_seconds),
         )
         super().__init__(config)
+        self._guard = guard
+        log.info("up to %d connections, %d of them from one address", counts.limit, counts.client_limit)
+        for name in ("uvicorn.error", "asyncio", connections_log.name):
+            logging.getLogger(name).addFilter(LimitedLog())
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Request shutdown, but exit with status 0 instead of re-raising the signal as uvicorn does."""
         self.should_exit = True
+        self._guard.draining = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log.info("shutting down; accepted requests are answered first")

@@ -87,10 +87,10 @@ def client(
 
 
 @contextmanager
-def running(guard: Guard, pool: JudgePool, limits: Limits) -> Iterator[tuple[str, Server]]:
+def running(guard: Guard, pool: JudgePool, limits: Limits, connections: int = 512) -> Iterator[tuple[str, Server]]:
     """A real server on a port of this machine: its address, and itself."""
     sock = bind_socket("127.0.0.1", 0)
-    server = Server(guard, limits)
+    server = Server(guard, limits, connections, backlog=128)
     thread = threading.Thread(target=server.run, args=([sock],))
     thread.start()
     until(lambda: server.started)

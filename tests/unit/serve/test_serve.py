@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,7 +75,14 @@ def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> Non
         (b'{"candidate": "\\ud83d", "references": "x"}', 400, "the body is not JSON in UTF-8"),
         (b'{"candidate": NaN, "references": "x"}', 400, "the body is not JSON in UTF-8"),
         (DEEP, 400, "recursion limit"),
-        (b"[" * 1_000_000, 400, "recursion limit"),
+        (b"[" * 1_000_000, 413, "more than 116,000 values"),
+        (b'{"rows": [' + b"{}," * 200_000 + b"{}]}", 413, "more than 116,000 values"),
+        (b'{"rows": [' + b"{}," * 1000 + b"{}]}", 413, "rows: 1,001, limit 1,000"),
+        (b'{"rows": [' + b"{}," * 999 + b"{}]}", 422, "rows.0.references: Field required"),
+        (b'{"rows": [{' + b",".join(b'"%d": 1' % key for key in range(20)) + b"}]}", 422, "rows.0: has 20 keys"),
+        (b"{" + b",".join(b'"%d": 1' % key for key in range(20)) + b"}", 422, "the body: has 20 keys"),
+        (b'{"candidate": "x", "references": [' + b"1," * 100 + b"1]}", 413, "101 references"),
+        (b'"' * 1_000_000, 413, "more than 116,000 values"),
         (b"[]", 422, "the body: Input should be a valid dictionary"),
         (b"null", 422, "the body: "),
         (b'"text"', 422, "the body: Input should be a valid dictionary"),
@@ -113,6 +124,51 @@ def test_what_is_too_large_is_refused(limits: dict[str, Any], body: dict[str, An
         answer = http.post("/v1/judge", json=body)
         assert (answer.status_code, line in answer.json()["error"]) == (413, True)
         assert http.post("/v1/judge", json=row("Paris")).status_code == 200
+
+
+def test_commas_and_brackets_in_texts_are_not_values() -> None:
+    text = 'a, [b], {c}, \\"d", ' * 4000
+    with client() as http:
+        answer = http.post("/v1/judge", json={"rows": [row(text, text)] * 20})
+    assert answer.status_code == 200 and len(answer.json()["labels"]) == 20
+
+
+# Printed: the answers' statuses, and by how many MB the memory of the process grew.
+HOSTILE_BODIES = """
+import resource
+from serve_clients import JSON, client
+bodies = [
+    b'{"pairs": [' + b"{}," * 2_790_000 + b"{}]}",
+    b"[" * 8_000_000,
+    b'{"rows": [{' + b",".join(b'"%x":1' % key for key in range(750_000)) + b"}]}",
+    b'{"rows": [' + b"{}," * 999 + b"{}]}",
+    b'{"candidate": "x", "references": [' + b"1," * 3_000_000 + b"1]}",
+    b'"' * 8_000_000,
+    b"\\\\" * 4_000_000,
+]
+with client() as http:
+    http.get("/health")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(*(http.post("/v1/judge", content=body, headers=JSON).status_code for body in bodies))
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_no_body_of_the_permitted_size_takes_much_memory() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-c", HOSTILE_BODIES]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    statuses, megabytes = result.stdout.splitlines()
+    assert statuses == "413 413 413 422 413 413 400" and int(megabytes) < 200
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "a]b", "127.0.0.1:x"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
+def test_a_malformed_host_is_no_error_of_the_server(host: str, address: str) -> None:
+    with client(host=address) as http:
+        for path in ("/health", "/none/", "/v1/judge/"):
+            assert http.get(path, headers={"host": host}, follow_redirects=False).status_code < 500
+            assert http.get(path, headers={"origin": f"http://{host}"}, follow_redirects=False).status_code < 500
 
 
 def test_a_body_of_unknown_length_is_counted_too() -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -22,6 +24,7 @@ from typer.testing import CliRunner
 from bert_judge.cli import app
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import judge_pool
+from bert_judge.serve.connections import LimitedLog
 from bert_judge.serve.limits import Limits
 from bert_judge.serve.metrics import Metrics
 from bert_judge.serve.server import bind_socket
@@ -139,6 +142,76 @@ def test_sigterm_finishes_what_was_taken_and_exits_well(tmp_path: Path) -> None:
         assert [answer.status_code for answer in found] == [200] * 20
         assert all(len(answer.json()["labels"]) == 5 for answer in found)
         assert server.wait(60) == 0
+
+
+def test_a_stopping_server_tells_clients_to_close_their_connections() -> None:
+    limits = Limits(rate=0)
+    guard, pool = guarded(Exact(), limits)
+    with running(guard, pool, limits) as (address, server), httpx2.Client(base_url=address) as http:
+        assert "connection" not in http.post("/v1/judge", json=row()).headers
+        server.handle_exit(signal.SIGTERM, None)
+        assert http.post("/v1/judge", json=row()).headers["connection"] == "close"
+        # On a new connection, while the port is open.
+        assert http.post("/v1/judge", json=row()).headers["connection"] == "close"
+
+
+def opened(address: str, content: bytes) -> socket.socket:
+    host, port = address.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), timeout=60)
+    connection.sendall(content)
+    return connection
+
+
+def test_silent_clients_are_disconnected_and_shut_nobody_out() -> None:
+    limits = Limits(rate=0, header_seconds=1.0)
+    with running(*guarded(Exact(), limits), limits, connections=20) as (address, _):
+        # Half of all connections may come from one address.
+        slow = [opened(address, content) for content in (b"", b"GET / HTTP/1.1\r\nHost: 1") * 5]
+        with opened(address, b"") as refused:
+            answer = refused.recv(10_000)
+        assert answer.startswith(b"HTTP/1.1 503 ") and b"10 connections from one address are the limit" in answer
+        for connection in slow:
+            # Closed by the server, with or without a reset.
+            with suppress(ConnectionResetError):
+                assert connection.recv(100) == b""
+            connection.close()
+        until(lambda: answers(address))
+        # A connection with a request in progress is not silent.
+        with httpx2.Client(base_url=address) as http:
+            assert {http.post("/v1/judge", json=row()).status_code for _ in range(30)} == {200}
+
+
+# Prints what a server says that may open few files, and how many it may.
+FEW_FILES = """
+import resource, sys
+from bert_judge.serve.connections import raise_file_limit
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(64, int(sys.argv[1])), int(sys.argv[1])))
+print(*raise_file_limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "output"), [(64, None), (128, "64 32 128 128"), (256, "192 32 256 256"), (2048, "1792 128 2048 2048")]
+)
+def test_few_open_files_leave_room_for_clients(files: int, output: str | None) -> None:
+    result = subprocess.run([sys.executable, "-c", FEW_FILES, str(files)], capture_output=True, text=True, check=False)
+    if output is None:
+        assert "only 64 open files are allowed, and a server needs 128; raise the limit with ulimit -n" in result.stderr
+    else:
+        assert result.stdout.strip() == output
+
+
+def test_a_message_about_clients_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("test.limited")
+    limited = LimitedLog(seconds=0.2)
+    log.addFilter(limited)
+    for _ in range(1000):
+        log.warning("refused %s", "x")
+    log.warning("another")
+    assert caplog.messages == ["refused x", "another"]
+    time.sleep(0.2)
+    log.warning("refused %s", "y")
+    assert caplog.messages[-1] == "refused y (999 more like this)"
 
 
 def answers(address: str) -> bool:
