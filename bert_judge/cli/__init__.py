@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import escape_controls
 
 # Command → its function, or its group of commands, in this folder, and its line in `bert-judge --help`.
 COMMANDS = {
@@ -73,7 +74,7 @@ class _Group(TyperGroup):
                 raise
             lines, cause = [f"{error.filename}: {error.strerror}"], error
         for line in lines:
-            typer.echo(f"error: {line}", err=True)
+            typer.echo(f"error: {escape_controls(line)}", err=True)
         raise typer.Exit(1) from cause
 
 

@@ -9,6 +9,7 @@ import typer
 
 from bert_judge import plan
 from bert_judge.cli.options import DataFolder, Settings, parse_settings
+from bert_judge.cli.terminal import echo
 from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import ConfigError
 
@@ -34,4 +35,4 @@ def check(
         "dataset": len(planned.config.datasets),
         "score table": len(planned.score_tables),
     }
-    typer.echo("OK: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))
+    echo("OK: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))

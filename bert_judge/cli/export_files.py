@@ -12,6 +12,7 @@ import typer
 
 from bert_judge import tables
 from bert_judge.cli.options import Force
+from bert_judge.cli.terminal import echo
 from bert_judge.report.exporters import formats, results
 from bert_judge.report.exporters.results import AccuracyResult
 from bert_judge.report.format import TABLE_FORMATS
@@ -42,7 +43,7 @@ def export(
     if to == "inspect":
         with tables.claim_output(output, file, force=force):
             count = _write_lines(output, formats.inspect_lines(results.scored_rows(file, judge), str(file)))
-        typer.echo(f"{output}: {count:,} lines")
+        echo(f"{output}: {count:,} lines")
         return
     accuracies = results.load_results(file, judge)
     if to in TABLE_FORMATS:
@@ -56,7 +57,7 @@ def export(
         for path, content in documents.items():
             with tables.atomic(path) as temporary:
                 temporary.write_text(content, encoding="utf-8")
-            typer.echo(str(path))
+            echo(str(path))
 
 
 def _write_lines(output: Path, lines: Iterable[str]) -> int:

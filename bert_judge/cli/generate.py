@@ -15,7 +15,7 @@ from bert_judge import tables
 from bert_judge.cli import import_files
 from bert_judge.cli.label import model_block
 from bert_judge.cli.options import Force, Question, References, Server, ShowConfig, without_none
-from bert_judge.cli.terminal import log
+from bert_judge.cli.terminal import echo, log
 from bert_judge.cli.train import find_columns
 from bert_judge.labels.score_file.score_file import work_folder
 from bert_judge.runtime import resume
@@ -72,7 +72,7 @@ def generate(
     sampling = {"max_new_tokens": max_new_tokens, "temperature": temperature, "attempts": attempts}
     raw = configurations.generation(file, columns, family, name, model_block(model, server, backend) | sampling, style)
     if show_config:
-        typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
+        echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     import_files.writer(output, output)
     with tables.claim_output(output, file, force=force), job_log(None, offline=False):
@@ -87,7 +87,7 @@ def generate(
             # After failures, the next call reuses the finished answers.
             resume.clear(work)
     failure_note = f"; {failed:,} failed, see the column failure; repeat with --force to retry them" if failed else ""
-    typer.echo(f"{output}: {len(rows):,} answers of {name}{failure_note}")
+    echo(f"{output}: {len(rows):,} answers of {name}{failure_note}")
     if failed == len(rows):
         raise InputError(f"{name}: all requests failed; the first: {rows[0]['reason']}")
 

@@ -23,7 +23,7 @@ from bert_judge.candidates.importers.companion_files import CompanionFiles, refe
 from bert_judge.candidates.importers.frameworks import FRAMEWORKS, ImportStats
 from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.cli.options import Force
-from bert_judge.cli.terminal import log
+from bert_judge.cli.terminal import echo, log
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import open_rows
@@ -79,7 +79,7 @@ def import_(
         else:
             rows = (row for path in paths for row in _read_rows(path, format, companions, stats, model=model, task=task))
             count = _write_rows(output, rows, SCHEMA, lambda: frameworks.no_answers_error(paths[0], stats))
-    typer.echo(f"{output}: {count:,} {'pairs' if pairs else 'answers'}")
+    echo(f"{output}: {count:,} {'pairs' if pairs else 'answers'}")
 
 
 def _write_rows(output: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, error: Callable[[], InputError]) -> int:

@@ -17,6 +17,7 @@ from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli.options import Judges, Threshold
 from bert_judge.cli.score import load_judges
+from bert_judge.cli.terminal import echo
 from bert_judge.judges.protocol import Label
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows, output_columns, to_row
@@ -79,7 +80,7 @@ def _predict_one(candidate: str, references: Sequence[str], question: str, names
         [label] = judge_rows(judge, [row])
         assert label is not None
         score = f" {label.score:.4f}" if label.score is not None else f": {label.reason}"
-        typer.echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
+        echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
 
 
 def _predict_stream(names: Sequence[str], threshold: float | None) -> None:
@@ -90,7 +91,7 @@ def _predict_stream(names: Sequence[str], threshold: float | None) -> None:
     lines = ((number, line) for number, line in enumerate(sys.stdin, 1) if line.strip())
     while chunk := list(islice(lines, CHUNK_LINES)):
         for line in _label_lines([rows.parse_json_line(STDIN, number, line) for number, line in chunk], judges):
-            typer.echo(line)
+            echo(line)
         sys.stdout.flush()
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
+from bert_judge.cli.terminal import echo
 from bert_judge.labels.judge_loading import JUDGES
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
@@ -38,10 +39,10 @@ def push(
     if attacks is not None and rates is not None and rates.empty:
         raise InputError(f"{attacks}: no attack rates of {name}; run bert-judge attack, or omit --attacks")
     difference = hub_folder.write(source, folder, to, None if rates is None or rates.empty else rates)
-    typer.echo(f"{folder}: {sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 1e6:.1f} MB")
-    typer.echo(f"verified: transformers alone gives the judge's raw scores (largest difference {difference:.1e})")
+    echo(f"{folder}: {sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 1e6:.1f} MB")
+    echo(f"verified: transformers alone gives the judge's raw scores (largest difference {difference:.1e})")
     if to is not None:
-        typer.echo(_upload(folder, to, private))
+        echo(_upload(folder, to, private))
 
 
 def _run_attack_rates(source: Path) -> Path | None:

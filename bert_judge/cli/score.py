@@ -16,7 +16,7 @@ from bert_judge.candidates.importers.companion_files import CompanionFiles
 from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.cli.import_files import convert_to_rows
 from bert_judge.cli.options import Answers, Candidate, Force, Judges, Label, Model, Question, References, Threshold, without_none
-from bert_judge.cli.terminal import console, format_interval, format_number, format_percent, log, make_table, progress
+from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.judges import registry
 from bert_judge.labels import judge_loading
 from bert_judge.labels.score_file.score_file import claim_output, output_columns, score_file, work_folder
@@ -179,21 +179,21 @@ def _report(tally: Tally, output: Path, labels: str) -> None:
         table.add_row(judge, model or "–", f"{len(verdicts):,}", interval, format_percent(1 - valid.mean()), decided)
     console().print(table)
     if len(lines) > MAX_MODELS:
-        typer.echo(f"and {len(lines) - MAX_MODELS} more")
+        echo(f"and {len(lines) - MAX_MODELS} more")
     for judge, verdicts, truth, questions in tally.labelled():
         agreement, share = proportion(verdicts == truth, questions), float((truth == CORRECT).mean())
-        typer.echo(
+        echo(
             f"{judge}: agreement with {labels} {format_percent(agreement.value)}% "
             f"{format_interval(agreement.low, agreement.high)} on {len(truth):,} answers, "
             f"kappa {format_number(cohen_kappa(truth, verdicts), 2)}; the constant verdict "
             f"{'correct' if share >= 0.5 else 'incorrect'} agrees on {format_percent(max(share, 1 - share))}%"
         )
     for reason, count in tally.reasons.most_common(MAX_REASONS):
-        typer.echo(f"invalid: {count:,} × {reason}")
+        echo(f"invalid: {count:,} × {reason}")
     for reason, count in tally.unfamiliar.items():
         log(
             f"warning: {count:,} of {tally.rows * len(tally.judges):,} verdicts are on text {reason}; bring labels or another judge"
         )
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
-    typer.echo(f"{output}: {tally.rows:,} rows{skipped}")
+    echo(f"{output}: {tally.rows:,} rows{skipped}")
     sys.stdout.flush()

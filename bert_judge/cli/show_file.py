@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import typer
 
 from bert_judge import tables
+from bert_judge.cli.terminal import echo
 
 
 def show(
@@ -19,16 +20,16 @@ def show(
     """Print what a table of a run is, the settings that produced it, its columns and its first rows."""
     provenance = tables.provenance(file)
     kind = f"{provenance['schema']} table, version {provenance['schema_version']}" if provenance else "not of this program"
-    typer.echo(f"{file}: {kind}, {tables.count(file):,} rows")
+    echo(f"{file}: {kind}, {tables.count(file):,} rows")
     if provenance:
-        typer.echo(_to_json({**provenance, "spec": json.loads(provenance["spec"])}))
+        echo(_to_json({**provenance, "spec": json.loads(provenance["spec"])}))
     descriptions = {column.name: column.description for column in _schema(provenance).columns} if provenance else {}
     with pq.ParquetFile(file) as table:
         for column in table.schema_arrow:
-            typer.echo(f"{column.name} ({column.type}) {descriptions.get(column.name, '')}".rstrip())
+            echo(f"{column.name} ({column.type}) {descriptions.get(column.name, '')}".rstrip())
         first = next(table.iter_batches(batch_size=rows), None) if rows else None
     for row in first.to_pylist() if first is not None else []:
-        typer.echo(_to_json(row))
+        echo(_to_json(row))
 
 
 def _schema(provenance: dict[str, Any]) -> tables.Schema:

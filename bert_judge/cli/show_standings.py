@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bert_judge import tables
-from bert_judge.cli.terminal import console, format_interval, format_number, format_percent
+from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent
 from bert_judge.runtime.errors import InputError
 
 Row = dict[Hashable, Any]
@@ -37,7 +37,7 @@ def standings(
     elif form is not None:
         from bert_judge.report.exports import export_standings
 
-        typer.echo(export_standings(file, form, task), nl=False)
+        echo(export_standings(file, form, task), nl=False)
     else:
         show(file, task, judge or [])
 

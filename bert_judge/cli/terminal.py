@@ -5,22 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
-from bert_judge.runtime.logs import ProgressLogger
+from bert_judge.runtime.logs import ProgressLogger, escape_controls
 
 # Lines must not wrap in a pipe to `less -S` or `grep`.
 PIPE_WIDTH = 1000
 
 
+class _EscapingConsole(Console):
+    """Prints texts, and the cells of tables, without the control characters in them."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(escape_controls(text), **options)
+
+
 def console() -> Console:
     """Create a console for stdout."""
-    stdout = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
-    return stdout if stdout.is_terminal else Console(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
+    stdout = _EscapingConsole(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return stdout if stdout.is_terminal else _EscapingConsole(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
 
 
 def make_table(*texts: str, numbers: tuple[str, ...], title: str | None = None) -> Table:
@@ -46,9 +55,14 @@ def format_interval(low: float, high: float, form: str = ".1f") -> str:
     return "" if math.isnan(low) or math.isnan(high) else f"[{100 * low:{form}}, {100 * high:{form}}]"
 
 
+def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text without the control characters in it."""
+    typer.echo(escape_controls(str(text)), err=err, nl=nl)
+
+
 def log(text: str) -> None:
     """Print a line on stderr."""
-    typer.echo(text, err=True)
+    echo(text, err=True)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.candidates.importers import column_names
 from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, without_none
-from bert_judge.cli.terminal import log, progress
+from bert_judge.cli.terminal import echo, log, progress
 from bert_judge.plan.students import plain_name
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -73,7 +73,7 @@ def train(
     block = {"backbone": start, **({"training": training} if training else {})}
     raw = configurations.training(file, columns, name, test, block, validation)
     if show_config:
-        typer.echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
+        echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     if name in (configurations.LABELS, *configurations.RULE_BLOCKS):
@@ -100,7 +100,7 @@ def train(
         resume.clear(work)
     if trained.problem:
         log(f"warning: do not use this judge: {trained.problem}")
-    typer.echo(f"{output}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {output}")
+    echo(f"{output}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {output}")
 
 
 def find_columns(

@@ -19,12 +19,11 @@ from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.audit import sampling
 from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED, VERDICTS, attach_labels, read_labels
 from bert_judge.report import templates
-from bert_judge.report.format import display_text
+from bert_judge.report.format import display_text, escape_formula
 
 # Nearly the capacity of a spreadsheet cell (32,767 characters), and more than most people read.
 HEAD, TAIL = 16_000, 12_000
 # Spreadsheet programs interpret a cell with one of these prefixes as a formula.
-FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 log = logging.getLogger(__name__)
 
 
@@ -94,12 +93,7 @@ def write_csv(rows: Sequence[SheetRow], path: Path) -> None:
         writer.writerow(["id", "rate", "question", "references", "candidate", "verdict"])
         for row in rows:
             cells = (row.question, "\n".join(row.references), row.candidate)
-            writer.writerow([row.id, f"{row.rate:.6g}", *map(_escape_cell, cells), ""])
-
-
-def _escape_cell(text: str) -> str:
-    text = display_text(text, HEAD, TAIL)
-    return f"'{text}" if text.startswith(FORMULA_PREFIXES) else text
+            writer.writerow([row.id, f"{row.rate:.6g}", *(escape_formula(display_text(cell, HEAD, TAIL)) for cell in cells), ""])
 
 
 def _render_page(rows: Sequence[SheetRow]) -> str:

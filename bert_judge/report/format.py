@@ -10,11 +10,14 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
+from bert_judge.runtime.logs import escape_controls
+
 MISSING = "–"
 TABLE_FORMATS = ("markdown", "csv", "latex")
 LEVEL_TITLES = {"all": "All tasks", "family": "Family", "task": "Task"}
 # Long texts keep their beginning and end: the verdict often depends on the last sentence.
 HEAD, TAIL = 3000, 1500
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 # Control characters that HTML forbids or hides → their Unicode symbols.
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 
@@ -121,10 +124,16 @@ def max_text_length(lengths: Sequence[int], budget: int, limit: int = HEAD + TAI
     return limit
 
 
+def escape_formula(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay as they are."""
+    return f"'{text}" if text.startswith(FORMULA_PREFIXES) and not re.fullmatch(r"[-+][\d.,]+", text) else text
+
+
 def format_table(table: pd.DataFrame, form: str) -> str:
     """Return a table in one of `TABLE_FORMATS`, ending with a line break; all columns but the first are right-aligned."""
     if form == "csv":
-        return table.to_csv(index=False, lineterminator="\n")
+        escaped = table.map(lambda cell: escape_formula(escape_controls(cell)) if isinstance(cell, str) else cell)
+        return escaped.to_csv(index=False, lineterminator="\n")
     alignment = ["left", *["right"] * (len(table.columns) - 1)]
     if form == "markdown":
         escaped = table.astype(str).replace(r"\|", r"\\|", regex=True).rename(columns=lambda name: str(name).replace("|", r"\|"))

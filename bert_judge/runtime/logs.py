@@ -16,7 +16,24 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # Progress bars make a log file unreadable. The libraries read these variables on import.
 PROGRESS_BAR_VARIABLES = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS", "TQDM_DISABLE")
 SECONDS_BETWEEN_LINES = 10.0
+# Characters that a terminal may take for commands (C0, C1) or that reorder a line, as their escape sequences.
+CONTROLS = {
+    code: f"\\u{code:04x}"
+    for codes in (range(0x20), range(0x7F, 0xA0), range(0x202A, 0x202F), range(0x2066, 0x206A))
+    for code in codes
+    if chr(code) not in "\n\t"
+}
 log = logging.getLogger(__name__)
+
+
+def escape_controls(text: str) -> str:
+    """Escape control characters, so that a name or an answer cannot control the terminal; JSON keeps its value."""
+    return text.translate(CONTROLS)
+
+
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return escape_controls(super().format(record))
 
 
 @contextmanager
@@ -46,7 +63,7 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
                 if path is not None:
                     log.error(line)
                 # One write: jobs share this stream, and `print` writes line ends separately.
-                sys.stderr.write(f"error: {line}\n")
+                sys.stderr.write(f"error: {escape_controls(line)}\n")
             raise SystemExit(1) from error
         except Exception:
             log.exception("the job failed")
@@ -64,7 +81,7 @@ def _handler(path: str | Path | None) -> logging.Handler:
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         handler = logging.FileHandler(path, mode="w", encoding="utf-8", errors="backslashreplace")
-    handler.setFormatter(logging.Formatter(FORMAT))
+    handler.setFormatter(_Formatter(FORMAT))
     return handler
 
 

@@ -204,21 +204,15 @@ def _check_parts(name: str, item: Mapping[str, Any], limits: Limits) -> None:
         raise RequestRejected(422, f"{name}: has {len(item):,} keys; remove unknown ones")
     references = item.get("references")
     if isinstance(references, list) and len(references) > limits.references:
-        raise _too_many_references(name, len(references), limits)
-
-
-def _too_many_references(name: str, count: int, limits: Limits) -> RequestRejected:
-    return RequestRejected(413, f"{name}: has {count:,} references, limit {limits.references:,}; remove some")
+        raise RequestRejected(413, f"{name}: has {len(references):,} references, limit {limits.references:,}; remove some")
 
 
 def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) -> None:
-    """Raise `RequestRejected` for too many rows or pairs, too long texts or too many references.
+    """Raise `RequestRejected` for too long texts.
 
     Args:
         name: what the items are called in messages, `rows` or `pairs`.
     """
-    if len(items) > limits.rows:
-        raise RequestRejected(413, f"{name}: {len(items):,}, limit {limits.rows:,} per request; send several requests")
     for index, item in enumerate(items):
         references = _list_references(item)
         for part, text in [*((part, getattr(item, part)) for part in item.texts), *(("references", text) for text in references)]:
@@ -227,8 +221,6 @@ def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) 
                     413,
                     f"{name}.{index}.{part}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text",
                 )
-        if len(references) > limits.references:
-            raise _too_many_references(f"{name}.{index}", len(references), limits)
 
 
 def _list_references(item: RowBody | PairBody) -> list[str]:

@@ -206,7 +206,7 @@ class Guard:
         # Against DNS rebinding: another site's host name could resolve to this address.
         if self._local and hostname not in LOCAL_NAMES:
             raise RequestRejected(421, f"host {host!r}: this server only accepts localhost")
-        if origin != host:
+        if "origin" in headers and origin != host:
             raise RequestRejected(403, f"origin {headers['origin']!r}: cross-origin requests are not allowed")
         if self.token is not None and scope["path"] != PUBLIC_PATH and not has_token(headers.get("authorization", ""), self.token):
             raise RequestRejected(401, "the token is missing or wrong; send the header Authorization: Bearer TOKEN")

@@ -396,14 +396,35 @@ def test_a_killed_call_goes_on_where_it_was(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv"]
 
 
+# A title of the terminal, colours in both forms, a line from right to left, and a formula of a spreadsheet.
+HOSTILE_NAME = "=cmd|' /C calc'!A0\x1b]0;owned\x07\x9b31m\u202e\r"
+
+
+def test_names_cannot_control_the_terminal_or_a_spreadsheet(tmp_path: Path) -> None:
+    rows = [
+        {"question": HOSTILE_NAME, "references": HOSTILE_NAME, "candidate": "a", "model": f"{HOSTILE_NAME}{n}"} for n in range(2)
+    ]
+    file, scored, table = write(tmp_path / "a.jsonl", rows), tmp_path / "b.jsonl", tmp_path / "c.csv"
+    results = [
+        run("score", file, "-o", scored, "--judge", "contains"),
+        run("show", scored),
+        run("export", scored, "--to", "csv", "-o", table),
+        run("predict", "a", "--reference", HOSTILE_NAME, "--judge", f"x{HOSTILE_NAME}"),
+    ]
+    output = "".join(result.stdout + result.stderr for result in results)
+    assert "\\u001b]0;owned\\u0007\\u009b31m\\u202e" in output
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", output)
+    with table.open(encoding="utf-8", newline="") as lines:
+        assert all(row[0].startswith(("'=", "model")) for row in csv.reader(lines))
+
+
 def test_two_calls_with_one_output_do_not_mix(tmp_path: Path) -> None:
     source, output = long_file(tmp_path / "a.csv", 3000), tmp_path / "b.csv"
     with tables.exclusive(output):
-        second = run("score", source, "-o", output, "--judge", "contains", "--force")
-    assert second.exit_code == 1
-    assert second.stderr.splitlines() == [
-        f"error: {output}: is being written by process {os.getpid()}; wait for it to end, or choose another output"
-    ]
+        second = scored_elsewhere(source, output, limit=10_000)
+    assert second.returncode == 1
+    assert f"{output}: is being written by process {os.getpid()}; wait for it to end, or choose another" in second.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_no_body_of_the_permitted_size_takes_much_memory() -> None:
     assert statuses == "413 413 413 422 413 413 400" and int(megabytes) < 200
 
 
-@pytest.mark.parametrize("host", ["[", "[::1", "a]b", "127.0.0.1:x"])
+@pytest.mark.parametrize("host", ["[", "[::1", "a]b", "127.0.0.1:x", "127.0.0.1/x"])
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
 def test_a_malformed_host_is_no_error_of_the_server(host: str, address: str) -> None:
     with client(host=address) as http:
