@@ -14,6 +14,9 @@ PACKAGE = Path(__file__).parents[1]
 # Where the workflow and its configurations are: at the top of a clone, or inside an installed package (setup.py puts them there).
 WORKFLOW_FOLDERS = (PACKAGE.parent, PACKAGE / "workflow")
 
+# Far more than any configuration has; a few lines of aliases of aliases stand for billions.
+MAX_VALUES = 100_000
+
 
 def workflow_folder() -> Path:
     """Return the folder that holds the Snakefile of this library.
@@ -115,7 +118,12 @@ def _load_file(path: Path) -> tuple[dict[str, Any], list[str]]:
         return {}, [f"{path}: cannot be read: {error.strerror}"]
     try:
         loader = _Loader(text)
-        content = loader.get_single_data()
+        node = loader.get_single_node()
+        if node is not None and _expanded_size(node, {}) > MAX_VALUES:
+            return {}, [f"{path}: has more than {MAX_VALUES:,} values once its aliases (*name) are replaced; write a smaller file"]
+        content = None if node is None else loader.construct_document(node)
+    except RecursionError:
+        return {}, [f"{path}: is nested too deeply, or contains itself; a configuration has a few levels"]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         return {}, [f"{path}:{mark.line + 1 if mark else 1}: not YAML: {error.problem or error.context}"]
@@ -128,6 +136,16 @@ def _load_file(path: Path) -> tuple[dict[str, Any], list[str]]:
         for key, line, first in loader.duplicates
     ]
     return content or {}, duplicates
+
+
+def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """Return the number of values below a node, in which an alias counts as all values that it stands for."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in sizes:
+        children = node.value if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
+        sizes[id(node)] = 1 + sum(_expanded_size(child, sizes) for child in children)
+    return sizes[id(node)]
 
 
 def _describe_type(content: object) -> str:

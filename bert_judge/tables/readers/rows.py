@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +23,9 @@ CHUNK_ROWS = 1024
 HEADER_ROWS = 64
 # Bytes of a parquet column that are fetched at once.
 BUFFER_BYTES = 1 << 20
-# Python's own limit for a CSV cell (128 KiB) is shorter than a long chain of thought.
-MAX_CELL_CHARACTERS = 2**31 - 1
+# Python's own limit for a CSV cell (128 KiB) is shorter than a long chain of thought. A line may hold many of them.
+MAX_CELL_CHARACTERS, MAX_LINE_CHARACTERS = 2**22, 2**25
+MAX_COLUMNS = 10_000
 
 Record = Mapping[str, Any]
 # Location in the file, for error messages ("row 3" or "line 3", counted from 1), and column → value.
@@ -106,9 +108,12 @@ def open_rows(path: Path, format: str | None = None, needed: Collection[str] = (
         columns, has_rows = _HEADERS[container.format](container, needed)
     if not has_rows:
         raise no_rows(path)
+    if len(columns) > MAX_COLUMNS:
+        raise InputError(f"{path}: has {len(columns):,} columns, limit {MAX_COLUMNS:,}; drop those that scoring does not need")
+    counts = Counter(columns)
     for name in needed or filter(None, columns):
-        if columns.count(name) > 1:
-            raise InputError(f"{path}: the column {name!r} occurs {columns.count(name)} times; rename or drop the others")
+        if counts[name] > 1:
+            raise InputError(f"{path}: the column {name!r} occurs {counts[name]} times; rename or drop the others")
     return RowFile(container, columns)
 
 
@@ -152,12 +157,19 @@ def _read_parquet(container: Container, rows: int, columns: Collection[str] | No
 class _Lines:
     """The lines of a text; remembers whether a line was requested after the last."""
 
-    def __init__(self, text: TextIO) -> None:
-        self.text, self.exhausted = text, False
+    def __init__(self, path: Path, text: TextIO) -> None:
+        self.path, self.text, self.exhausted = path, text, False
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.text
+        yield from _read_lines(self.path, self.text)
         self.exhausted = True
+
+
+def _read_lines(path: Path, text: TextIO) -> Iterator[str]:
+    while line := text.readline(MAX_LINE_CHARACTERS + 1):
+        if len(line) > MAX_LINE_CHARACTERS:
+            raise InputError(f"{path}: a line has more than {MAX_LINE_CHARACTERS:,} characters; shorten its texts")
+        yield line
 
 
 @contextmanager
@@ -166,7 +178,7 @@ def _open_csv(container: Container) -> Iterator[tuple[list[str], Iterator[list[s
     limit = csv.field_size_limit(MAX_CELL_CHARACTERS)
     try:
         with container.open_text("") as (text, file):
-            lines = _Lines(text)
+            lines = _Lines(container.path, text)
             # Not strict: blanks may follow a closing quote.
             reader = csv.reader(lines, delimiter=container.delimiter, skipinitialspace=container.skip_spaces)
             try:
@@ -204,7 +216,8 @@ def _csv_header(container: Container, needed: Collection[str]) -> tuple[list[str
 def _read_csv(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
     size, start = container.path.stat().st_size, 0
     with _open_csv(container) as (header, all_rows, file):
-        positions = [(name, header.index(name)) for name in (header if columns is None else columns)]
+        places = {name: position for position, name in reversed([*enumerate(header)])}
+        positions = [(name, places[name]) for name in (header if columns is None else columns)]
         while cells := list(islice(all_rows, rows)):
             locations = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
@@ -218,7 +231,7 @@ def _read_csv(container: Container, rows: int, columns: Collection[str] | None) 
 def _json_lines(container: Container) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield location, row and line."""
     with container.open_text("\n") as (text, _):
-        for number, line in enumerate(text, 1):
+        for number, line in enumerate(_read_lines(container.path, text), 1):
             if line.strip():
                 yield f"line {number}", parse_json_line(container.path, number, line), line
 

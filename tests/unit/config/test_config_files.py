@@ -30,6 +30,13 @@ BAD = {
     "a Python object": ("a: !!python/object/apply:os.system [ls]\n", "{file}:1: not YAML: could not determine a constructor"),
     "two documents": ("a: 1\n---\nb: 2\n", "{file}:2: not YAML: "),
     "a control character": ("a: \x07\n", "{file}: not YAML: "),
+    "aliases of aliases": (
+        "judges:\n a0: &a0 [x]\n" + "".join(f" a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9)),
+        "{file}: has more than 100,000 values once its aliases",
+    ),
+    "an alias of itself": ("judges: &a\n b: *a\n", "{file}: is nested too deeply, or contains itself"),
+    "deep brackets": ("judges: " + "[" * 20_000 + "]" * 20_000, "{file}: is nested too deeply"),
+    "deep lists": ("judges:\n " + "- " * 20_000 + "1\n", "{file}: is nested too deeply"),
     "a list as a key": ("? [a, b]\n: 1\n", "{file}:1: not YAML: found unhashable key"),
 }
 

@@ -1,7 +1,9 @@
 """Math-Verify in its worker process."""
 
 import os
+import signal
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 
 import pytest
 
@@ -79,16 +81,37 @@ def test_an_endless_computation_is_invalid_and_other_rows_are_judged(bomb: str) 
     assert bombed.reason == "Math-Verify did not finish in 1 s"
 
 
+def end_worker(verifier: MathVerifier, number: int) -> None:
+    verifier.verify([(["5"], "5")])
+    assert verifier._process is not None
+    verifier._process.send_signal(number)
+    verifier._process.wait()
+
+
 def test_a_crash_makes_one_row_invalid() -> None:
     with MathVerifier(SECONDS) as verifier:
-        verifier.verify([(["5"], "5")])
-        process = verifier._process
-        assert process is not None
-        process.kill()
-        process.wait()
+        end_worker(verifier, signal.SIGSEGV)
         crashed, after = verifier.verify([(["5"], "5"), (["5"], "5")])
-    assert crashed == MathResult(None, "Math-Verify crashed (exit code -9)")
+    assert crashed == MathResult(None, "Math-Verify crashed (exit code -11)")
     assert after.equal is True
+
+
+def test_a_worker_killed_by_another_process_costs_no_row_unless_it_happens_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MathVerifier(SECONDS) as verifier:
+        end_worker(verifier, signal.SIGKILL)
+        assert [result.equal for result in verifier.verify([(["5"], "5"), (["5"], "5")])] == [True, True]
+        start = verifier._start
+
+        def start_and_kill() -> Connection:
+            connection = start()
+            assert verifier._process is not None
+            verifier._process.kill()
+            verifier._process.wait()
+            return connection
+
+        end_worker(verifier, signal.SIGKILL)
+        monkeypatch.setattr(verifier, "_start", start_and_kill)
+        assert verifier.verify([(["5"], "5")]) == [MathResult(None, "Math-Verify crashed (exit code -9)")]
 
 
 def test_close_ends_the_worker() -> None:
