@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +18,6 @@ from bert_judge.judges.bert import judge_folder
 from bert_judge.judges.bert.checkpoint import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.bert.tree_file import check_trees
-from bert_judge.judges.pairwise.llm import from_metadata
 from bert_judge.runtime.errors import InputError
 
 TREES = (GENERAL_FOLDER / "features.txt").read_text("utf-8")
@@ -171,18 +170,3 @@ def test_a_published_folder_and_a_snapshot_of_the_hub_load(tmp_path: Path) -> No
         if file.is_file():
             (snapshot / file.name).symlink_to(f"../../blobs/{file.name}")
     assert BERTJudge(snapshot, backend="torch", precision="float32").predict(["Capital?"], ["Paris"], ["Paris"])[0] > 0.5
-
-
-def test_code_of_a_stranger_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    received: list[dict[str, Any]] = []
-
-    class Generator:
-        revisions: ClassVar = {"j": "r"}
-
-        def __init__(self, name: str, settings: dict[str, Any], manifest: object) -> None:
-            received.append(settings)
-
-    monkeypatch.setattr("bert_judge.candidates.generators.hf.HFGenerator", Generator)
-    model = {"generator": "hf", "model": "x/y", "revision": "a" * 40, "trust_remote_code": True}
-    from_metadata({"settings": {"seed": 0, "max_answer_chars": 100, "model": model}}, tmp_path, "j", "r")
-    assert received[0]["trust_remote_code"] is False
