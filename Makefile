@@ -7,16 +7,18 @@ VLLM := .venv-vllm/bin
 FRAMEWORKS := .venv-frameworks/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo general-judge test test-frameworks test-vllm test-slurm lint clean
+.PHONY: help demo general-judge test test-crash test-frameworks test-vllm test-slurm lint licences clean
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
 	@echo "make general-judge train the judge of this package from the files in BERT_JUDGE_DATA (hours; minutes with a GPU)"
 	@echo "make test       run the tests"
+	@echo "make test-crash kill commands and a run at random moments, BERT_JUDGE_KILLS times each, and compare the tables"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
 	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
 	@echo "make lint       check style, types and the workflow"
+	@echo "make licences   list the installed packages with their licences"
 	@echo "make clean      remove results, logs and the environments"
 
 demo: $(INSTALLED)-demo $(INSTALLED)-smollm2
@@ -35,6 +37,10 @@ test: $(INSTALLED)-test $(INSTALLED)-smollm2
 	@echo "==> Running the tests"
 	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 \
 	tests/workflow tests/unit tests/with_frameworks tests/with_gpu tests/with_vllm
+
+test-crash: $(INSTALLED)-test
+	@echo "==> Killing commands and a run at random moments"
+	@OMP_NUM_THREADS=1 BERT_JUDGE_KILLS=$${BERT_JUDGE_KILLS:-3} $(BIN)/pytest tests/workflow/test_random_kills.py
 
 test-frameworks: .venv-frameworks/.installed
 	@echo "==> Running the tests of the frameworks"
@@ -61,6 +67,11 @@ lint: $(INSTALLED)-dev
 	@$(BIN)/mypy
 	@$(BIN)/snakefmt --check Snakefile rules
 	@$(BIN)/snakemake --lint
+
+licences: $(INSTALLED)-test
+	@$(BIN)/python -c 'import importlib.metadata as m; [print(d.name, d.version, d.metadata.get("License-Expression") or \
+	"; ".join(c.rpartition(" :: ")[2] for c in d.metadata.get_all("Classifier", ()) if c.startswith("License")) or \
+	(d.metadata.get("License") or "unknown").split("\n")[0], sep="\t") for d in sorted(m.distributions(), key=lambda d: d.name.lower())]'
 
 clean:
 	rm -rf .venv .venv-frameworks .venv-vllm .snakemake logs runs build *.egg-info

@@ -88,6 +88,15 @@ def test_no_package_is_pinned_that_nobody_asks_for() -> None:
     assert set(pinned()) - {canonicalize_name(requirement.name) for requirement in direct()} <= INDIRECT | FRAMEWORKS | WEIGHTS
 
 
+def test_the_lock_file_has_the_pinned_versions_with_hashes() -> None:
+    text = (ROOT / "requirements.lock").read_text("utf-8")
+    locked = {canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)", text, re.M)}
+    assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", text)) >= len(locked)
+    wanted = [Requirement(line) for line in [*PROJECT["dependencies"], *EXTRAS["demo"], *EXTRAS["test"], *EXTRAS["serve"]]]
+    names = {canonicalize_name(requirement.name) for requirement in wanted} - {PROJECT["name"]}
+    assert {name: locked.get(name) for name in names} == {name: pinned()[name] for name in names}
+
+
 def test_one_vllm_everywhere() -> None:
     """Its environment takes no constraints of ours, so its own line is the only word on its version."""
     (vllm,) = [Requirement(line) for line in pip_lines("vllm") if not line.startswith("-")]
