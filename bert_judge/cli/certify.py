@@ -13,7 +13,7 @@ from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.candidates.importers import column_names
 from bert_judge.cli.options import Candidate, Question, References, without_none
 from bert_judge.cli.score import load_judges
-from bert_judge.cli.terminal import console, format_number, format_percent, log, make_table
+from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
 from bert_judge.labels.judge_loading import JUDGES
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
@@ -74,14 +74,14 @@ def certify(
         attack_rate=rates.get(loaded.name, math.nan),
     )
     _print(result, loaded.name)
-    typer.echo(f"{loaded.name}: {result.sentence()}")
+    echo(f"{loaded.name}: {result.sentence()}")
     if card and folder is not None:
         from bert_judge.judges.model_card import markdown_table, set_section
 
         known = {name: value for name, value in asdict(result).items() if value is not None and value == value}
         rows = [(name, f"{value:.4g}" if isinstance(value, float) else value) for name, value in known.items()]
         set_section(folder, "Certificate", f"On {file.name}: {result.sentence()}.\n\n{markdown_table(('measure', 'value'), rows)}")
-        typer.echo(f"{folder / 'README.md'}: section Certificate")
+        echo(f"{folder / 'README.md'}: section Certificate")
     if not result.passed:
         raise typer.Exit(2)
 
