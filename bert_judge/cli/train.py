@@ -96,7 +96,7 @@ def train(
         (output / JUDGE_FILE).unlink(missing_ok=True)
         for path in sorted(trained.folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
             with tables.atomic(output / path.name) as temporary:
-                shutil.copyfile(path, temporary)
+                shutil.copy2(path, temporary)
         resume.clear(work)
     if trained.problem:
         log(f"warning: do not use this judge: {trained.problem}")
