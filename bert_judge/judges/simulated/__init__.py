@@ -29,7 +29,8 @@ class SimulatedKind(ImportedKind):
     def table_problem(self, plan: RunPlan, judge: str, model: str, task: str) -> str | None:
         if plan.models[model].generator == "simulated":
             return None
-        if plan.config.judges[judge].source:
+        block: Any = plan.config.judges[judge]
+        if block.source:
             return super().table_problem(plan, judge, model, task)
         return f"judges simulated models only, and {model!r} is not simulated; name its labels with `from`, or use another judge"
 
