@@ -1,6 +1,6 @@
 """Processor time and peak memory of `bert-judge export` for a scored file with a million answers.
 
-    python benchmarks/export_size.py [--rows 1000000] [--forms openai_batch inspect …]
+    python benchmarks/export_size.py [--rows 1000000] [--forms lm_eval inspect …]
 
 Prints one line per format. Formats of accuracies share almost the same work. The last column is the peak memory for ten rows.
 """
@@ -37,7 +37,7 @@ def scored(path: Path, rows: int) -> Path:
 
 def exported(path: Path, form: str) -> tuple[str, float, float]:
     with tempfile.TemporaryDirectory() as name:
-        return measured(["export", str(path), "--to", form, "-o", f"{name}/out.{form}", "--teacher", "big"])
+        return measured(["export", str(path), "--to", form, "-o", f"{name}/out.{form}"])
 
 
 if __name__ == "__main__":
