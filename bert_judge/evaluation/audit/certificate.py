@@ -144,11 +144,13 @@ def _check_size(name: str, questions: int, minimum: float) -> None:
 
 def _human_likeness(verdict: NDArray[np.int_], votes: NDArray[np.float64], questions: NDArray[Any]) -> dict[str, Any]:
     """Compare the judge's mean kappa with the annotators to theirs with each other."""
-    people, bootstrap = votes.shape[1], QuestionBootstrap.over(questions)
-    if people < 2:
+    people, bootstrap, labelled = votes.shape[1], QuestionBootstrap.over(questions), ~np.isnan(votes)
+    # Annotators of different sheets have no answer in common.
+    pairs = [(a, b) for a, b in combinations(range(people), 2) if (labelled[:, a] & labelled[:, b]).any()]
+    if not pairs:
         return {"annotators": people}
-    between_people = [_pair_kappa(bootstrap, votes[:, a], votes[:, b]) for a, b in combinations(range(people), 2)]
-    with_judge = [_pair_kappa(bootstrap, votes[:, a], verdict.astype(float)) for a in range(people)]
+    between_people = [_pair_kappa(bootstrap, votes[:, a], votes[:, b]) for a, b in pairs]
+    with_judge = [_pair_kappa(bootstrap, votes[:, a], verdict.astype(float)) for a in sorted({a for pair in pairs for a in pair})]
     human, judge = (np.nanmean(np.stack(kappas), axis=0) for kappas in (between_people, with_judge))
     error = float(np.nanstd((judge - human)[1:], ddof=1))
     return {

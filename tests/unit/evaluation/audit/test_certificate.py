@@ -89,6 +89,10 @@ def test_human_likeness_compares_with_the_annotators():
     )
     assert divided.n == 391
     assert divided.human_kappa == good.human_kappa
+    # Two sheets, each labelled by one person.
+    sheets = np.stack([np.where(np.arange(400) < 200, truth, math.nan), np.where(np.arange(400) < 200, math.nan, truth)], axis=1)
+    apart = certify(truth.astype(int), truth, np.arange(400), votes=sheets)
+    assert apart.annotators == 2 and math.isnan(apart.human_kappa) and math.isnan(apart.human_likeness)
 
 
 def write_answers(path: Path, n: int, label: object = None) -> Path:
