@@ -33,6 +33,8 @@ FILE_ERRORS = (
 )
 # Most elements of a model per element of its file: a new head or pooler is added, and eight weights may be packed into one.
 MAX_GROWTH = 10
+# Beginnings of the settings with the number of layers; Qwen's `max_window_layers` is none.
+LAYER_COUNTS = ("num_hidden_layers", "num_layers", "n_layer", "encoder_layers", "decoder_layers")
 # The layer between an encoder and its head, which many checkpoints lack.
 POOLER = "pooler"
 
@@ -110,7 +112,8 @@ def check_size(kind: Any, config: Any, folder: Path) -> None:
             with safe_open(file, "pt") as weights:
                 shapes += [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
         # A layer has one tensor at least; building millions of them would take forever.
-        layers = max((value for key, value in config.to_dict().items() if "layers" in key and isinstance(value, int)), default=0)
+        counts = [value for key, value in config.to_dict().items() if key.startswith(LAYER_COUNTS) and isinstance(value, int)]
+        layers = max(counts, default=0)
         with torch.device("meta"), suppress_warnings():
             size = sum(map(torch.numel, kind.from_config(config).parameters())) if layers <= len(shapes) else math.inf
     except FILE_ERRORS as error:
