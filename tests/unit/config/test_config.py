@@ -440,7 +440,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "truth about real models": (
         {"judges/truth": {"kind": "simulated"}, "scorers": ["human", "truth"]},
-        "scorers: 'truth' judges simulated models only, and 'bing' is not simulated; name its labels with `from`, or use another judge",
+        "scorers: 'truth' judges simulated models only, and 'bing' is not simulated; name its labels with `from`, ",
     ),
 }
 NOISE = ("literal[", "list[", "union", "[key]", "Input should", "Value error", "dict_type", "tagged", "pydantic", "function-")
