@@ -61,7 +61,7 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
         assert powered["low"] <= plain["accuracy"] <= powered["high"]
     assert "PPI++" in (run.folder / "results/report.html").read_text()
 
-    # The next sheet goes on where the first one ended, and both count.
+    # The next sheet goes on where the first one ended, has the 10 answers of each model that are left, and both count.
     fill(run, "round2.csv")
     configure(run, labels=["labels.csv", "round2.csv"])
     before = run.times()
@@ -69,7 +69,7 @@ def test_from_the_draw_to_corrected_accuracies(run: Workspace) -> None:
     assert run.changed_since(before) == SUMMARIES
     assert len(result.jobs) == 3
     found = tables.read(run.folder / "results/audit/corrected_accuracy.parquet", tables.CORRECTED_ACCURACY)
-    assert set(found["labels"]) == {40, 80}
+    assert set(found["labels"]) == {30, 60}
 
     (run.folder / "labels.csv").write_text("id,verdict\nfeedfeedfeedfeed,correct\n")
     before = run.contents()
