@@ -14,7 +14,7 @@ from bert_judge.candidates.importers import column_names
 from bert_judge.cli.options import Candidate, Question, References, without_none
 from bert_judge.cli.score import load_judges
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
-from bert_judge.labels.judge_loading import JUDGES
+from bert_judge.labels.judge_loading import find_judge
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
 
@@ -51,7 +51,7 @@ def certify(
     labels = label or [detected["label"]]
     if missing := [name for name in labels if name not in source.columns]:
         raise InputError(f"{file}: no column {missing[0]!r} for --label; available: {', '.join(map(repr, source.columns))}")
-    folder = _judge_folder(judge)
+    folder = find_judge(judge).folder
     if card and (folder is None or folder == GENERAL_FOLDER):
         raise InputError(f"--card: {judge} is not the folder of a judge; leave --card out")
     from bert_judge.evaluation.audit.certificate import read_attack_rates
@@ -68,7 +68,6 @@ def certify(
         columns,
         labels,
         loaded,
-        folder,
         min_sensitivity=min_sensitivity,
         min_specificity=min_specificity,
         attack_rate=rates.get(loaded.name, math.nan),
@@ -84,12 +83,6 @@ def certify(
         echo(f"{folder / 'README.md'}: section Certificate")
     if not result.passed:
         raise typer.Exit(2)
-
-
-def _judge_folder(judge: str) -> Path | None:
-    """Return the folder of a trained judge; None for other judges."""
-    folders = (GENERAL_FOLDER,) if judge == GENERAL else (Path(judge).expanduser(), JUDGES / judge)
-    return next((folder for folder in folders if (folder / "judge.json").is_file()), None)
 
 
 def _print(result: Certificate, judge: str) -> None:

@@ -18,9 +18,10 @@ from bert_judge.cli.import_files import convert_to_rows
 from bert_judge.cli.options import Answers, Candidate, Force, Judges, Label, Model, Question, References, Threshold, without_none
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.judges import registry
+from bert_judge.judges.protocol import CORRECT, INVALID
 from bert_judge.labels import judge_loading
 from bert_judge.labels.score_file.score_file import claim_output, output_columns, score_file, work_folder
-from bert_judge.labels.score_file.tally import CORRECT, INVALID, Tally
+from bert_judge.labels.score_file.tally import Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars

@@ -10,6 +10,9 @@ from bert_judge import tables
 
 # Reason of a verdict on an empty answer, which no model is asked about.
 EMPTY_ANSWER = "empty answer"
+# Codes of verdicts in arrays.
+INVALID, INCORRECT, CORRECT = -1, 0, 1
+VERDICT_CODES = {"invalid": INVALID, "incorrect": INCORRECT, "correct": CORRECT}
 
 
 @dataclass(frozen=True)

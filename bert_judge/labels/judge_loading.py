@@ -47,11 +47,12 @@ _MINIMAL_CONFIG = {"models": {"placeholder": {"generator": "simulated", "p_corre
 
 @dataclass(frozen=True)
 class NamedJudge:
-    """A loaded judge with its name and its origin; equal origins give equal verdicts."""
+    """A loaded judge with its name, its origin and, if it is trained, its folder; equal origins give equal verdicts."""
 
     name: str
     origin: str
     judge: Any
+    folder: Path | None = None
 
     def close(self) -> None:
         """End the processes of the judge, if it has any."""
@@ -67,6 +68,7 @@ class JudgeReference:
         context: what `JudgeKind.load` needs; its spec is that of a label table, or of preferences.
         required: files of `context.inputs` that must exist: a trained judge, or the manifest of a model.
         assets: name → input of `prepare`, for manifests that do not exist.
+        folder: of a trained judge that was found by its folder.
     """
 
     name: str
@@ -75,6 +77,7 @@ class JudgeReference:
     required: Mapping[str, Path] = field(default_factory=dict)
     assets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     results: Path = RESULTS
+    folder: Path | None = None
 
     def missing(self) -> str | None:
         """Describe the first file that is missing to load the judge; None if all exist."""
@@ -100,7 +103,7 @@ class JudgeReference:
         judge = self.kind.load(replace(self.context, inputs=inputs))
         spec = self.context.spec
         depends_on = {"settings": spec["settings"], "definition": spec["definition"], "revisions": judge.revisions}
-        return NamedJudge(self.name, tables.canonical(depends_on), judge)
+        return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder)
 
 
 def load_judges(names: Sequence[str], threshold: float | None = None, results: Path = RESULTS) -> list[NamedJudge]:
@@ -234,7 +237,7 @@ def _of_folder(folder: Path, name: str, **about: Any) -> JudgeReference:
     if registry.read_card(folder).get("simulated"):
         log.warning("judge %s: trained on simulated answers; do not use it on answers of real models", name)
     inputs, block = kind.folder_inputs(folder), kind.folder_block(folder)
-    return _of_block(name, kind.name, block, inputs, **about)
+    return replace(_of_block(name, kind.name, block, inputs, **about), folder=folder)
 
 
 def _of_block(

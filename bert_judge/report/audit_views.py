@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.evaluation.audit.corrected import next_steps
+from bert_judge.evaluation.audit.corrected import SCHEMAS, next_steps
 from bert_judge.report.format import is_known, records
 from bert_judge.report.leaderboard import is_significant
 
@@ -23,8 +23,7 @@ class AuditTables(NamedTuple):
 
 
 def read_tables(folder: Path) -> AuditTables:
-    schemas = (tables.CORRECTED_ACCURACY, tables.CORRECTED_PAIRS, tables.CERTIFICATE)
-    return AuditTables(*(tables.read(folder / f"{schema.name}.parquet", schema) for schema in schemas))
+    return AuditTables(*(tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()))
 
 
 def corrected_views(audit: AuditTables, spec: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -22,13 +22,12 @@ from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
 from bert_judge.evaluation.audit.sampling import RATE, inclusion_probabilities
 from bert_judge.evaluation.score_tables import MODEL
 from bert_judge.evaluation.statistics import proportion, proportion_lower_bound
+from bert_judge.judges.protocol import CORRECT, INCORRECT, VERDICT_CODES
 from bert_judge.runtime import metrics
 from bert_judge.runtime.bootstrap import CONFIDENCE, QuestionBootstrap, classification_resamples, percentile_interval
 from bert_judge.runtime.errors import InputError
 
 MIN_SENSITIVITY = MIN_SPECIFICITY = 0.8
-# Codes of verdicts.
-INVALID, INCORRECT, CORRECT = -1, 0, 1
 
 
 @dataclass(frozen=True)
@@ -206,8 +205,7 @@ def _certify_judge(
     minima: Mapping[str, float],
     attack_rate: float,
 ) -> dict[str, Any]:
-    codes = {"correct": CORRECT, "incorrect": INCORRECT, "invalid": INVALID}
-    verdict, truth = sample[f"{judge}_verdict"].astype(str).map(codes), sample[LABEL]
+    verdict, truth = sample[f"{judge}_verdict"].astype(str).map(VERDICT_CODES), sample[LABEL]
     questions = sample["sample_id"].astype(str)
     opinions = None if votes is None else votes.reindex(sample.index).to_numpy(float)
     settings = {**minima, "attack_rate": attack_rate}

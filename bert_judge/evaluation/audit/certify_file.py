@@ -11,17 +11,16 @@ import numpy as np
 import pandas as pd
 
 from bert_judge.candidates.importers.answers import make_column_reader
-from bert_judge.evaluation.audit.certificate import CORRECT, INCORRECT, INVALID, Certificate, certify
+from bert_judge.evaluation.audit.certificate import Certificate, certify
 from bert_judge.evaluation.audit.labels import majority
 from bert_judge.judges.bert.judge_folder import hash_rows, read_seen_rows
-from bert_judge.judges.protocol import Row
+from bert_judge.judges.protocol import INVALID, VERDICT_CODES, Row
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows, to_row
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import RowFile
 
-CODES = {"correct": CORRECT, "incorrect": INCORRECT, "invalid": INVALID}
 log = logging.getLogger(__name__)
 
 
@@ -30,7 +29,6 @@ def certify_file(
     columns: Mapping[str, str],
     labels: Sequence[str],
     judge: NamedJudge,
-    folder: Path | None,
     *,
     min_sensitivity: float,
     min_specificity: float,
@@ -41,7 +39,7 @@ def certify_file(
     Args:
         columns: question, references and candidate → column.
         labels: columns with labels, one per annotator; the majority decides.
-        folder: of a trained judge, whose training rows are refused; None for other judges.
+        judge: the training rows of a trained judge are refused.
         min_sensitivity, min_specificity, attack_rate: see `certify`.
 
     Raises:
@@ -60,9 +58,9 @@ def certify_file(
     opinions = pd.DataFrame(votes)
     truth = majority(opinions)
     texts = [(row.question, row.candidate) if isinstance(row, Row) else ("", "") for row in rows]
-    _check_unseen(source.path, folder, texts)
+    _check_unseen(source.path, judge.folder, texts)
     judged = judge_rows(judge, rows)
-    verdicts = [INVALID if label is None else CODES[label.verdict] for label in judged]
+    verdicts = [INVALID if label is None else VERDICT_CODES[label.verdict] for label in judged]
     scores = [math.nan if label is None or label.score is None else label.score for label in judged]
     try:
         return certify(

@@ -10,11 +10,10 @@ from hashlib import blake2b
 import numpy as np
 
 from bert_judge.judges.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT
-from bert_judge.judges.protocol import EMPTY_ANSWER, Label
+from bert_judge.judges.protocol import EMPTY_ANSWER, VERDICT_CODES, Label
 
-# Codes of verdicts; SKIPPED: no answer to judge.
-SKIPPED, INVALID, INCORRECT, CORRECT = -2, -1, 0, 1
-CODES = {"invalid": INVALID, "incorrect": INCORRECT, "correct": CORRECT}
+# In place of a verdict: no answer to judge.
+SKIPPED = -2
 
 
 @dataclass
@@ -59,7 +58,7 @@ class Tally:
         self._models.append(np.array(codes, np.int16))
         self._questions.append(np.array([hash_text(question) for question in questions], np.uint64))
         self._truth.append(np.array([SKIPPED if value is None else int(value >= 0.5) for value in truth], np.int8))
-        verdicts = [[SKIPPED if label is None else CODES[label.verdict] for label in column] for column in labels]
+        verdicts = [[SKIPPED if label is None else VERDICT_CODES[label.verdict] for label in column] for column in labels]
         self._verdicts.append(np.array(verdicts, np.int8).reshape(len(labels), len(models)))
         for label in (label for column in labels for label in column if label is not None):
             reason = label.reason or "no reason"

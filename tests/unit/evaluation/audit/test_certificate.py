@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -143,9 +144,8 @@ def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
     assert read_seen_rows(tmp_path).shape == (2,)
     columns = dict(zip(PARTS, ("question", "reference", "answer"), strict=True))
     with pytest.raises(InputError, match=r"1 of 60 labelled answers were used to train or calibrate"):
-        certify_file(
-            *(open_rows(file), columns, ["label"], load_judges(["contains"])[0], tmp_path), min_sensitivity=0.8, min_specificity=0.8
-        )
+        judge = replace(load_judges(["contains"])[0], folder=tmp_path)
+        certify_file(open_rows(file), columns, ["label"], judge, min_sensitivity=0.8, min_specificity=0.8)
 
 
 def test_section_of_the_card_is_replaced(tmp_path):
