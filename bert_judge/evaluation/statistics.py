@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from bert_judge.runtime.bootstrap import (
@@ -149,10 +148,10 @@ def min_detectable_effect(sums: ArrayLike, rows: ArrayLike, power: float = 0.8) 
 
 def adjust_holm(p_values: ArrayLike) -> Floats:
     """Adjust the p values of one family, shape (n,), by Holm's method (1979); NaN stays NaN and is not counted."""
+    # Not statsmodels' `multipletests`, which collects the garbage of the whole process in every call: 0.25 s or more.
     p = np.asarray(p_values, dtype=float)
-    adjusted, defined = np.full(p.shape, math.nan), ~np.isnan(p)
-    if defined.any():
-        adjusted[defined] = multipletests(p[defined], method="holm")[1]
+    order, adjusted = np.argsort(p)[: np.count_nonzero(~np.isnan(p))], np.full(p.shape, math.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
     return adjusted
 
 
