@@ -1,6 +1,5 @@
 """Designs, corrected differences, confidence sequences and what follows from them."""
 
-import importlib.util
 import math
 from typing import get_args
 
@@ -145,18 +144,3 @@ def test_sequence_excludes_a_wrong_mean():
     lows, highs = sequences.confidence_sequence(np.tile([0.0, 1.0], 500), value_bounds=(0, 1), mean_bounds=(0, 1))
     assert lows[0] == 0
     assert 0.42 < lows[-1] < 0.5 < highs[-1] < 0.58
-
-
-@pytest.mark.skipif(importlib.util.find_spec("ppi_py") is None, reason="needs ppi-python")
-def test_intervals_agree_with_ppi_python():
-    from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
-
-    frame = answers({"a": 0.7}, 4000, 1000)
-    labelled = (frame[LABEL] >= 0).to_numpy()
-    y, f, rest = frame["right"][labelled].to_numpy(), frame["judge"][labelled].to_numpy(), frame["judge"][~labelled].to_numpy()
-    truth = np.where(labelled, frame["right"], math.nan)
-    estimate = ppi.prediction_powered(frame["judge"], truth, np.arange(4000), np.zeros(4000))
-    assert estimate.value == pytest.approx(ppi_mean_pointestimate(y, f, rest)[0], abs=0.002)
-    low, high = (bound[0] for bound in ppi_mean_ci(y, f, rest, alpha=0.05))
-    interval = estimate.interval()
-    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.003)
