@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.garbage import limit_garbage_collection
 from bert_judge.runtime.logs import escape_controls
 
 # Command → its function, or its group of commands, in this folder, and its line in `bert-judge --help`.
@@ -98,4 +99,4 @@ def _version(show_version: bool) -> None:
 def main(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
-    pass
+    limit_garbage_collection()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.garbage import limit_garbage_collection
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # Progress bars make a log file unreadable. The libraries read these variables on import.
@@ -52,6 +53,7 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
             with their traceback in the log.
     """
     disable_progress_bars()
+    limit_garbage_collection()
     if offline:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
     handler = _handler(path)
