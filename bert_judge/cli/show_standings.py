@@ -47,8 +47,6 @@ def show(path: str | Path, task: str | None = None, judges: Sequence[str] = (), 
 
     Args:
         path: `standings.parquet` of a run.
-        task: print this task only. Default: all tasks together, and each task if there are few.
-        judges: columns of the accuracies. Default: all.
         screen: console to print to. Default: the terminal.
 
     Raises:

@@ -19,13 +19,7 @@ NAME = "letters, digits and . _ + -, the first a letter or digit"
 
 
 def check_shape(raw: Raw, errors: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[str]:
-    """Translate pydantic's errors into the terms of the configuration file.
-
-    Args:
-        raw: the configuration.
-        errors: `ValidationError.errors()`.
-        schema: the JSON schema of the configuration.
-    """
+    """Translate pydantic's errors into the terms of the configuration file."""
     # A value that matches no member of a union has one error per member at the same location; report one line.
     grouped: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for error in errors:

@@ -27,8 +27,6 @@ def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.Data
 
     Args:
         groups: (level, group) → answers with a valid gold verdict.
-        judges: those to compare with gold.
-        gold: the judge whose verdicts count as the truth.
     """
     rows = []
     for (level, group), frame in groups.items():

@@ -25,10 +25,7 @@ def build_cascades(spec: Mapping[str, Any], scores: Sequence[Path], labels: Mapp
     """Write the table of cascades.
 
     Args:
-        spec: `Plan.cascades_spec`.
-        scores: the score tables.
         labels: cascade → its label tables, which name the deciding judge, for the same models and tasks in the same order.
-        output: a table in the schema `tables.CASCADES`.
 
     Raises:
         InputError: a file cannot be read, or an answer has no label.

@@ -27,7 +27,6 @@ class Usage:
     """Rows, tokens and time of finished tables.
 
     Attributes:
-        rows: rows of the tables.
         prompt_tokens, completion_tokens: sums; None without any count.
         timed_rows: rows of the tables whose jobs were measured.
         seconds: sum over these jobs; None without a measured job.
@@ -134,8 +133,6 @@ def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.
     The last row is the comparison with an LLM judge on all answers.
 
     Args:
-        spec: `Plan.cost_spec`.
-        results: folder with the run's tables and benchmark files.
         characters: of question, references and answer of all scored answers together.
     """
     gpus, rows = spec["gpus"], []

@@ -42,12 +42,9 @@ class PendingWork:
     """The tables that one model or judge still has to produce.
 
     Attributes:
-        component: name of the model or judge.
         output: `answers` or `verdicts`.
-        tables: number of tables.
         rows: answers or verdicts in them; None if a task has neither a table yet nor a limit.
         gpus: GPUs that its job uses; 0 for a server.
-        rates: means over its finished tables, or estimates.
     """
 
     component: str
@@ -73,7 +70,6 @@ def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results"
 
     Args:
         pending: paths of the missing tables, such as `results/candidates/m/t.parquet`; other files are skipped.
-        results: folder with finished tables and benchmark files.
     """
     results = Path(results)
     missing = [match for path in pending if (match := TABLE_PATH.fullmatch(path.removeprefix("results/")))]

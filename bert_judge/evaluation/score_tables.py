@@ -39,9 +39,7 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
 
     Args:
         spec: `model`, `task` and `judges`, see `Plan.scores_spec`.
-        candidates: a candidates table.
         labels: judge → its label table of these candidates.
-        output: the score table to write.
 
     Raises:
         InputError: a candidate without label, a label without candidate, or a table of another model or judge.

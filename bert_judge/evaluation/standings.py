@@ -49,7 +49,6 @@ def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Pat
     Args:
         spec: `Plan.standings_spec`: `judges`, `gold`, `trained`, `families`, `styles`, `tables`.
         scores: the score tables of all (model, task) in `tables`, in any order.
-        folder: output folder.
     """
     judges, gold = spec["judges"], spec["gold"]
     frame = load_verdicts(scores, judges, answer_features=True)

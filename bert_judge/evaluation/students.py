@@ -22,7 +22,6 @@ def build_students(spec: Mapping[str, Any], standings: Path, pairs: Path, metric
         spec: `Plan.students_spec`.
         standings, pairs: tables of the standings stage.
         metrics: student → its metrics.json.
-        output: a table in the schema `tables.STUDENTS`.
     """
     accuracies, model_pairs = tables.read(standings, tables.STANDINGS), tables.read(pairs, tables.MODEL_PAIRS)
     rows = []

@@ -145,7 +145,6 @@ def find_judge(
         config_files: a configuration, whose judges come first.
         results: folder of a run.
         threshold: lowest score that counts as correct; by default the judge's own.
-        model, task: of the answers to judge, for the spec.
 
     Raises:
         InputError: no such judge, a judge of the answers of a run only, or an invalid configuration.

@@ -23,11 +23,7 @@ def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str
     its themes, and `families` as (theme, rows); `examples` are answers that fooled a judge.
 
     Args:
-        rates, examples: the tables.
         spec: see `Plan.attack_rates_spec`.
-
-    Raises:
-        InputError: a file is missing or has the wrong schema.
     """
     table = tables.read(rates, tables.ATTACK_RATES)
     judges = [judge for judge in spec["judges"] if (table["judge"] == judge).any()]

@@ -49,7 +49,6 @@ def write_sheet(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequenc
 
     Args:
         spec: see `Plan.audit_spec`.
-        scores: the score tables, in any order.
         labels: sheets that were filled in; their answers are left out.
         sheet: CSV file with `id`, `rate` (`sampling`), `question`, `references`, `candidate`, and an empty `verdict`.
         page: HTML file, which saves a CSV file with `id`, `rate` and `verdict`.

@@ -55,18 +55,13 @@ def build_report(
     Args:
         spec: see `Plan.report_spec`.
         folder: output folder of `build_standings`.
-        scores: score tables, in any order.
         judges: trained judge → its folder, which holds metrics.json.
-        output: the HTML file.
         audit: output folder of `build_corrected`, if a sample was labelled.
         attacks: rates and examples from `build_rates`, if judges were attacked.
         cascades: output of `build_cascades`, and cascade → its cascade.json.
         pairs: agreement, ranks and correlations from `build_ranks`.
         probes: probe → its metrics.json.
         students: output of `build_students`.
-
-    Raises:
-        InputError: a file is missing or has the wrong schema.
     """
     views = sections.judge_views(spec)
     names = [view.name for view in views]

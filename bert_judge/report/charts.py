@@ -107,7 +107,6 @@ def trade_off(
         points: (share, agreement) at each choice of thresholds, by share.
         operating_point: the cascade's own.
         ends: agreement of the best other judge alone, and of the last judge.
-        judge: name of the last judge.
     """
     lines = (
         ("random routing", [(0.0, ends[0]), (1.0, ends[1])], {"mode": "lines", "slot": "soft", "line": {"dash": "dot"}}),

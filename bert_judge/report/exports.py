@@ -54,11 +54,7 @@ def write_exports(standings: Path, csv: Path, markdown: Path, latex: Path, plot:
 
 
 def write_rank_exports(ranks: Path, csv: Path, markdown: Path) -> None:
-    """Write the ranks from pairwise comparisons: CSV with every number, Markdown with one table per set of pairs.
-
-    Raises:
-        InputError: the file is missing or no ranks table.
-    """
+    """Write the ranks from pairwise comparisons: CSV with every number, Markdown with one table per set of pairs."""
     table = tables.read(ranks, tables.RANKS)
     sections = [
         f"{name}\n\n{format_table(_models_by_judge(rows, None, _rank_cell), 'markdown')}"

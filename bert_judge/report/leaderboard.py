@@ -28,11 +28,7 @@ RANK_COLUMNS = {"rank", "rank_low", "rank_high", "rank_reference", "rank_shift"}
 
 
 def headline(rankings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Describe which model leads, and whether the lead is significant.
-
-    Args:
-        rankings: from `rankings`; the first is over all answers.
-    """
+    """Describe which model leads, and whether the lead is significant."""
     if not rankings or not any(entry["row"]["invalid"] < 1 for entry in rankings[0]["models"]):
         return ["No answer has a verdict yet, so there is nothing to rank."]
     ranking = rankings[0]

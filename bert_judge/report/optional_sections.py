@@ -39,7 +39,6 @@ def cost_view(table: pd.DataFrame, judge: str, spec: Row) -> dict[str, Any]:
 
     Args:
         table: in the schema `tables.COST`.
-        judge: the report's lead judge.
         spec: see `Plan.cost_spec`; its assumed price is that of an LLM judge that is not part of the run.
     """
     rows = records(table[table[["prompt_tokens", "completion_tokens", "seconds", "cost"]].notna().any(axis=1)])
@@ -99,10 +98,6 @@ def cascade_views(table: Path, cascades: Mapping[str, Path]) -> list[dict[str, A
 
     Args:
         table: output of `build_cascades`.
-        cascades: cascade → its cascade.json.
-
-    Raises:
-        InputError: a file is missing or has the wrong format.
     """
     results = tables.read(table, tables.CASCADES)
     views = []
@@ -149,9 +144,6 @@ def _trade_off(path: Path) -> dict[str, Any]:
 def probe_views(paths: Mapping[str, Path]) -> list[dict[str, Any]]:
     """Return per probe its name and aspects, each with a row of metrics per predictor.
 
-    Args:
-        paths: probe → its metrics.json.
-
     Raises:
         InputError: a file is missing or does not hold the metrics of a probe.
     """
@@ -188,15 +180,7 @@ def _aspect_view(name: str, content: Row) -> dict[str, Any]:
 
 
 def student_views(path: Path, judge: str) -> list[dict[str, Any]]:
-    """Return per recipe that has students a row of the table per student.
-
-    Args:
-        path: output of `build_students`.
-        judge: judge whose verdicts are used.
-
-    Raises:
-        InputError: the file is missing or has the wrong schema.
-    """
+    """Return per recipe that has students a row of the table per student."""
     table = tables.read(path, tables.STUDENTS)
     # With a single task there is no aggregate.
     level = "all" if (table["level"] == "all").any() else "task"

@@ -62,8 +62,6 @@ def pack(answers: pd.DataFrame, judges: Sequence[str], files: Mapping[tuple[str,
     """Compress the first `MAX_ANSWERS` rows with their texts, which are read from the score tables.
 
     Args:
-        answers: from `order_answers`, with the columns of status and length.
-        judges: judges whose verdicts are included, in this order.
         files: (model, task) → score table.
     """
     included = answers.head(MAX_ANSWERS)

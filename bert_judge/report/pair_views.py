@@ -33,9 +33,6 @@ def build_views(agreement: Path, ranks: Path, correlations: Path) -> list[dict[s
 
     Args:
         agreement, ranks, correlations: output of `evaluation.pairs.ranks.build_ranks`.
-
-    Raises:
-        InputError: a file is missing or has the wrong schema.
     """
     agreement_table = tables.read(agreement, tables.PAIR_AGREEMENT)
     rank_table = tables.read(ranks, tables.RANKS)

@@ -26,9 +26,6 @@ def save_standings_plot(standings: Path, path: Path, models: Sequence[str] = ())
     Marker: accuracy, with invalid verdicts counted as incorrect. Line: 95% interval. Pale bar: up to the accuracy if all invalid
     verdicts were correct. Tick: accuracy among valid verdicts.
 
-    Args:
-        models: the models to plot; default: all.
-
     Raises:
         InputError: the table is no standings table or has no such model, or the file extension is unknown.
     """

@@ -92,8 +92,6 @@ def judge_error_sentences(errors: Sequence[Mapping[str, Any]], judge: str, gold:
 
     Args:
         errors: rows of the agreement table over all answers, smallest error first.
-        judge: the headline's judge.
-        gold: name of the gold judge; None if there is none.
     """
     if gold is None:
         return ["No gold judge is configured, so these verdicts are not validated."]
@@ -166,11 +164,7 @@ def breakdown_views(agreement: pd.DataFrame, judges: Sequence[str]) -> list[dict
 
 
 def metrics_table(judges: Mapping[str, Path]) -> dict[str, Any]:
-    """Return `judges`, and `rows` of (metric, its text per judge); a judge whose folder has no metrics is left out.
-
-    Raises:
-        InputError: a metrics.json is not a JSON object.
-    """
+    """Return `judges`, and `rows` of (metric, its text per judge); a judge whose folder has no metrics is left out."""
     contents = {judge: judge_folder.read_metrics(Path(folder)) for judge, folder in judges.items()}
     metrics = {judge: _flatten(content) for judge, content in contents.items() if content is not None}
     names = dict.fromkeys(name for values in metrics.values() for name in values)

@@ -48,7 +48,6 @@ class QuestionBootstrap:
     Attributes:
         codes: index of the question of each row, shape (rows,).
         questions: number of questions that are drawn from.
-        seed, resamples: equal ones give equal draws.
     """
 
     codes: NDArray[np.intp]
@@ -72,7 +71,6 @@ class QuestionBootstrap:
         Args:
             values: shape (rows,) or, without cells, (rows, …).
             cells: cell of a table that each row is added to, shape (rows,).
-            num_cells: number of cells.
 
         Returns:
             Shape (1 + resamples, …); with cells (1 + resamples, num_cells).
@@ -187,7 +185,6 @@ def classification_resamples(
     """Compute metrics of predicted classes, as observed and in each resample.
 
     Args:
-        bootstrap: over the questions of the rows.
         y_true, y_pred: classes, shape (rows,).
         classes: those that macro averages are over; by default all that occur.
 

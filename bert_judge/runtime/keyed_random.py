@@ -30,11 +30,7 @@ def shuffled(items: Sequence[Item], *key: Hashable) -> list[Item]:
 
 @dataclass(frozen=True)
 class KeyedRandom:
-    """A random number generator without state: each draw has a name, so that adding a draw does not change the others.
-
-    Attributes:
-        key: identifies what the draws are for.
-    """
+    """A random number generator without state: each draw has a name, so that adding a draw does not change the others."""
 
     key: tuple[Hashable, ...]
 

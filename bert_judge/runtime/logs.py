@@ -110,9 +110,6 @@ class ProgressLogger:
 
     Args:
         unit: plural noun for the items, e.g. `answers`.
-        total: number of items, if known.
-        seconds: minimum time between two lines.
-        emit: receives each line.
     """
 
     def __init__(
@@ -125,7 +122,6 @@ class ProgressLogger:
         """Record progress.
 
         Args:
-            finished: items finished so far.
             fraction: of the work, for a total that is unknown.
         """
         now = time.monotonic()

@@ -31,7 +31,6 @@ def macro_f1(
     Args:
         y_true, y_pred: classes, shape (n,).
         labels: classes to average over; by default those that occur.
-        sample_weight: shape (n,).
     """
     from sklearn.metrics import f1_score
 

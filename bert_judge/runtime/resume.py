@@ -45,12 +45,9 @@ def run_resumable(
     """Process items shard by shard, skipping those whose results an earlier run saved.
 
     Args:
-        items, keys: the items and the content key of each.
         compute: returns one result (plain values) per item of a shard. Long work checks `sigterm.stop_requested` and raises
             `sigterm.Stopped` with its results so far.
-        folder: of the shards; created if missing.
         shard_rows: items per shard, the most that a kill can lose.
-        unit: plural noun for the items in progress lines.
         should_cache: whether to save a result; others (transient failures) are computed again by the next run.
 
     Returns:

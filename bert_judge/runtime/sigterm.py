@@ -63,9 +63,6 @@ def stop_requested() -> bool:
 def stop(progress: str) -> NoReturn:
     """End the process once all results are saved.
 
-    Args:
-        progress: for the log, e.g. `512 of 1300 answers`.
-
     Raises:
         SystemExit: with `EXIT_STATUS`.
     """

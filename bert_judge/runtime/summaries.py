@@ -32,7 +32,6 @@ def claim(outputs: Iterable[Path], config: Path, *, workflow: Path) -> None:
     """Note that the summary in results/ belongs to a configuration, if a run is going to write it.
 
     Args:
-        outputs: files that the run writes.
         config: its configuration file; of several, the first, whose keys the others override.
         workflow: folder of the workflow, whose configurations have the same name wherever it is.
 

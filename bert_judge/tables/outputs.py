@@ -32,9 +32,6 @@ def claim_output(output: Path, *sources: Path, force: bool, parents: bool = Fals
     """Reserve an output for this process, after checking that writing it destroys no other file.
 
     Args:
-        output: the file.
-        sources: files that it is made from.
-        force: it may exist.
         parents: its folder is created if it is missing.
 
     Raises:

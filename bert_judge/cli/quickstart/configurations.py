@@ -19,7 +19,6 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
     Args:
         columns: part → column of the file, as in `imports.<name>.columns`, including `label`; without `model`, all answers count as
             those of one model.
-        judge: name of the encoder.
         test: share of the questions held out as test set.
         block: keys of the encoder's block, such as `backbone` and `training`.
         validation: share of the other questions used for calibration.
@@ -65,9 +64,6 @@ def generation(file: Path, columns: Mapping[str, str], family: str, name: str, m
     Args:
         columns: part → column of the file, as in `imports.<name>.columns`.
         family: family of the questions, as in `tasks.imported.<name>.family`.
-        name: name of the model.
-        model: block of the model.
-        style: `prompt_style`.
     """
     return questions(file, columns, family) | {"models": {name: dict(model)}, "prompt_style": style}
 

@@ -71,8 +71,6 @@ def train(raw: Mapping[str, Any], judge: str, work: Path, force: bool = False) -
     """Run the stages of a configuration from `configurations.training`.
 
     Args:
-        raw: the configuration.
-        judge: name of its encoder.
         work: folder for unfinished work, so that an interrupted call resumes. Cleared by the caller.
         force: train on any number of answers.
 

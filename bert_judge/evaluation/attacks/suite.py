@@ -39,9 +39,6 @@ def write_attacks(spec: Mapping[str, Any], task: Path, candidates: Path, attacks
 
     Args:
         spec: `Plan.attacks_spec`.
-        task: the task's table.
-        candidates: output table of the answers.
-        attacks: output table of their families.
     """
     answers, families = generate_attacks(tables.read(task, tables.TASK), spec["rows"], spec["seed"])
     tables.write(answers, candidates, tables.CANDIDATES, spec)
@@ -118,7 +115,6 @@ def build_rates(
         spec: `Plan.attack_rates_spec`: `judges` and `tasks`.
         candidates, attacks: task → tables that `suite.write_attacks` wrote.
         labels: (judge, task) → the judge's verdicts on these answers.
-        rates, examples: output tables.
 
     Raises:
         InputError: a file cannot be read, or an answer has no verdict.
@@ -193,9 +189,6 @@ def attack_judge(
 
     Args:
         labels_spec: `Plan.labels_spec` of the judge: its name, `task` and settings.
-        task_table: table of the questions.
-        rows, seed: see `generate_attacks`.
-        folder: output folder.
     """
     outputs = AttackTables(*(folder / f"{name}.parquet" for name in AttackTables._fields))
     name, task = labels_spec["judge"], labels_spec["task"]

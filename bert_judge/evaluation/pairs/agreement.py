@@ -33,7 +33,6 @@ def measure_agreement(frame: pd.DataFrame, judges: Sequence[str]) -> list[dict[s
 
     Args:
         frame: from `pair_tables.load_pairs`.
-        judges: those with columns in it.
     """
     rows: list[dict[str, Any]] = []
     for (level, task), subset in group_by_task(frame):

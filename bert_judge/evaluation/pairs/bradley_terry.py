@@ -100,8 +100,6 @@ def fit_strengths(comparisons: Comparisons, bootstrap: QuestionBootstrap, length
     """Fit strengths in log odds with mean 0, as observed (line 0) and in each resample: shape (1 + resamples, models).
 
     Args:
-        comparisons: of models that are all connected.
-        bootstrap: over the questions of the comparisons.
         length_controlled: add the length difference as a feature, so that strengths are for answers of equal length.
     """
     # Imported here: most users of this module need no regression.

@@ -55,7 +55,6 @@ def build_ranks(
         pairs: set → its tables of pairs.
         preferences: set → judge → its verdicts on the set.
         scores: score tables; rankings are compared with accuracies on the tasks of a set.
-        folder: output folder.
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
     answers = load_verdicts(scores, spec["judges"])
@@ -98,7 +97,6 @@ def rank_models(frame: pd.DataFrame, judges: Sequence[str], bootstrap: QuestionB
 
     Args:
         frame: from `pair_tables.load_pairs`, or a part of it.
-        bootstrap: over the questions of the frame.
     """
     verdicts = {judge: frame[f"{judge}_verdict"] for judge in judges} | {PEOPLE: frame["label"]}
     rankings = {judge: _rank(frame, judge_verdicts, bootstrap) for judge, judge_verdicts in verdicts.items()}

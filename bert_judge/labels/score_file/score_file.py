@@ -49,11 +49,6 @@ def score_file(
 
     Args:
         reader: of the source's records.
-        prefix: of the names of the new columns.
-        force: overwrite an existing output.
-
-    Returns:
-        The verdict counts.
 
     Raises:
         InputError: see `claim_output`; the source is damaged, or already has a column with the name of a new one.

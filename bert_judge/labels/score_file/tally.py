@@ -49,7 +49,6 @@ class Tally:
         """Count some rows.
 
         Args:
-            models, questions: one text per row.
             truth: labels of the file, 0 to 1, None if there is none.
             labels: per judge one label per row, None if there was no answer to judge.
         """

@@ -27,11 +27,7 @@ class Writer(Protocol):
 
 
 def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Writer:
-    """Return a writer of the source's rows in the source's format.
-
-    Args:
-        new: names of the new columns; see `check_new_columns`.
-    """
+    """Return a writer of the source's rows in the source's format."""
     writers: Mapping[str, Callable[[RowFile, Path, list[str]], Writer]] = {
         "csv": _CSVWriter,
         "jsonl": _JSONLWriter,
@@ -42,11 +38,7 @@ def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Writer:
 
 
 def check_new_columns(source: RowFile, new: Sequence[str]) -> None:
-    """Refuse names of new columns that the source already has.
-
-    Raises:
-        InputError: names the first of them.
-    """
+    """Refuse names of new columns that the source already has."""
     for name in new:
         if name in source.columns:
             raise _duplicate_column(source.path, name)

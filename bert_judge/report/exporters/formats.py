@@ -127,7 +127,6 @@ def inspect_lines(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[st
 
     Args:
         rows: from `results.scored_rows`.
-        source: the file, for messages.
 
     Raises:
         InputError: a row has no sample id.

@@ -70,8 +70,6 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
     """Write the folder, and verify that it reproduces the judge's scores.
 
     Args:
-        source: folder of a trained judge.
-        folder: output folder; must not exist yet.
         name: model id in the card's code; by default the name of the output folder.
         attacks: rates at which the judge is fooled (`tables.ATTACK_RATES`), for the folder and its card.
 
@@ -104,11 +102,7 @@ def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataF
 
 
 def read_attack_rates(rates: Path, judge: str) -> pd.DataFrame:
-    """Return the rates of one judge from the table of `snakemake attacks` or `bert-judge attack`; empty if it was not attacked.
-
-    Raises:
-        InputError: the table does not exist.
-    """
+    """Return the rates of one judge from the table of `snakemake attacks` or `bert-judge attack`; empty if it was not attacked."""
     table = tables.read(rates, tables.ATTACK_RATES)
     return table[table["judge"] == judge].reset_index(drop=True)
 

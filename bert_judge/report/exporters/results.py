@@ -57,7 +57,6 @@ def load_results(path: Path, judge: str | None = None) -> list[AccuracyResult]:
 
     Args:
         path: `standings.parquet` of a run, or a file that `bert-judge score` wrote.
-        judge: its name; optional if the file has only one.
 
     Raises:
         InputError: the file is neither of these, lacks the judge, or has several and none is named.

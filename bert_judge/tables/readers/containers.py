@@ -124,9 +124,6 @@ def no_rows(path: Path) -> InputError:
 def sniff(path: Path, format: str | None = None) -> Container:
     """Determine how to read a file.
 
-    Args:
-        format: of the file, if the user named it.
-
     Raises:
         InputError: the file is unreadable, empty, or of an unknown format.
     """

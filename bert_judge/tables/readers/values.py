@@ -48,9 +48,6 @@ class UnreadableCell(ValueError):
 def parse_cell(path: Path, location: str, column: str, parse: Callable[[Any], T], value: Any) -> T:
     """Apply one of the parsers below to a cell.
 
-    Args:
-        path, location, column: of the cell, for the error message.
-
     Raises:
         InputError: the cell is invalid.
     """
