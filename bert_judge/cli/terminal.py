@@ -66,8 +66,8 @@ def log(text: str) -> None:
 
 
 @contextmanager
-def progress(unit: str) -> Iterator[Callable[[int, float], None]]:
-    """Yield a function that records progress: a number of newly finished items, and the finished fraction of the work.
+def progress(unit: str) -> Iterator[Callable[[float, int], None]]:
+    """Yield a function that records progress: the finished fraction of the work, and a number of newly finished items.
 
     It moves a bar on a terminal, and prints a line every ten seconds elsewhere.
     """
@@ -77,7 +77,7 @@ def progress(unit: str) -> Iterator[Callable[[int, float], None]]:
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task("", total=1.0, finished=0)
 
-        def advance(items: int, fraction: float) -> None:
+        def advance(fraction: float, items: int) -> None:
             nonlocal finished
             finished += items
             bar.update(task, completed=fraction, finished=finished)

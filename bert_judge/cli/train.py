@@ -134,20 +134,16 @@ def _log_training() -> Iterator[None]:
 
 
 class _TrainingHandler(logging.Handler):
-    """Pass the steps in the log of the trainer on to a progress bar.
+    """Pass the steps in the log of the trainer on to a progress bar."""
 
-    Args:
-        advance: receives the number of new steps and the finished fraction of the training.
-    """
-
-    def __init__(self, advance: Callable[[int, float], None]) -> None:
+    def __init__(self, advance: Callable[[float, int], None]) -> None:
         super().__init__()
         self.advance, self.steps = advance, 0
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.name == CALLBACKS and isinstance(record.args, tuple):
             step, total = int(str(record.args[0])), int(str(record.args[1]))
-            self.advance(step - self.steps, step / total)
+            self.advance(step / total, step - self.steps)
             self.steps = step
         elif record.levelno >= logging.WARNING or record.name.startswith("bert_judge.cli"):
             log(f"{'warning: ' if record.levelno >= logging.WARNING else ''}{record.getMessage()}")

@@ -116,7 +116,7 @@ def load_judges(names: Sequence[str], threshold: float | None = None, results: P
     Raises:
         InputError: a judge does not exist or cannot be loaded, or two have the same name.
     """
-    references = [find_judge(name, results=results, threshold=threshold) for name in names]
+    references = [_with_threshold(find_judge(name, results=results), threshold) for name in names]
     for reference in references:
         if reference.kind.compares_pairs:
             raise InputError(f"--judge {reference.name}: a judge of two answers; name a judge of single answers")
@@ -135,7 +135,6 @@ def find_judge(
     *,
     config_files: Sequence[Path] = (),
     results: Path = RESULTS,
-    threshold: float | None = None,
     model: str = UNKNOWN,
     task: str = UNKNOWN,
 ) -> JudgeReference:
@@ -144,12 +143,11 @@ def find_judge(
     Args:
         config_files: a configuration, whose judges come first.
         results: folder of a run.
-        threshold: lowest score that counts as correct; by default the judge's own.
 
     Raises:
         InputError: no such judge, a judge of the answers of a run only, or an invalid configuration.
     """
-    about: dict[str, Any] = {"threshold": threshold, "results": results, "model": model, "task": task}
+    about: dict[str, Any] = {"results": results, "model": model, "task": task}
     configured: Sequence[str] = ()
     if config_files:
         from bert_judge.config import files as config_file_reader
@@ -189,7 +187,6 @@ def from_config(
     *,
     config_files: Sequence[Path] = (),
     results: Path = RESULTS,
-    threshold: float | None = None,
     model: str = UNKNOWN,
     task: str = UNKNOWN,
 ) -> JudgeReference:
@@ -211,7 +208,7 @@ def from_config(
     required = {key: Path(str(path)) for key, path in inputs.items()}
     assets = {asset: resolved.assets[asset] for asset in kind.assets(name, block)}
     context = LoadContext(
-        _with_threshold(spec, threshold),
+        spec,
         inputs,
         raw["judges"][name],
         # As in a run: no completion is requested twice, even if its parsing changes.
@@ -245,7 +242,6 @@ def _of_block(
     block: Mapping[str, Any],
     inputs: Mapping[str, Any],
     *,
-    threshold: float | None,
     results: Path,
     model: str,
     task: str,
@@ -254,8 +250,10 @@ def _of_block(
     config = kind.config.model_validate(block)
     settings, definition = kind.settings(config), kind.definition(config)
     spec = {"judge": name, "model": model, "task": task, "settings": settings, "definition": definition}
-    return JudgeReference(name, kind, LoadContext(_with_threshold(spec, threshold), inputs, block), results=results)
+    return JudgeReference(name, kind, LoadContext(spec, inputs, block), results=results)
 
 
-def _with_threshold(spec: Mapping[str, Any], threshold: float | None) -> Mapping[str, Any]:
-    return spec if threshold is None else {**spec, "settings": {**spec["settings"], "threshold": threshold}}
+def _with_threshold(reference: JudgeReference, threshold: float | None) -> JudgeReference:
+    spec = reference.context.spec
+    spec = spec if threshold is None else {**spec, "settings": {**spec["settings"], "threshold": threshold}}
+    return replace(reference, context=replace(reference.context, spec=spec))

@@ -86,7 +86,6 @@ def test_a_target_generates_its_table_and_no_other_and_a_killed_batch_goes_on(tm
     targets = [f"results/candidates/tiny/{task}.parquet" for task in TASKS]
     run.kill_when(lambda: len(run.found("results/.work/store/tiny/[0-9a-f]*.parquet")) > 1, *targets)
     assert [path.name for path in run.found("results/candidates/tiny/*")] == ["mini_test.parquet"]
-    assert "--unlock" in run.run(*targets).text
     run.done("--unlock")
     run.done(*targets)
     resumed = f"{SHARD} of {ALL + 30} answers are already done"

@@ -19,8 +19,7 @@ QUESTIONS = 1300
 
 
 def resumed(run: Workspace, *targets: str) -> None:
-    """What a person does after a kill."""
-    assert "--unlock" in run.run(*targets).text
+    """What a person does after a kill, whom Snakemake tells to unlock the folder first."""
     run.done("--unlock")
     run.done(*targets)
 
@@ -40,6 +39,7 @@ def test_candidates(tmp_path: Path, fresh: Workspace) -> None:
 
     fresh.kill_when(lambda: bool(fresh.found("results/.work/store/tiny/[0-9a-f]*.parquet")), "candidates")
     assert not fresh.found("results/candidates/tiny/long_test.parquet")
+    assert "--unlock" in fresh.run("candidates").text
     resumed(fresh, "candidates")
     assert f"{SHARD_ROWS} of {QUESTIONS} answers are already done" in fresh.log("candidates/tiny/long_test")
     assert_same_table(fresh, undisturbed, "results/candidates/tiny/long_test.parquet")

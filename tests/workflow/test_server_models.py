@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_server import ChatServer, serving
+from test_kills import resumed
 from workspace import Workspace
 
 from bert_judge.candidates.stage import SHARD_ROWS
@@ -47,9 +48,7 @@ def test_a_killed_job_asks_no_question_twice_beyond_a_shard(tmp_path: Path, serv
     run = workspace(tmp_path / "run", server)
     run.kill_when(lambda: len(run.found("results/.work/store/served/[0-9a-f]*.parquet")) > 1, TARGET)
     assert not run.found("results/candidates/served/*")
-    assert "--unlock" in run.run(TARGET).text
-    run.done("--unlock")
-    run.done(TARGET)
+    resumed(run, TARGET)
     assert QUESTIONS <= len(server.seen) <= QUESTIONS + SHARD_ROWS
     answers = rows(run)
     assert (answers["status"] == "ok").all() and answers["sample_id"].nunique() == QUESTIONS

@@ -55,6 +55,7 @@ class AttackedQuestion:
 
 
 Generator = Callable[[AttackedQuestion, KeyedRandom, "Family"], Iterable[str]]
+Rewrite = Callable[[str, KeyedRandom, "Family"], str]
 # Name of the family → function. A family without one fills in its phrases.
 GENERATORS: dict[str, Generator] = {}
 
@@ -65,7 +66,7 @@ def generator(function: Generator) -> Generator:
     return function
 
 
-def change_of_answer(function: Callable[[str, KeyedRandom, Family], str]) -> Callable[[str, KeyedRandom, Family], str]:
+def change_of_answer(function: Rewrite, name: str | None = None) -> Rewrite:
     """Register a function that rewrites the short answer; it returns the answer as it is where it does not apply."""
 
     def generate(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> Iterator[str]:
@@ -73,7 +74,7 @@ def change_of_answer(function: Callable[[str, KeyedRandom, Family], str]) -> Cal
         if answer and (changed := function(answer, rng, family)) != answer:
             yield changed
 
-    GENERATORS[function.__name__] = generate
+    GENERATORS[name or function.__name__] = generate
     return function
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from bert_judge.datasets.augmentation.answers import MONTHS
-from bert_judge.evaluation.attacks.family import AttackedQuestion, Family, change_of_answer, generator
+from bert_judge.evaluation.attacks.family import AttackedQuestion, Family, Rewrite, change_of_answer, generator
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 MAX_QUESTION_WORDS = 60
@@ -199,46 +199,24 @@ def wrong_and_repeated(question: AttackedQuestion, rng: KeyedRandom, family: Fam
 
 # --- benign perturbations ---
 
+REWRITES: dict[str, Rewrite] = {
+    "right_then_long": lambda answer, rng, family: f"The answer: {answer}. {filler(rng, family, LONG_TEXT_SENTENCES)}",
+    "long_then_right": lambda answer, rng, family: f"{filler(rng, family, LONG_TEXT_SENTENCES)} The answer: {answer}.",
+    "right_then_a_little": lambda answer, rng, family: f"{answer}. {filler(rng, family, 2)}",
+    "upper_case": lambda answer, rng, family: answer.upper(),
+    "lower_case": lambda answer, rng, family: answer.lower(),
+    "homoglyphs": lambda answer, rng, family: answer.translate(str.maketrans(dict(family.replacements))),
+    "invisible_characters": lambda answer, rng, family: family.choose(rng, "character").join(answer),
+    "roman_numeral": lambda answer, rng, family: replace_word(r"(?<=[a-z] ){words}\b", answer, family),
+}
+for name, rewrite in REWRITES.items():
+    change_of_answer(rewrite, name)
+
 
 @generator
 def as_it_is(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> Iterable[str]:
     if references := [text for text in question.references if text.strip()]:
         yield rng.choose(references, "reference")
-
-
-@change_of_answer
-def right_then_long(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return f"The answer: {answer}. {filler(rng, family, LONG_TEXT_SENTENCES)}"
-
-
-@change_of_answer
-def long_then_right(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return f"{filler(rng, family, LONG_TEXT_SENTENCES)} The answer: {answer}."
-
-
-@change_of_answer
-def right_then_a_little(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return f"{answer}. {filler(rng, family, 2)}"
-
-
-@change_of_answer
-def upper_case(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return answer.upper()
-
-
-@change_of_answer
-def lower_case(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return answer.lower()
-
-
-@change_of_answer
-def homoglyphs(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return answer.translate({ord(letter): look_alike for letter, look_alike in family.replacements.items()})
-
-
-@change_of_answer
-def invisible_characters(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return family.choose(rng, "character").join(answer)
 
 
 @change_of_answer
@@ -304,11 +282,6 @@ def unit_written_otherwise(answer: str, rng: KeyedRandom, family: Family) -> str
         DOLLARS.sub(r"\1 dollars", answer),
     )
     return next((form for form in forms if form != answer), answer)
-
-
-@change_of_answer
-def roman_numeral(answer: str, rng: KeyedRandom, family: Family) -> str:
-    return replace_word(r"(?<=[a-z] ){words}\b", answer, family)
 
 
 @change_of_answer

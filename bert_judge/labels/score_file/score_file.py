@@ -23,16 +23,14 @@ from bert_judge.labels.score_file.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.rows import Chunk, Record, RowFile
+from bert_judge.tables.readers.rows import Record, RowFile
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
-# Called after each shard with the number of newly judged rows, over all judges, and the fraction of the file that is read.
-OnProgress = Callable[[int, float], None]
-
-
-def _no_progress(rows: int, fraction: float) -> None:
-    """Report nothing."""
+# Columns per judge, which are the names of attributes of a label.
+ADDED_COLUMNS = ("verdict", "score", "reason")
+# Called after each shard with the fraction of the file that is read, and the number of newly judged rows over all judges.
+OnProgress = Callable[[float, int], None]
 
 
 def score_file(
@@ -43,7 +41,7 @@ def score_file(
     *,
     prefix: str = "",
     force: bool = False,
-    on_progress: OnProgress = _no_progress,
+    on_progress: OnProgress = lambda fraction, rows: None,
 ) -> Tally:
     """Write the source's rows with the judges' verdicts, in the source's format.
 
@@ -60,9 +58,19 @@ def score_file(
     check_new_columns(source, new_columns)
     with claim_output(source, output, force):
         with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as writer:
-            for chunk in _label_chunks(source, reader, judges, work / "verdicts", on_progress):
-                writer.write(chunk.rows, dict(zip(new_columns, _column_values(chunk.labels), strict=True)))
-                tally.add(chunk.models, chunk.questions, chunk.truth, chunk.labels)
+            for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
+                records = [_parse(reader, record) for record in chunk.records]
+                report = partial(on_progress, chunk.fraction_read)
+                folders = [work / "verdicts" / judge.name / f"{number:06d}" for judge in judges]
+                labels = [
+                    _load_or_judge(judge, [record.input for record in records], folder, report)
+                    for judge, folder in zip(judges, folders, strict=True)
+                ]
+                values = [[getattr(label, name, None) for label in column] for column in labels for name in ADDED_COLUMNS]
+                writer.write(chunk, dict(zip(new_columns, values, strict=True)))
+                columns = ([getattr(record, name) for record in records] for name in ("model", "question", "label"))
+                tally.add(*columns, labels)
+                report(0)
         resume.clear(work)
     return tally
 
@@ -87,8 +95,7 @@ def claim_output(source: RowFile, output: Path, force: bool) -> Iterator[None]:
 
 def output_columns(judges: Sequence[NamedJudge]) -> list[str]:
     """Return the names of the new columns; with several judges they have the judge's name as a prefix."""
-    names = ("verdict", "score", "reason")
-    return list(names) if len(judges) == 1 else [f"{judge.name}_{name}" for judge in judges for name in names]
+    return list(ADDED_COLUMNS) if len(judges) == 1 else [f"{judge.name}_{name}" for judge in judges for name in ADDED_COLUMNS]
 
 
 def judge_rows(judge: NamedJudge, rows: Sequence[Row | Label | None]) -> list[Label | None]:
@@ -134,35 +141,6 @@ def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
     return _ParsedRecord(invalid(UNFINISHED) if candidate is None else row, answer.model, answer.question, answer.label)
 
 
-@dataclass(frozen=True)
-class _LabelledChunk:
-    """Some rows of the file with their models, questions and labels in the file, and per judge one label per row."""
-
-    rows: Chunk
-    models: list[str]
-    questions: list[str]
-    truth: list[float | None]
-    labels: list[list[Label | None]]
-
-
-def _label_chunks(
-    source: RowFile, reader: RecordReader, judges: Sequence[NamedJudge], folder: Path, on_progress: OnProgress
-) -> Iterator[_LabelledChunk]:
-    """Yield the file with its labels, a chunk at a time; verdicts in the folder are reused."""
-    for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
-        records = [_parse(reader, record) for record in chunk.records]
-        inputs = [record.input for record in records]
-        report = partial(_report_rows, on_progress, chunk.fraction_read)
-        labels = [_load_or_judge(judge, inputs, folder / judge.name / f"{number:06d}", report) for judge in judges]
-        models, questions = [record.model for record in records], [record.question for record in records]
-        yield _LabelledChunk(chunk, models, questions, [record.label for record in records], labels)
-        on_progress(0, chunk.fraction_read)
-
-
-def _report_rows(on_progress: OnProgress, fraction: float, rows: int) -> None:
-    on_progress(rows, fraction)
-
-
 def _load_or_judge(
     judge: NamedJudge, inputs: Sequence[Row | Label | None], folder: Path, report: Callable[[int], None]
 ) -> list[Label | None]:
@@ -179,8 +157,3 @@ def _load_or_judge(
         resume.run_resumable(pending, keys, compute, folder, SHARD_ROWS, "verdicts") if pending else []
     )
     return [from_record(next(results)) if isinstance(row, Row) else row for row in inputs]
-
-
-def _column_values(labels: Sequence[Sequence[Label | None]]) -> list[list[Any]]:
-    """Return verdicts, scores and reasons per judge."""
-    return [[getattr(label, name, None) for label in column] for column in labels for name in ("verdict", "score", "reason")]

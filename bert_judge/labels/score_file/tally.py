@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
@@ -16,28 +15,24 @@ from bert_judge.judges.protocol import EMPTY_ANSWER, VERDICT_CODES, Label
 SKIPPED = -2
 
 
-@dataclass
 class Tally:
     """Verdicts by judge and model, in eleven bytes per row plus one byte per judge.
 
     Attributes:
-        rows: of the file, so far.
         models: name → code, in the order of their first answer; "" if the file does not name a model.
         reasons: number of invalid verdicts by reason, over all judges.
         decided: number of valid verdicts on answers that are not empty, over all judges.
         unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
     """
 
-    judges: Sequence[str]
-    rows: int = 0
-    models: dict[str, int] = field(default_factory=dict)
-    reasons: Counter[str] = field(default_factory=Counter)
-    decided: int = 0
-    unfamiliar: Counter[str] = field(default_factory=Counter)
-    _models: list[np.ndarray] = field(default_factory=list)
-    _truth: list[np.ndarray] = field(default_factory=list)
-    _questions: list[np.ndarray] = field(default_factory=list)
-    _verdicts: list[np.ndarray] = field(default_factory=list)
+    def __init__(self, judges: Sequence[str]) -> None:
+        self.judges = judges
+        self.models: dict[str, int] = {}
+        self.reasons: Counter[str] = Counter()
+        self.decided = 0
+        self.unfamiliar: Counter[str] = Counter()
+        fields = [("model", np.int16), ("question", np.uint64), ("truth", np.int8), ("verdicts", np.int8, (len(judges),))]
+        self._chunks = [np.empty(0, np.dtype(fields))]
 
     def add(
         self,
@@ -52,13 +47,13 @@ class Tally:
             truth: labels of the file, 0 to 1, None if there is none.
             labels: per judge one label per row, None if there was no answer to judge.
         """
-        self.rows += len(models)
-        codes = [self.models.setdefault(model, len(self.models)) for model in models]
-        self._models.append(np.array(codes, np.int16))
-        self._questions.append(np.array([hash_text(question) for question in questions], np.uint64))
-        self._truth.append(np.array([SKIPPED if value is None else int(value >= 0.5) for value in truth], np.int8))
-        verdicts = [[SKIPPED if label is None else VERDICT_CODES[label.verdict] for label in column] for column in labels]
-        self._verdicts.append(np.array(verdicts, np.int8).reshape(len(labels), len(models)))
+        chunk = np.empty(len(models), self._chunks[0].dtype)
+        chunk["model"] = [self.models.setdefault(model, len(self.models)) for model in models]
+        chunk["question"] = [hash_text(question) for question in questions]
+        chunk["truth"] = [SKIPPED if value is None else int(value >= 0.5) for value in truth]
+        for index, column in enumerate(labels):
+            chunk["verdicts"][:, index] = [SKIPPED if label is None else VERDICT_CODES[label.verdict] for label in column]
+        self._chunks.append(chunk)
         for label in (label for column in labels for label in column if label is not None):
             reason = label.reason or "no reason"
             if label.verdict == "invalid":
@@ -69,30 +64,33 @@ class Tally:
 
     def by_model(self) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
         """Yield (judge, model, verdict codes, question hashes) for each judge and model, without skipped rows; shapes (n,)."""
-        if not self.rows:
-            return
-        models, questions = np.concatenate(self._models), np.concatenate(self._questions)
-        verdicts = np.concatenate(self._verdicts, axis=1)
-        for judge, judge_verdicts in zip(self.judges, verdicts, strict=True):
+        for judge, rows, verdicts in self._by_judge():
             for name, code in self.models.items():
-                rows = (models == code) & (judge_verdicts != SKIPPED)
-                if rows.any():
-                    yield judge, name, judge_verdicts[rows], questions[rows]
+                if (of_model := rows["model"] == code).any():
+                    yield judge, name, verdicts[of_model], rows["question"][of_model]
 
     def labelled(self) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (judge, verdict codes, codes of the file's labels, question hashes) of the labelled rows of each judge."""
-        if not self.rows:
-            return
-        truth, questions = np.concatenate(self._truth), np.concatenate(self._questions)
-        for judge, verdicts in zip(self.judges, np.concatenate(self._verdicts, axis=1), strict=True):
-            rows = (truth != SKIPPED) & (verdicts != SKIPPED)
-            if rows.any():
-                yield judge, verdicts[rows], truth[rows], questions[rows]
+        for judge, rows, verdicts in self._by_judge():
+            if (has_label := rows["truth"] != SKIPPED).any():
+                yield judge, verdicts[has_label], rows["truth"][has_label], rows["question"][has_label]
+
+    def _by_judge(self) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        rows = np.concatenate(self._chunks)
+        for index, judge in enumerate(self.judges):
+            verdicts = rows["verdicts"][:, index]
+            judged = verdicts != SKIPPED
+            yield judge, rows[judged], verdicts[judged]
+
+    @property
+    def rows(self) -> int:
+        """Rows of the file, so far."""
+        return sum(map(len, self._chunks))
 
     @property
     def skipped(self) -> int:
         """Rows without an answer to judge."""
-        return sum(int((verdicts[0] == SKIPPED).sum()) for verdicts in self._verdicts) if self.judges else 0
+        return sum(int((chunk["verdicts"][:, 0] == SKIPPED).sum()) for chunk in self._chunks) if self.judges else 0
 
 
 def hash_text(text: str) -> int:
