@@ -205,7 +205,7 @@ REWRITES: dict[str, Rewrite] = {
     "right_then_a_little": lambda answer, rng, family: f"{answer}. {filler(rng, family, 2)}",
     "upper_case": lambda answer, rng, family: answer.upper(),
     "lower_case": lambda answer, rng, family: answer.lower(),
-    "homoglyphs": lambda answer, rng, family: answer.translate(str.maketrans(dict(family.replacements))),
+    "homoglyphs": lambda answer, rng, family: answer.translate({ord(a): b for a, b in family.replacements.items()}),
     "invisible_characters": lambda answer, rng, family: family.choose(rng, "character").join(answer),
     "roman_numeral": lambda answer, rng, family: replace_word(r"(?<=[a-z] ){words}\b", answer, family),
 }

@@ -68,8 +68,8 @@ def score_file(
                 ]
                 values = [[getattr(label, name, None) for label in column] for column in labels for name in ADDED_COLUMNS]
                 writer.write(chunk, dict(zip(new_columns, values, strict=True)))
-                columns = ([getattr(record, name) for record in records] for name in ("model", "question", "label"))
-                tally.add(*columns, labels)
+                models, questions = [record.model for record in records], [record.question for record in records]
+                tally.add(models, questions, [record.label for record in records], labels)
                 report(0)
         resume.clear(work)
     return tally
