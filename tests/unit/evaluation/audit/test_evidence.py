@@ -1,6 +1,5 @@
 """Designs, corrected differences, confidence sequences and what follows from them."""
 
-import math
 from typing import get_args
 
 import numpy as np

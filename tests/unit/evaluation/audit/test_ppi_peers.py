@@ -1,4 +1,4 @@
-"""The estimates of other libraries from the same labels: ppi-python, and GLIDE, which needs Python 3.12 (`pip install glide-py`)."""
+"""Estimates of other libraries from the same labels: ppi-python, and GLIDE, which needs Python 3.12 (`pip install glide-py`)."""
 
 import math
 
