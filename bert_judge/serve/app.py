@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import pydantic_core
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import FileResponse, JSONResponse
 
@@ -22,6 +23,8 @@ from bert_judge.serve import bodies, decisions
 from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.bodies import (
     Batch,
+    DecisionError,
+    DecisionErrorBody,
     ErrorBody,
     Judged,
     JudgedBatch,
@@ -44,18 +47,28 @@ PAGE = Path(__file__).with_name("page")
 JudgeResponse = Judged | JudgedBatch | JudgedPair | JudgedPairs
 # Status for a request whose client disconnected before the answer, as in nginx.
 CLIENT_CLOSED_REQUEST = 499
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    400: {"model": ErrorBody, "description": "The body is not valid JSON in UTF-8, or nested too deeply."},
-    401: {"model": ErrorBody, "description": "The token is missing or wrong."},
-    404: {"model": ErrorBody, "description": "Unknown judge."},
-    408: {"model": ErrorBody, "description": "The body did not arrive in time."},
-    413: {"model": ErrorBody, "description": "The body, a text or the number of rows is too large."},
-    415: {"model": ErrorBody, "description": "The content type is not JSON."},
-    422: {"model": ErrorBody, "description": "The body does not match the schema."},
-    429: {"model": ErrorBody, "description": "Rate limit exceeded; see Retry-After."},
-    503: {"model": ErrorBody, "description": "The queue is full; see Retry-After."},
-    504: {"model": ErrorBody, "description": "The request timed out."},
+# Of every request, and further ones of those with a body.
+REFUSALS = {
+    400: "The body is not valid JSON in UTF-8, or nested too deeply; or a header is malformed.",
+    401: "The token is missing or wrong.",
+    403: "The request comes from a page of another origin.",
+    421: "The host name is not that of this machine.",
+    503: "A judge is not running, its queue is full, or there are too many connections; see Retry-After.",
 }
+BODY_REFUSALS = {
+    404: "Unknown judge.",
+    408: "The body did not arrive in time.",
+    413: "The body, a text or the number of rows is too large.",
+    415: "The content type is not JSON.",
+    422: "The body does not match the schema.",
+    429: "Rate limit exceeded; see Retry-After.",
+    500: "The judge failed on this request.",
+    504: "The request timed out.",
+}
+
+
+def _describe(refusals: Mapping[int, str], model: type[BaseModel] = ErrorBody) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": model, "description": text} for status, text in refusals.items()}
 
 
 class _StrictRequest(Request):
@@ -98,7 +111,14 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
             await batcher.stop()
 
     # The default documentation pages load scripts from a CDN.
-    app = FastAPI(title="bert-judge", version=__version__, lifespan=run_judges, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="bert-judge",
+        version=__version__,
+        lifespan=run_judges,
+        docs_url=None,
+        redoc_url=None,
+        responses=_describe(REFUSALS),
+    )
     app.state.limits = limits
     app.router.route_class = _StrictRoute
     app.exception_handler(RequestRejected)(_handle_rejection)
@@ -111,17 +131,17 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
     for path, file in (("/", "index.html"), ("/page.js", "page.js"), ("/page.css", "page.css")):
         app.add_route(path, partial(_send_page, file))
 
-    @app.post("/v1/judge", responses=ERROR_RESPONSES)
+    @app.post("/v1/judge", responses=_describe(BODY_REFUSALS))
     async def judge(body: JudgeRequest, request: Request) -> JudgeResponse:
         """Judge one answer (`candidate`) or several (`rows`), or compare two answers (`answer_a`, `answer_b`; `pairs`)."""
         return await _cancel_on_disconnect(request, _answer(pool, limits, body), limits.answer_seconds)
 
-    @app.post("/v1/decisions", responses=ERROR_RESPONSES)
+    @app.post("/v1/decisions", responses=_describe(REFUSALS | BODY_REFUSALS, DecisionErrorBody))
     async def decide(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of OpenAI's Decisions API about an answer and its references."""
         return await _cancel_on_disconnect(request, decisions.decide(pool, limits, body), limits.answer_seconds)
 
-    @app.post("/v1/systemone", responses=ERROR_RESPONSES)
+    @app.post("/v1/systemone", responses=_describe(REFUSALS | BODY_REFUSALS, DecisionErrorBody))
     async def decide_system_one(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of TypeSafe's System One API about an answer and its references."""
         return await _cancel_on_disconnect(request, decisions.decide_system_one(pool, limits, body), limits.answer_seconds)
@@ -201,9 +221,9 @@ async def _handle_rejection(request: Request, error: RequestRejected) -> Respons
     response = error_response(error)
     if request.url.path in decisions.PATHS:
         # The form in which clients of these protocols show a message.
-        nested = {"error": {"message": str(error), "type": "invalid_request_error", "param": None, "code": None}}
+        nested = DecisionErrorBody(error=DecisionError(message=str(error)))
         headers = {name: value for name, value in response.headers.items() if name == "retry-after"}
-        return JSONResponse(nested, error.status, headers)
+        return JSONResponse(nested.model_dump(), error.status, headers)
     return response
 
 

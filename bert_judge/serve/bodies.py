@@ -165,6 +165,21 @@ class ErrorBody(BaseModel):
     error: str = Field(description="One line: what is wrong and how to fix it.")
 
 
+class DecisionError(BaseModel):
+    """What clients of decision models read of an error."""
+
+    message: str
+    type: Literal["invalid_request_error"] = "invalid_request_error"
+    param: None = None
+    code: None = None
+
+
+class DecisionErrorBody(BaseModel):
+    """Error response to a client of decision models; a text where the request was refused before its path was looked at."""
+
+    error: DecisionError | str
+
+
 def check_json(body: bytes, limits: Limits) -> None:
     """Refuse a body with more values than any valid request, before they become objects that take 100 times its size.
 
