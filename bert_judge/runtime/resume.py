@@ -112,6 +112,7 @@ def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> 
 
 def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:
     """Read the results with these keys; a shared store may contain many others, which are not loaded."""
+    tables.remove_leftovers(folder)
     results: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("[0-9a-f]*.parquet")):
         try:

@@ -17,7 +17,16 @@ from bert_judge.tables.files import (
     write_parts,
 )
 from bert_judge.tables.identity import pair_id, question_key, question_point, question_stem, sample_id
-from bert_judge.tables.outputs import atomic, atomic_folder, claim_output, exclusive, hidden_path, set_default_mode, write_json
+from bert_judge.tables.outputs import (
+    atomic,
+    atomic_folder,
+    claim_output,
+    exclusive,
+    hidden_path,
+    remove_leftovers,
+    set_default_mode,
+    write_json,
+)
 from bert_judge.tables.schemas import SCHEMAS, VALUES, Column, Schema, scores_schema
 
 AGREEMENT = SCHEMAS["agreement"]

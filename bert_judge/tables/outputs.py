@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,14 @@ def exclusive(output: str | Path, wait_seconds: float = 0.0) -> Iterator[None]:
         if lock.lock_counter == 1:
             path.unlink(missing_ok=True)
         lock.release()
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files and locks of killed writers from a folder whose files are never written twice."""
+    for lock in folder.glob(".*.lock"):
+        # Of a file that is being written right now.
+        with suppress(InputError), exclusive(folder / lock.name.removeprefix(".").removesuffix(".lock")):
+            pass
 
 
 def _read_holder(path: Path) -> str:

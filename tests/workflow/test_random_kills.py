@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,35 +25,61 @@ from workspace import PROJECT, Workspace
 KILLS = int(os.environ.get("BERT_JUDGE_KILLS", 0))
 SEED = int(os.environ.get("BERT_JUDGE_SEED", time.time_ns() % 100_000))
 pytestmark = [pytest.mark.workflow, pytest.mark.skipif(not KILLS, reason="long; run by make test-crash")]
-ROWS = 20_000
+ROWS, DAY_NS = 20_000, 86_400 * 10**9
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT)}
+# Stage of a run → a file that is there, or words in a log, once it has begun.
+STAGES = {
+    "answers": ("logs/candidates/*/*", ""),
+    "teacher": ("logs/labels/noisy/*/*", ""),
+    "dataset": ("logs/datasets/*", ""),
+    "training, a step": ("logs/judges/encoder.log", "step 1 of "),
+    "training, a checkpoint": ("results/.work/judges/encoder/*/checkpoint-*/*", ""),
+    "training, calibration": ("logs/judges/encoder.log", "step {last} of {last}"),
+    "verdicts": ("logs/label*/encoder/*/*", ""),
+    "scores": ("logs/scores/*/*", ""),
+    "standings": ("logs/standings.log", ""),
+    "report": ("logs/report.log", ""),
+}
 
 
-@pytest.fixture
-def moments() -> random.Random:
-    print(f"BERT_JUDGE_SEED={SEED}")
-    return random.Random(SEED)
-
-
-def kill_after(seconds: float, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bool:
-    """Start a program and kill it with all its children; return whether it was still running."""
+def kill(command: Sequence[str], folder: Path, environment: Mapping[str, str], begun: Callable[[], bool], delay: float) -> bool:
+    """Start a program and kill it with all its children some seconds after `begun`; return whether it was still running."""
     with subprocess.Popen(
         command, cwd=folder, env=environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        try:
-            return process.wait(seconds) is None
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return True
+        while process.poll() is None and not begun():
+            time.sleep(0.005)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(delay)
+            return False
+        os.killpg(process.pid, signal.SIGKILL)
+        return True
+
+
+def processes_in(folder: Path) -> list[str]:
+    """The command lines of the processes that work in a folder."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        # It may end while it is looked at.
+        with suppress(OSError):
+            if link.readlink().is_relative_to(folder):
+                found.append((link.parent / "cmdline").read_text().replace("\0", " "))
+    return found
+
+
+def wait_for_end(folder: Path) -> None:
+    """Expect that no process works in a folder, now or a moment later."""
+    deadline = time.monotonic() + 10
+    while (orphans := processes_in(folder)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert orphans == []
 
 
 def assert_nothing_is_left(folder: Path) -> None:
     """No temporary file, lock, or process that works in this folder."""
+    wait_for_end(folder)
     left = [path for path in folder.rglob("*") if path.name.endswith((".tmp", ".lock", ".parts"))]
     assert [path for path in left if ".snakemake" not in path.parts] == []
-    orphans = [link for link in Path("/proc").glob("[0-9]*/cwd") if link.exists() and link.resolve().is_relative_to(folder)]
-    assert orphans == []
 
 
 @pytest.fixture
@@ -65,13 +96,15 @@ def score_command(file: Path, output: Path) -> list[str]:
     return [sys.executable, "-c", "from bert_judge.cli import app; app()", *arguments]
 
 
-def test_score(answers: Path, moments: random.Random) -> None:
+def test_score(answers: Path) -> None:
+    print(f"BERT_JUDGE_SEED={SEED}")
+    moments = random.Random(SEED)
     expected, output = answers.with_name("expected.csv"), answers.with_name("b.csv")
     started = time.monotonic()
     subprocess.run(score_command(answers, expected), env=ENVIRONMENT, check=True, capture_output=True)
     seconds = time.monotonic() - started
     for _ in range(KILLS):
-        kill_after(moments.uniform(0, seconds), score_command(answers, output), answers.parent, ENVIRONMENT)
+        kill(score_command(answers, output), answers.parent, ENVIRONMENT, lambda: True, moments.uniform(0, seconds))
         # A kill may come after the end; what has its name is whole at any time.
         assert not output.exists() or output.read_bytes() == expected.read_bytes()
     subprocess.run(score_command(answers, output), env=ENVIRONMENT, check=True, capture_output=True)
@@ -114,32 +147,66 @@ def test_a_full_disk(answers: Path, small_disk: Path) -> None:
     assert [path.name for path in small_disk.iterdir()] == ["b.csv"]
 
 
-def test_a_run(fresh: Workspace, finished: Workspace, moments: random.Random) -> None:
-    """Answers, labels, a data set, a training and the summaries, killed while any of them is written."""
-    command, environment = fresh._command(), fresh.environment() | {"PAUSE_AFTER_SHARD": "0.05"}
-    running, kills = True, 0
-    while running and kills < KILLS:
-        # Later kills come later, because the run has less left to do.
-        running = kill_after(moments.uniform(3, 25), command, fresh.folder, environment)
-        fresh.done("--unlock")
-        kills += running
+def has_begun(run: Workspace, stage: str) -> bool:
+    pattern, words = STAGES[stage]
+    if not words:
+        return bool(run.found(pattern))
+    texts = [path.read_text("utf-8", errors="replace") for path in run.found(pattern)]
+    return any(re.search(words.replace("{last}", r"(\d+)", 1).replace("{last}", r"\1"), text) for text in texts)
+
+
+def assert_same_tables(one: Workspace, other: Workspace) -> None:
+    tables, expected = ({path: text for path, text in run.contents().items() if path.endswith(".parquet")} for run in (one, other))
+    assert tables.keys() == expected.keys()
+    assert [path for path, text in tables.items() if text != expected[path]] == []
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_a_run(fresh: Workspace, finished: Workspace, number: int) -> None:
+    """A kill in each stage; before the teacher's labels, the clock jumps ahead by a day, and before the verdicts back."""
+    moments, kills = random.Random(SEED + number), 0
+    environment = fresh.environment() | {"PAUSE_AFTER_SHARD": "0.05"}
+    for stage in STAGES:
+        if stage == "teacher":
+            date_results(fresh, -DAY_NS)
+        if stage == "verdicts":
+            date_results(fresh, DAY_NS)
+            # What docs/running.md advises.
+            subprocess.run("find results -newermt now -exec touch {} +", shell=True, cwd=fresh.folder, check=True)
+        begun = partial(has_begun, fresh, stage)
+        kills += kill(fresh._command("--rerun-incomplete"), fresh.folder, environment, begun, moments.uniform(0, 0.5))
+        wait_for_end(fresh.folder)
+        # As --unlock does, in a moment.
+        shutil.rmtree(fresh.folder / ".snakemake" / "locks", ignore_errors=True)
+    print(f"BERT_JUDGE_SEED={SEED}: {kills} of {len(STAGES)} kills came before the end")
     fresh.done("--rerun-incomplete")
     assert fresh.run().idle
-    expected, tables = finished.contents(), fresh.contents()
-    assert tables.keys() == expected.keys()
-    different = [path for path in tables if path.endswith(".parquet") and tables[path] != expected[path]]
-    assert different == []
+    assert_same_tables(fresh, finished)
     assert_nothing_is_left(fresh.folder)
 
 
+def date_results(run: Workspace, nanoseconds: int) -> None:
+    """Make all results look as if they had been written at another time."""
+    for path, written in run.times().items():
+        os.utime(run.folder / path, ns=(written + nanoseconds,) * 2)
+
+
+def test_a_clock_that_was_set_back_is_told(finished: Workspace, tmp_path: Path) -> None:
+    run = finished.copy(tmp_path / "run")
+    date_results(run, DAY_NS)
+    (run.folder / "results" / "standings.parquet").unlink()
+    assert "clock skew" in run.run().text
+
+
 def test_two_runs_of_one_folder(fresh: Workspace, finished: Workspace) -> None:
-    first = subprocess.Popen(fresh._command(), cwd=fresh.folder, env=fresh.environment(), stderr=subprocess.PIPE, text=True)
-    while not fresh.found(".snakemake/locks/*"):
-        assert first.poll() is None
-        time.sleep(0.05)
-    second = fresh.run()
-    assert second.code != 0 and "cannot be locked" in second.text
-    assert first.communicate()[1] is not None and first.returncode == 0
-    assert {path: content for path, content in fresh.contents().items() if path.endswith(".parquet")} == {
-        path: content for path, content in finished.contents().items() if path.endswith(".parquet")
-    }
+    """The results are on another file system than the rest."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        (fresh.folder / "results").symlink_to(elsewhere)
+        first = subprocess.Popen(fresh._command(), cwd=fresh.folder, env=fresh.environment(), stderr=subprocess.PIPE, text=True)
+        while not fresh.found(".snakemake/locks/*"):
+            assert first.poll() is None
+            time.sleep(0.05)
+        second = fresh.run()
+        assert second.code != 0 and "cannot be locked" in second.text
+        assert first.communicate()[1] is not None and first.returncode == 0
+        assert_same_tables(fresh, finished)

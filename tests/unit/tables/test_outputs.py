@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -65,8 +66,13 @@ def test_a_second_process_is_refused_and_a_killed_one_leaves_nothing(tmp_path: P
     with written_elsewhere(path) as process:
         with pytest.raises(InputError, match=f"is being written by process {process.pid}"), tables.claim_output(path, force=True):
             pass
+        tables.remove_leftovers(tmp_path)
         assert not path.exists()
     assert len(list(tmp_path.iterdir())) == 2
+    other = tmp_path / "folder" / path.name
+    shutil.copytree(tmp_path, other.parent)
+    tables.remove_leftovers(other.parent)
+    other.parent.rmdir()
     with tables.claim_output(path, force=False), tables.atomic(path) as temporary:
         temporary.write_text("whole")
     assert path.read_text() == "whole" and list(tmp_path.iterdir()) == [path]
