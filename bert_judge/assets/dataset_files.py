@@ -36,14 +36,7 @@ def split_keywords() -> Mapping[str, Sequence[str]]:
 def select_split_files(
     names: Iterable[str], configs: Sequence[str] | None, split: str, card: CardConfigs, dataset: str
 ) -> list[str]:
-    """Return the files of a split, configuration by configuration.
-
-    Args:
-        names: all files of the repository, with `/` between folders.
-        configs: configurations of the dataset; None for its only one.
-        split: name of the split.
-        card: see `parse_card_configs`.
-        dataset: for error messages.
+    """Return the files of a split among the names in a repository, configuration by configuration (None: its only one).
 
     Raises:
         InputError: no file, files of several configurations, or a missing shard.

@@ -35,13 +35,7 @@ RemoteFiles = tuple[str | None, str, dict[str, int]]
 
 
 def snapshot(repository: str, revision: str | None, remote_code: bool) -> Snapshot:
-    """Download a model, or find it in the local cache if the hub is unreachable.
-
-    Args:
-        repository: hub id.
-        revision: commit, tag or branch; None for the newest.
-        remote_code: download the repository's Python files too.
-    """
+    """Download a model, or find it in the local cache if the hub is unreachable."""
 
     def find_files() -> RemoteFiles:
         commit, sizes = _list_repository("model", repository, revision)
@@ -56,24 +50,14 @@ def snapshot(repository: str, revision: str | None, remote_code: bool) -> Snapsh
 
 
 def dataset_snapshot(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> Snapshot:
-    """Download the files of a split, or find them in the local cache if the hub is unreachable.
-
-    Args:
-        repository, revision: see `snapshot`.
-        configs, split: see `dataset_files.select_split_files`.
-    """
+    """Download the files of a split, or find them in the local cache if the hub is unreachable."""
     find_cached = partial(dataset_files.list_split_files, configs=configs, split=split, dataset=f"dataset {repository!r}")
     find_files = partial(list_remote_split, repository, revision, configs, split)
     return _snapshot("dataset", repository, revision, find_files, find_cached)
 
 
 def list_remote_split(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> RemoteFiles:
-    """Return the files of a split on the hub.
-
-    Raises:
-        InputError: no such files.
-        OSError, HTTPError, HFValidationError: errors of the hub.
-    """
+    """Return the files of a split on the hub. Raises InputError: there are none; or an error of the hub."""
     first_error: InputError | None = None
     for branch in [revision] if revision else [None, PARQUET_BRANCH]:
         try:
@@ -179,11 +163,7 @@ def is_unreachable(error: Exception) -> bool:
 
 
 def describe_error(error: Exception, repository: str, revision: str | None, kind: str = "model") -> str:
-    """Return one line with the error and its fix.
-
-    Args:
-        kind: `model` or `dataset`.
-    """
+    """Return one line with the error and its fix."""
     subject = f"{kind} {repository!r}"
     page = f"{constants.ENDPOINT}/{PAGES[kind]}{repository}"
     status = getattr(getattr(error, "response", None), "status_code", None)

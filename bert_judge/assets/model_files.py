@@ -53,14 +53,7 @@ def select_files(names: Iterable[str], remote_code: bool) -> list[str]:
 
 
 def list_model_files(folder: Path, remote_code: bool, where: str) -> list[str]:
-    """Return the names of the files of a complete model in a folder.
-
-    Args:
-        where: the folder, for the error message.
-
-    Raises:
-        InputError: a file is missing.
-    """
+    """Return the names of the files of a complete model in a folder. Raises InputError: a file is missing."""
     # Not the whole tree, which may be deep in a folder of checkpoints.
     paths = [*folder.glob("*"), *folder.glob("additional_chat_templates/*"), *(folder.rglob("*.py") if remote_code else [])]
     names = select_files({path.relative_to(folder).as_posix() for path in paths if path.is_file()}, remote_code)
@@ -70,15 +63,7 @@ def list_model_files(folder: Path, remote_code: bool, where: str) -> list[str]:
 
 
 def check_names(names: Iterable[str], where: str) -> None:
-    """Refuse files from which no model can be loaded.
-
-    Args:
-        names: from `select_files`.
-        where: the folder or repository, for the error message.
-
-    Raises:
-        InputError: names the missing part.
-    """
+    """Refuse the files from `select_files` if no model can be loaded from them. Raises InputError: names the missing part."""
     names = list(names)
     if "config.json" not in names:
         if "adapter_config.json" in names:

@@ -38,9 +38,7 @@ class Manifest:
     """A model or dataset on this machine.
 
     Attributes:
-        repository: the name as configured.
         revision: the commit on the hub, or `local:` and 16 hex digits that depend on the files' content only.
-        path: the folder.
         files: weights, tokenizer and settings, or the files of a split in order; other files of the folder are ignored.
     """
 
@@ -99,15 +97,7 @@ def resolve_model(repository: str, revision: str | None, remote_code: bool) -> t
 def resolve_dataset(
     repository: str, revision: str | None, configs: Sequence[str] | None, split: str
 ) -> tuple[Path, str | None, list[str]]:
-    """Return folder, commit (None for a copy under LOCAL_DATASETS_DIR) and file names of a split of a dataset.
-
-    Args:
-        repository, revision: on the hub; see `hub.dataset_snapshot`.
-        configs, split: see `dataset_files.select_split_files`.
-
-    Raises:
-        InputError: not found, no access, no network, no space, or no such split.
-    """
+    """Return folder, commit (None for a copy under LOCAL_DATASETS_DIR) and files of a split; raises like `prepare`."""
     if folder := _local_copy("LOCAL_DATASETS_DIR", repository):
         return folder, None, dataset_files.list_split_files(folder, configs, split, f"dataset {repository!r}: {folder}")
     from bert_judge.assets import hub
@@ -117,12 +107,6 @@ def resolve_dataset(
 
 def resolve_files(name: str, config: str | None = None, split: str | None = None) -> list[Path]:
     """Return the files of a path, or of a dataset of the hub, downloaded if needed; for interactive commands only.
-
-    Args:
-        name: a path, or `hf:owner/name`, optionally with `@` and a commit, tag or branch. A copy under
-            LOCAL_DATASETS_DIR is preferred.
-        config: configuration of the dataset; None for its only one.
-        split: of the dataset; `train` if omitted, as on the hub.
 
     Raises:
         InputError: not a hub name, a config or split for a path, or see `resolve_dataset`.
@@ -139,11 +123,7 @@ def resolve_files(name: str, config: str | None = None, split: str | None = None
 
 
 def load_manifest(path: str | Path) -> Manifest:
-    """Read a manifest and check that its files still exist.
-
-    Raises:
-        InputError: the manifest is missing or invalid, or the folder lacks a file or has one of another size.
-    """
+    """Read a manifest. Raises InputError: it is missing or invalid, or a file is missing or of another size."""
     path = Path(path)
     fix = f"delete {path} and run again to prepare it"
     try:
@@ -166,11 +146,7 @@ def load_manifest(path: str | Path) -> Manifest:
 
 
 def local_folder(repository: str) -> Path | None:
-    """Return the folder of a model that is already on this machine; None if it has to come from the hub.
-
-    Raises:
-        InputError: the name can only be a local path, which does not exist.
-    """
+    """Return the folder of a model on this machine; None for a hub id. Raises InputError: a local path that does not exist."""
     if repository == GENERAL:
         return GENERAL_FOLDER
     if repository == "minilm":

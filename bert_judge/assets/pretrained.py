@@ -40,30 +40,18 @@ POOLER = "pooler"
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Load the tokenizer of a folder.
-
-    Raises:
-        InputError: the folder does not contain a complete model, or its tokenizer is invalid.
-    """
+    """Load the tokenizer of a folder. Raises InputError: it is invalid, or the folder holds no complete model."""
     model_files.list_model_files(folder, remote_code=False, where=str(folder))
     return _load(AutoTokenizer, folder)
 
 
 def load_backbone(folder: Path, dtype: torch.dtype) -> PreTrainedModel:
-    """Load the model of a folder without a head.
-
-    Raises:
-        InputError: it is unreadable, or its weights do not match its config.json.
-    """
+    """Load a model without a head. Raises InputError: it is unreadable, or its weights do not match its config.json."""
     return _load_model(AutoModel, folder, new_head=True, dtype=dtype)
 
 
 def load_classifier(folder: Path, logits: int, new_head: bool) -> PreTrainedModel:
-    """Load the model of a folder with a classification head, in float32.
-
-    Args:
-        logits: number of outputs of the head.
-        new_head: initialize the head randomly if the folder has none, or one of another shape.
+    """Load a model with a classification head of `logits` outputs, in float32; `new_head`: a random one if the folder has none.
 
     Raises:
         InputError: it is unreadable, or its weights do not match its config.json.
@@ -98,11 +86,7 @@ def _load(kind: Any, folder: Path, **options: Any) -> Any:
 
 
 def check_size(kind: Any, config: Any, folder: Path) -> None:
-    """Refuse a config.json that describes a larger model than the folder's weights, and could exhaust the memory.
-
-    Raises:
-        InputError: it does, or the weights are unreadable.
-    """
+    """Refuse a config.json that describes a larger model than the folder's weights, and could exhaust the memory."""
     files = list(folder.glob("*.safetensors"))
     if not files:
         return

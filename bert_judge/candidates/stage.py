@@ -34,10 +34,6 @@ MAX_REASONS = 3
 def import_candidates(spec: Mapping[str, Any], task_table: str | Path, source: str | Path, output: str | Path) -> None:
     """Write the answers of one model in a file: every row of it, numbered per question in the file's order.
 
-    Args:
-        spec: `Plan.candidates_spec` of an imported model.
-        source: the file from which the task was built.
-
     Raises:
         InputError: the file cannot be read, or contains questions that the task table lacks.
     """
@@ -63,10 +59,7 @@ def generate_candidates(
 ) -> None:
     """Generate a model's answers to every question of a task, `attempts` per question, and write them.
 
-    Args:
-        spec: `Plan.candidates_spec` of a generating model.
-        cache: the model, from `answer_cache` or `load_model`.
-        keep: leave the answers in the cache's folder; otherwise they are deleted once the table is written.
+    `keep`: leave the answers in the cache's folder; otherwise they are deleted once the table is written.
     """
     requests = plan_requests(spec, task_table)
     completions = cache.generate(requests)
@@ -84,8 +77,6 @@ def pregenerate_answers(batch: Batch, output: str | Path, cache: CachedGenerator
     Args:
         batch: the tables, all of one model. Their questions are built again here, which is cheap: if the task tables were inputs
             of this job, new questions of one task would make all the others stale.
-        output: the manifest of the batch.
-        cache: the model.
     """
     requests: list[Request] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -130,11 +121,6 @@ def answer_cache(
 
     An answer is reused if model, revision, settings and prompt agree, regardless of task, limit and number of attempts. An
     error of a server is written to the table but not cached, so the next run asks again.
-
-    Args:
-        make_generator: loads the model; called only if an answer is missing.
-        revisions: of the model, as far as known without loading it.
-        shard_rows: answers per shard, the most that a kill can lose.
     """
     settings = {key: value for key, value in spec["settings"].items() if key != "attempts"}
     return CachedGenerator(
@@ -159,7 +145,6 @@ def load_model(
 
     Args:
         block: None for a student, whose spec holds all its settings.
-        manifest: of its files; None for a model behind a server.
     """
     model, path = spec["model"], Path(manifest) if manifest else None
     settings = with_runtime_settings(spec["settings"], block) if block else spec["settings"]
@@ -168,11 +153,7 @@ def load_model(
 
 
 def with_runtime_settings(settings: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to a spec's settings those that do not change answers, which the spec leaves out.
-
-    Args:
-        entry: the model's block in the configuration.
-    """
+    """Add to a spec's settings those of the model's block that do not change answers, which the spec leaves out."""
     from pydantic import TypeAdapter
 
     from bert_judge.config import Model

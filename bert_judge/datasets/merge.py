@@ -34,11 +34,9 @@ def build_dataset(
 
     Args:
         spec: `Plan.dataset_spec`; its `tables` lists model and task of each candidate table, in the order of the paths.
-        candidates, labels: one path per table.
         train, validation: dataset tables to write. All rows of a question are in one of them, also across tasks.
         validation_weak: dataset table to write, of weak labels on validation questions; empty without a weak teacher.
         summary: JSON file to write, with the number of rows after each step and of tables with simulated answers.
-        weak_labels: label tables of the weak teacher, one per table of the spec's `weak_teacher`.
 
     Raises:
         InputError: a label is missing, or no rows remain for training or validation.
@@ -88,7 +86,6 @@ def build_dataset(
 
 
 def _is_simulated(candidates: str | Path) -> bool:
-    """Return whether the answers of a table come from a simulated model."""
     spec = json.loads(tables.provenance(candidates).get("spec", "{}"))
     return bool(spec.get("settings", {}).get("generator") == "simulated")
 
@@ -102,13 +99,7 @@ def _is_validation(rows: pd.DataFrame, spec: Mapping[str, Any]) -> pd.Series:
 def _label_weakly(
     invalid: pd.DataFrame, spec: Mapping[str, Any], candidates: Mapping[tuple[str, str], str | Path], labels: Sequence[str | Path]
 ) -> pd.DataFrame:
-    """Label the rows that the teacher left invalid with the weak teacher's scores.
-
-    Args:
-        invalid: rows without a valid verdict of the teacher.
-        candidates: (model, task) → candidate table.
-        labels: label tables of the weak teacher, one per table of the spec's `weak_teacher`.
-    """
+    """Label the rows that the teacher left invalid with the weak teacher's scores."""
     pairs = [(model, task) for model, task in spec["weak_teacher"]["tables"]]
     merged = pd.concat(
         [_merge(task, candidates[model, task], path) for (model, task), path in zip(pairs, labels, strict=True)], ignore_index=True

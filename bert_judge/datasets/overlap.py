@@ -21,8 +21,6 @@ def check_overlap(
     """Compare the questions of a dataset with those of every test task, ignoring case and answer options.
 
     Args:
-        spec: `Plan.overlap_spec`.
-        dataset: the dataset's tables.
         tests: test task → its task table.
         output: JSON file to write: test task → number of shared questions.
 
@@ -37,16 +35,7 @@ def check_overlap(
 def check_filter_overlap(
     spec: Mapping[str, Any], train: Mapping[str, str | Path], tests: Mapping[str, str | Path], output: str | Path
 ) -> None:
-    """Compare the questions of a filter's tasks with those of every test task.
-
-    Args:
-        spec: `Plan.filter_overlap_spec`.
-        train: training task → its task table.
-        tests, output: as for `check_overlap`.
-
-    Raises:
-        InputError: questions are shared and the configuration does not allow it.
-    """
+    """Compare the questions of a filter's tasks with those of every test task."""
     training_tasks = {
         _key(question): task for task, path in train.items() for question in tables.read(path, tables.TASK)["question"]
     }

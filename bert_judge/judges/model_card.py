@@ -26,9 +26,7 @@ def write_model_card(
     """Write `README.md` into the folder of a model.
 
     Args:
-        introduction: Markdown below the title.
         sections: heading → Markdown; empty ones are left out.
-        base_model, pipeline_tag: of the front matter, left out if None.
         tags: of the front matter, after `bert-judge`.
         spec: everything the model depends on, shown as JSON in the last section.
     """

@@ -278,11 +278,7 @@ def unregister(name: str) -> None:
 
 
 def find(name: str) -> JudgeKind:
-    """Return the kind with this name.
-
-    Raises:
-        InputError: no kind has this name.
-    """
+    """Return the kind with this name. Raises InputError: no kind has this name."""
     if name in _REGISTERED:
         return _REGISTERED[name]
     if name not in _built_in_names():

@@ -32,7 +32,6 @@ def build_filtered(
 
     Args:
         spec: of `Plan.filtered_spec`; its `tables` name model and task of each candidate table, in the order of the paths.
-        labels: the judge's label table of each candidate table; none for a control.
 
     Raises:
         InputError: a candidate has no label, or no answer can be kept.

@@ -104,13 +104,8 @@ def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
 def tune(
     loaded: LoadedModel, examples: Sequence[Example], settings: Tuning, work_folder: str | Path
 ) -> tuple[Any, dict[str, float]]:
-    """Train a model on examples; the loss is the mean over completion tokens.
-
-    A run that finds checkpoints in the work folder resumes.
-
-    Returns:
-        The model, with LoRA weights merged, in its original dtype, and metrics of the run.
-    """
+    """Train a model on examples, resuming from the work folder; return it in its dtype, LoRA weights merged, and metrics of the
+    run."""
     order = batch_order([len(example) for example in examples], settings)
     dtype = next(loaded.model.parameters()).dtype
     model = _trainable(loaded.model, settings)
@@ -164,7 +159,6 @@ def _merge(model: Any, settings: Tuning, dtype: torch.dtype) -> Any:
 
 
 def _collate(batch: Sequence[Example], pad_id: int) -> dict[str, torch.Tensor]:
-    """Pad rows on the right; only completions have labels."""
     width = max(map(len, batch))
     ids = torch.full((len(batch), width), pad_id)
     mask = torch.zeros_like(ids)

@@ -35,12 +35,9 @@ def train_student(
     """Fine-tune a base model on filtered answers.
 
     Args:
-        spec: of `Plan.student_spec`.
-        base: manifest of the prepared base model.
         folder: receives weights, tokenizer, metrics.json, README.md (the model card) and, last, manifest.json, which makes the
             student a prepared model like any other.
         work_folder: holds the training checkpoints until the student is complete.
-        run_time: settings of `config.Tuning` that change no result.
 
     Raises:
         InputError: the base model cannot be loaded, or no answer fits into its context.

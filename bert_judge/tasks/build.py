@@ -31,7 +31,6 @@ def build_task(
     Args:
         spec: `Plan.task_spec`; with an `import` or a `source`, the questions come from a file or a dataset.
         source: that file, or the Python file that defines the task; None for a built-in task and for a dataset of the hub.
-        manifest: of a prepared dataset.
 
     Raises:
         InputError: the file is unreadable, the task does not exist, or it has an invalid sample or no samples.

@@ -49,9 +49,6 @@ def _get_member(value: Any, key: str, name: str, row: SourceRow) -> Any:
 def parse_text(value: Any, content: str) -> str:
     """Return a stripped text that is not blank; a number becomes its digits.
 
-    Args:
-        content: name of the value for error messages, e.g. `question`.
-
     Raises:
         UnusableRow: the cell is empty.
         InputError: it is not a text.
@@ -76,11 +73,7 @@ def parse_texts(value: Any, content: str) -> list[str]:
 
 
 def parse_list(value: Any, content: str) -> Sequence[Any]:
-    """Return a list unchanged.
-
-    Raises:
-        InputError: it is not a list.
-    """
+    """Return a list unchanged. Raises InputError: it is not a list."""
     if not isinstance(value, list | tuple):
         raise InputError(f"the {content} is {value!r:.60}; the column must hold lists")
     return value
@@ -97,11 +90,7 @@ def number_forms(answer: str) -> list[str]:
 
 
 def after_hashes(solution: str) -> list[str]:
-    """Return the number after the last #### (GSM8K).
-
-    Raises:
-        UnusableRow: nothing matches.
-    """
+    """Return the number after the last #### (GSM8K). Raises UnusableRow: nothing matches."""
     _, mark, answer = solution.rpartition("####")
     if not mark or not answer.strip():
         raise UnusableRow("no #### in its answer")

@@ -168,7 +168,6 @@ def _paragraph(value: Any) -> str:
 
 
 def _references(source: Source, row: SourceRow) -> tuple[str, ...]:
-    """Return all distinct correct answers, those of the first column first."""
     references: list[str] = []
     for name in source["columns"]["answer"]:
         value = cells.get_cell(row, name)

@@ -23,21 +23,12 @@ INSTRUCTIONS = {
 
 
 def prompt(sample: Sample, family: str, style: str) -> str:
-    """Return the prompt for a question.
-
-    Args:
-        family: one of `config.Family`; it determines X.
-        style: `free`, `soft` or `strict`.
-    """
+    """Return the prompt for a question of a `config.Family`, in the style `free`, `soft` or `strict`."""
     return sample.question + instruction(family, style)
 
 
 def instruction(family: str, style: str) -> str:
-    """Return the instruction after the question; empty for `free`.
-
-    Raises:
-        InputError: unknown family.
-    """
+    """Return the instruction after the question; empty for `free`. Raises InputError: unknown family."""
     if family not in ANSWER_FORMATS:
         raise InputError(f"family: unknown value {family!r}; choose one of {', '.join(ANSWER_FORMATS)}")
     return INSTRUCTIONS[style].format(marker=MARKER, answer_format=ANSWER_FORMATS[family])

@@ -30,9 +30,7 @@ class Sample:
 
     Attributes:
         question: including the options.
-        references: any of them is correct.
         answer_kind: one of `tables.ANSWER_KINDS`.
-        choices: the options in order, for multiple choice.
     """
 
     question: str
@@ -73,11 +71,7 @@ def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]]
 
 
 def load_files(paths: Iterable[str | Path]) -> None:
-    """Import the user's task files, which register their tasks.
-
-    Raises:
-        InputError: a file is missing or fails to run.
-    """
+    """Import the user's task files, which register their tasks. Raises InputError: a file is missing or fails to run."""
     _load_built_in()
     for path in map(Path, paths):
         registered = set(_tasks)
@@ -102,11 +96,7 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Task:
-    """Return the task with this name.
-
-    Raises:
-        InputError: no task has this name.
-    """
+    """Return the task with this name. Raises InputError: no task has this name."""
     _load_built_in()
     if name not in _tasks:
         raise InputError(f"unknown task {name!r}; available: {', '.join(sorted(_tasks))}")

@@ -18,11 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def read_samples(task: str, source: families.Source, files: Sequence[Path]) -> Iterator[Sample]:
-    """Yield the samples of a dataset's files.
-
-    Args:
-        source: `config.TaskSource` as plain values.
-    """
+    """Yield the samples of a dataset's files; `source` is `config.TaskSource` as plain values."""
     yield from map_rows(task, source, read_rows(files, *needed_columns(source)))
 
 

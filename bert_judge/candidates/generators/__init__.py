@@ -13,11 +13,7 @@ __all__ = ["Completion", "Generator", "Request", "make_generator"]
 
 
 def make_generator(name: str, settings: Mapping[str, Any], manifest: Path | None) -> Generator:
-    """Load a model.
-
-    Args:
-        settings: the values of its block, including `generator`.
-        manifest: manifest of the model's files; None for a generator that needs no files.
+    """Load a model from the settings of its block and, if it needs files, their manifest.
 
     Raises:
         InputError: the model cannot be loaded, or its kind does not generate answers.

@@ -52,7 +52,6 @@ class LoadedModel:
 
     Attributes:
         max_length: longest sequence in tokens; None if the model does not declare it.
-        eos_ids: ids of the tokens that end an answer.
         pad_id: id that pads shorter rows of a batch; it is masked, so any id will do.
     """
 
@@ -66,10 +65,6 @@ class LoadedModel:
 
 def load_model(name: str, settings: Mapping[str, Any], folder: Path) -> LoadedModel:
     """Load a model onto the available accelerators, else onto the CPU.
-
-    Args:
-        settings: uses `dtype` and `trust_remote_code`.
-        folder: weights, configuration and tokenizer.
 
     Raises:
         InputError: the folder is not a complete causal language model known to transformers, or memory is too small.
@@ -133,11 +128,7 @@ def _can_drop_rows(model: Any) -> bool:
 
 
 class HFGenerator:
-    """Generates in batches of similar length.
-
-    Args:
-        settings: the values of `config.HFModel`.
-        batch_tokens: batch size in tokens; halved permanently whenever memory runs out.
+    """Generates in batches of similar length, of `batch_tokens` tokens, halved permanently whenever memory runs out.
 
     Raises:
         InputError: the model cannot be loaded, or a setting does not fit it.
@@ -175,7 +166,6 @@ class HFGenerator:
         return [completions[index] for index in range(len(requests))]
 
     def _batch_size(self, prompts: list[EncodedPrompt]) -> int:
-        """Return how many of the sorted prompts form the next batch."""
         first = prompts[0]
         rows = min(BATCH_ROWS, self.batch_tokens // (len(first.ids) + first.max_new_tokens)) // max(1, len(first.choice_ids))
         return sum(1 for prompt in prompts[: max(1, rows)] if prompt.batch_key == first.batch_key)
@@ -252,7 +242,6 @@ class HFGenerator:
         return LogitsProcessorList([PerRowSampling(seeds, batch[0].max_new_tokens, width, temperature, top_p)])
 
     def _completion(self, prompt: EncodedPrompt, ids: list[int]) -> Completion:
-        """Decode a row of generated ids; after an end token there is only padding."""
         end = next((position for position, token in enumerate(ids) if token in self.loaded.eos_ids), None)
         count = len(ids) if end is None else end + 1
         return self.decoder.decode(
@@ -286,12 +275,6 @@ class PerRowSampling(LogitsProcessor):
 
     `generate` with `do_sample=False` then selects it. Its own sampling uses one random stream for the whole batch, so a row's
     numbers would depend on the batch. Tokens are drawn by inverting the cumulative distribution, with one number per step.
-
-    Args:
-        steps: maximum number of tokens to draw.
-        prompt_length: of the (padded) prompts, in tokens.
-        temperature: above 0.
-        top_p: smallest probability mass of the most likely tokens that may be drawn (nucleus sampling).
     """
 
     def __init__(self, seeds: list[int], steps: int, prompt_length: int, temperature: float, top_p: float) -> None:

@@ -74,11 +74,7 @@ class CircuitBreaker:
 
 
 class OpenAIGenerator:
-    """Sends many requests to a server at once; `settings` are the values of `config.OpenAIModel`.
-
-    Raises:
-        InputError: the environment variable with the key is not set although the server needs one.
-    """
+    """Sends many requests to a server at once. Raises InputError: the server needs a key, and the environment has none."""
 
     # Of the requests, below `base_url`.
     path = "/chat/completions"

@@ -62,11 +62,7 @@ def _choice_constraint(method: str, choices: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_response(response: Any, reasoning_end: str, choices: Sequence[str] | None = None) -> Completion:
-    """Convert the parsed body of a response to a completion.
-
-    Args:
-        reasoning_end: text that closes a reasoning block, for servers that leave it in the answer.
-        choices: of the request.
+    """Convert a response to a completion; `reasoning_end` closes a reasoning block that the server leaves in the answer.
 
     Raises:
         MalformedResponseError: a required field is missing or has the wrong type.

@@ -8,13 +8,7 @@ from typing import NamedTuple
 
 
 class SplitText(NamedTuple):
-    """The parts of a completion.
-
-    Attributes:
-        reasoning: the thinking without its markers; None if there is none.
-        answer: empty while the thinking is unfinished.
-        finished: False if the thinking was opened and not closed.
-    """
+    """The reasoning of a completion without its markers, if any, the answer, and whether reasoning that was opened is closed."""
 
     reasoning: str | None
     answer: str
@@ -33,7 +27,6 @@ def split_reasoning(text: str, end_marker: str, in_reasoning: bool = False) -> S
     it is ordinary text.
 
     Args:
-        end_marker: text that closes a reasoning block.
         in_reasoning: the prompt already ended inside a reasoning block, as with some chat templates.
     """
     start = start_marker(end_marker)
@@ -68,13 +61,10 @@ def normalize(log_likelihoods: Mapping[str, float]) -> dict[str, float]:
 
 
 def choice_probabilities(choices: Sequence[str], steps: Sequence[TokenStep]) -> dict[str, float] | None:
-    """Compute choice probabilities from the tokens of one completion, up to the token that determines the choice.
+    """Compute probabilities of the choices from the tokens of a completion; None if these lead to no choice.
 
     At every token the probability mass is divided among the likely tokens that continue some choice; other tokens (spellings,
     words) are ignored. Choices that leave the generated path with the same token share its mass equally.
-
-    Returns:
-        Probabilities that sum to 1; None if the tokens lead to no choice.
     """
     probabilities = dict.fromkeys(choices, 0.0)
     possible, prefix, mass, matched = list(choices), "", 1.0, False

@@ -19,7 +19,6 @@ class Request:
     """A prompt to complete.
 
     Attributes:
-        sample_id, attempt: identity of the answer.
         prompt: text for the model, including the instructions of the prompt style.
         sample: the question behind the prompt; only simulated models may read its references.
         choices: if given, the completion must be one of these words; the generator enforces it where its backend can.
@@ -42,9 +41,7 @@ class Completion:
     """The answer to a request.
 
     Attributes:
-        text: the answer without its reasoning block.
         status: one of `tables.STATUSES`.
-        reasoning: the reasoning block, if any.
         prompt_tokens, completion_tokens: None if the generator does not count them.
         choice_probabilities: for a request with choices, the probability of each choice, summing to 1; None if the backend
             returns no log-probabilities.

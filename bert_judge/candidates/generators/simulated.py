@@ -26,12 +26,10 @@ class AnswerPlan:
     """The content of an answer.
 
     Attributes:
-        answer: the answer that the model settles on.
         rejected, alternative: answers that it may mention in passing.
         marked, marked_rejected: `answer` and `rejected` in the form that follows the marker.
         options: the correct answer among wrong ones, in a drawn order.
         numbers: numbers of the question, if it asks for a number.
-        prompt_style: free, soft or strict.
     """
 
     rng: KeyedRandom
@@ -186,10 +184,7 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
 
 
 def probability(p_correct: float, question: str) -> float:
-    """Compute the probability of knowing the answer, `p_correct` at medium difficulty.
-
-    It is a logistic curve over a difficulty that depends on the question's text only.
-    """
+    """Compute the probability of knowing the answer, `p_correct` at medium difficulty."""
     if p_correct in (0, 1):
         return float(p_correct)
     difficulty = DIFFICULTY_RANGE * (fraction("difficulty", question) - 0.5)

@@ -20,8 +20,6 @@ class Answer:
     """A model's answer to a question.
 
     Attributes:
-        question: may be empty.
-        references: correct answers, at least one; any of them is correct.
         candidate: the raw answer, before any filter of the framework.
         model, task: names; empty if the file does not contain them.
         label: verdict of the file, 0 to 1; None if there is none.
@@ -103,10 +101,6 @@ def _optional(parse: Callable[[Any], T], value: Any, default: T) -> T:
 
 def make_answers(references: Any, candidates: Sequence[Any], **common: Any) -> list[Answer]:
     """Return several answers to one question.
-
-    Args:
-        references, candidates: unparsed.
-        common: the other attributes, equal for all answers.
 
     Raises:
         values.UnreadableCell: no reference, no answer, or one that is not a text.

@@ -22,11 +22,7 @@ def has_columns(columns: Collection[str]) -> bool:
 
 
 def requests_by_id(path: Path | None) -> Mapping[str, Record]:
-    """Return id → `question` and, from the metadata, `references`; nothing without a file.
-
-    Raises:
-        InputError: an invalid request, or a duplicate id.
-    """
+    """Return id → `question` and, from the metadata, `references`. Raises InputError: an invalid request, or a duplicate id."""
     return {} if path is None else by_id(path, "custom_id", _parse_requests(path))
 
 
@@ -43,12 +39,7 @@ def _parse_requests(path: Path) -> Iterator[tuple[str, str, Record]]:
 
 
 class BatchReader:
-    """Reader of the lines of one file of responses.
-
-    Args:
-        requests: see `requests_by_id`.
-        references: custom_id → references.
-    """
+    """Reader of the lines of a file of responses, with `requests_by_id` and custom_id → references."""
 
     def __init__(self, path: Path, requests: Mapping[str, Record], references: Mapping[str, list[str]]) -> None:
         self.path, self.requests, self.references = path, requests, references

@@ -18,11 +18,7 @@ from bert_judge.tables.readers.rows import LocatedRecord
 
 
 def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedRecord]:
-    """Yield the answers with their questions as plain rows.
-
-    Raises:
-        InputError: there is no file of references, the lists differ in length, or a member is not a text.
-    """
+    """Yield the answers with their questions as plain rows. Raises InputError: no references, or lists of different lengths."""
     if companions.references is None:
         raise InputError(f"{path}: contains answers only; name the file of questions and references with --references")
     questions, scores = questions_in_order(companions.references), companions.scores

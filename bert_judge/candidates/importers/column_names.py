@@ -51,11 +51,7 @@ def detect_columns(
     """Return role → column of a file.
 
     Args:
-        path: for error messages.
-        columns: of the file.
         user_columns: role → column as named by the user, or `a.b` for the key `b` of column `a`; these are not detected.
-        required: roles that must be detected.
-        with_label: detect a `label` too.
         sample: rows of the file, to tell references from verdicts.
 
     Returns:

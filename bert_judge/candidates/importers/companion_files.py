@@ -19,13 +19,7 @@ ID_COLUMNS = ("custom_id", "question_id", "sample_id", "id")
 
 @dataclass(frozen=True)
 class CompanionFiles:
-    """The files that a user names in addition to the imported one.
-
-    Attributes:
-        references: by id or in the order of the answers.
-        requests: of an OpenAI batch.
-        scores: of a judge, in the order of the answers.
-    """
+    """The files that a user names in addition to the imported one; references and scores are by id, or in the answers' order."""
 
     references: Path | None = None
     requests: Path | None = None
@@ -33,11 +27,7 @@ class CompanionFiles:
 
 
 def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
-    """Return id → references; nothing without a file.
-
-    Raises:
-        InputError: no column of ids or references, an invalid cell, or a duplicate id.
-    """
+    """Return id → references. Raises InputError: no column of ids or references, an invalid cell, or a duplicate id."""
     if path is None:
         return {}
     columns = open_rows(path).columns
@@ -49,14 +39,7 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
 
 
 def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> dict[str, T]:
-    """Return id → value.
-
-    Args:
-        entries: location in the file, id and value.
-
-    Raises:
-        InputError: a duplicate id.
-    """
+    """Return id → value of entries of location, id and value. Raises InputError: a duplicate id."""
     values_by_id: dict[str, T] = {}
     for location, identity, value in entries:
         if identity in values_by_id:
@@ -66,11 +49,7 @@ def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> 
 
 
 def questions_in_order(path: Path) -> Iterator[Record]:
-    """Yield `question` and `references` of each row.
-
-    Raises:
-        InputError: no column of references, or an invalid cell; preceding rows are yielded.
-    """
+    """Yield `question` and `references` of each row. Raises InputError: no column of references, or an invalid cell."""
     return (row for _, row in _parsed_rows(path))
 
 

@@ -41,11 +41,7 @@ TEXT_COLUMNS = set(PARSERS) - {"label"}
 
 
 def distinct_models(entry: Import, path: Path) -> list[str]:
-    """Return the names of the models in a file, after the import's filter, in the file's order.
-
-    Raises:
-        InputError: the file or a name is invalid, or no row passes the filter.
-    """
+    """Return the models in a file, filtered, in its order. Raises InputError: an invalid file or name, or no row is left."""
     return list(dict.fromkeys(_read_columns(entry.model_dump(mode="json"), path, required=["model"])["model"]))
 
 
@@ -61,12 +57,8 @@ def read_rows(
     """Read an imported file under this program's column names.
 
     Args:
-        spec: of the import.
         where: a second filter, in addition to the import's own.
-        required: columns that the file must have.
-        optional: columns that are read if the file has them.
         model: read only the rows of the model with this name in the file; `*` stands for every model.
-        parsers: of the columns, for files whose rows are not single answers.
 
     Returns:
         One row per row that passes the filters, in the file's order, with the requested columns: `question`, `candidate` (null is
@@ -92,15 +84,7 @@ def read_task_rows(
     optional: Collection[str] = (),
     model: str | None = None,
 ) -> pd.DataFrame:
-    """Read the part of an imported file that belongs to a task.
-
-    Args:
-        spec: contains `task`, `part` (`where` and `questions`) and `import`.
-        required, optional, model: see `read_rows`; question and references are always read.
-
-    Returns:
-        The rows in the file's order, with `sample_id` and `attempt`, see `add_sample_ids`.
-    """
+    """Read the rows of a task in a file (`part` and `import` of the spec), with those of `add_sample_ids`; see `read_rows`."""
     frame = read_rows(spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional, model)
     low, high = spec["part"]["question_split"]
     points = {question: tables.question_point(question) for question in frame["question"].unique()}

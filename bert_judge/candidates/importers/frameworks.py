@@ -31,9 +31,7 @@ class Framework:
     """A kind of file.
 
     Attributes:
-        description: for messages.
         make_reader: returns the reader of the records of a file.
-        records: yields location and content of each record.
         has_columns: recognizes a file of rows by its columns.
         has_keys: recognizes a JSON document by its first keys, see `json_documents.top_level_keys`.
         is_annotatable: a file of rows that `score` writes again with more columns.
@@ -94,11 +92,7 @@ FRAMEWORKS = {
 
 
 def detect(path: Path) -> str | None:
-    """Return the framework that wrote a file; None for plain rows and unknown formats.
-
-    Raises:
-        InputError: the file is unreadable.
-    """
+    """Return the framework that wrote a file; None for plain rows and unknown formats. Raises InputError: it is unreadable."""
     if path.suffix.lower() in inspect_logs.ENDINGS:
         return "inspect"
     format = sniff(path).format
@@ -141,16 +135,11 @@ def read_answers(reader: RecordReader, records: Iterator[LocatedRecord], stats: 
 
 
 def no_answers_error(path: Path, stats: ImportStats) -> InputError:
-    """Return the error for a file without answers."""
     return InputError(f"{path}: {'; '.join(stats.describe_losses()) or 'the file has no rows'}; there is no answer to import")
 
 
 def read_answer_records(path: Path, framework: str) -> Iterator[LocatedRecord]:
-    """Yield the answers of a framework's file as plain rows with `ANSWER_COLUMNS`.
-
-    Raises:
-        InputError: the file is damaged, or contains no answer.
-    """
+    """Yield a framework's answers as rows with `ANSWER_COLUMNS`. Raises InputError: the file is damaged, or has no answer."""
     stats = ImportStats()
     kind, companions = FRAMEWORKS[framework], CompanionFiles()
     for location, answer in read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats):

@@ -47,11 +47,7 @@ class HelmReader:
 
 
 def read_states(path: Path) -> Iterator[LocatedRecord]:
-    """Yield location and content of each state.
-
-    Raises:
-        InputError: the document is broken.
-    """
+    """Yield location and content of each state. Raises InputError: the document is broken."""
     for location, state in json_documents.iterate_list(path, "request_states"):
         if not isinstance(state, dict):
             raise InputError(f"{path}: {location} is not an object; check the format of the file")

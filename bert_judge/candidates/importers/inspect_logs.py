@@ -25,11 +25,7 @@ LOCAL_HEADER_BYTES = 30
 
 
 def read_log(path: Path) -> Iterator[LocatedRecord]:
-    """Yield location and plain object of each sample.
-
-    Raises:
-        InputError: the file is damaged.
-    """
+    """Yield location and plain object of each sample. Raises InputError: the file is damaged."""
     if path.suffix in ENDINGS:
         yield from _read_archive(path)
         return

@@ -22,12 +22,7 @@ PAIR_COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "mod
 
 
 class JudgeLMReader:
-    """Reader of the lines of one file.
-
-    Args:
-        references: question_id → references, from the second file.
-        required: refuse a line without a reference.
-    """
+    """Reader of the lines of a file; `references`: question_id → references from the second file, if `required`."""
 
     def __init__(self, path: Path, references: Mapping[str, list[str]], required: bool = True) -> None:
         self.path, self.references, self.required = path, references, required
@@ -45,11 +40,7 @@ class JudgeLMReader:
 
 
 def numbered_answers(record: Record) -> list[tuple[int, str, str]]:
-    """Return number, text and model of `answer1_body`, `answer2_body`, …
-
-    Raises:
-        values.UnreadableCell: no answer, or one that is not a text.
-    """
+    """Return number, text and model of `answer1_body`, `answer2_body`, … Raises UnreadableCell: there is no such text."""
     answers: list[tuple[int, str, str]] = []
     for number in count(1):
         if (text := record.get(f"answer{number}_body")) is None:
@@ -67,11 +58,7 @@ class JudgeLMPairReader:
         self.read_answers = JudgeLMReader(path, references or {}, required=False)
 
     def __call__(self, record: Record) -> Iterator[dict[str, Any]]:
-        """Yield rows with `PAIR_COLUMNS`.
-
-        Raises:
-            values.UnreadableCell: fewer than two answers, or one that is not a text.
-        """
+        """Yield rows with `PAIR_COLUMNS`. Raises UnreadableCell: fewer than two answers, or one that is not a text."""
         answers = self.read_answers(record)
         if len(answers) < 2:
             raise values.UnreadableCell("no answer2_body")

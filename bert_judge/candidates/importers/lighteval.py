@@ -20,8 +20,6 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d.:-]+")
 
 
 class LightevalReader:
-    """Reader of the rows of one file of details."""
-
     def __init__(self, path: Path) -> None:
         name = _NAME.match(path.stem)
         self.task = (name[1] if name else path.stem).replace("|", ":")

@@ -25,8 +25,6 @@ _MODEL = re.compile(r"(?:^|,)(?:pretrained|model)=([^,]+)")
 
 
 class LMEvalReader:
-    """Reader of the lines of one file of samples."""
-
     def __init__(self, path: Path) -> None:
         stem = path.name.partition(".json")[0]
         name = _NAME.match(stem)

@@ -30,11 +30,9 @@ class Options:
 
 
 def parse_options(value: Any) -> Options | None:
-    """Return the options in a cell; None if there are none.
+    """Return the options in a cell, which may also be spelled as a text; None if there are none.
 
-    Args:
-        value: a list of texts or of objects (`{label, text}`), an object of two lists (ARC) or of texts by letter, or a text that
-            spells one of these.
+    These are a list of texts or of objects (`{label, text}`), an object of two lists (ARC), or of texts by letter.
     """
     value = values.parse_literal(value)
     texts: Sequence[Any] = value if isinstance(value, list | tuple) else ()
@@ -64,12 +62,7 @@ def parse_options(value: Any) -> Options | None:
 
 
 def find_index_base(rows: Sequence[tuple[Any, Options | None]], is_csv: bool) -> int | None:
-    """Return the index of the first option in answers that are indices; None if a number in a text may be an option's text.
-
-    Args:
-        rows: answer and options of some rows.
-        is_csv: numbers are texts.
-    """
+    """Return the index of the first option if the answers of some rows are indices, else None. In CSV files numbers are texts."""
     numbers: list[tuple[int, Options]] = []
     for answer, options in rows:
         if options is None or values.is_null(answer):
@@ -106,11 +99,7 @@ def apply_options(question: str, answer: Any, options: Options, index_base: int 
 
 
 def letter_options(question: str, texts: Sequence[str], correct: Sequence[int]) -> tuple[str, list[str]]:
-    """Return a question with its options as lettered lines, and letter and text of the correct ones.
-
-    Raises:
-        values.UnreadableCell: no such option.
-    """
+    """Return a question with options as lettered lines, and letter and text of the correct ones. Raises UnreadableCell: none."""
     if not all(0 <= index < len(texts) for index in correct):
         raise values.UnreadableCell(f"the correct option is {list(correct)} of {len(texts)}")
     references = [form for index in correct for form in (chr(ord("A") + index), texts[index].strip())]

@@ -24,15 +24,9 @@ PREFERENCE_BY_WORD = {word: preference for preference, words in _WORDS.items() f
 
 
 def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
-    """Return the pairs of an imported set.
+    """Return the pairs of an imported set (`Plan.pairs_spec`) in the schema `tables.PAIRS`, in the file's order.
 
     A pair that occurs in several rows, for example one per annotator, becomes one row with all votes.
-
-    Args:
-        spec: `Plan.pairs_spec` of a set with an import.
-
-    Returns:
-        A frame of the schema `tables.PAIRS`, in the file's order.
 
     Raises:
         InputError: as `files.read_rows`; a blank question, or an invalid label.
@@ -76,11 +70,7 @@ def majority(votes: Sequence[str]) -> str:
 
 
 def parse_preference(value: Any) -> str | None:
-    """Return the preferred answer: A, B or tie; None for an empty cell.
-
-    Raises:
-        values.UnreadableCell: any other value.
-    """
+    """Return the preferred answer: A, B or tie; None for an empty cell. Raises UnreadableCell: any other value."""
     if values.is_null(value) or (isinstance(value, str) and value.strip().casefold() in values.NULL_WORDS):
         return None
     word = values.parse_text(value).casefold().strip("[]\"' \n\t")
@@ -115,7 +105,6 @@ _PARSERS: files.Parsers = {
 
 
 def _to_pair(row: Mapping[str, Any], set_name: str) -> dict[str, Any]:
-    """Return a row of the table, without its votes."""
     task = row.get("task") or set_name
     references = row.get("references")
     sample = tables.sample_id(task, row["question"], references or [])

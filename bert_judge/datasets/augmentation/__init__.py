@@ -60,7 +60,6 @@ def augment(rows: pd.DataFrame, augmentations: Sequence[Mapping[str, Any]], seed
     Args:
         rows: of the schema `dataset`, without `weight`.
         augmentations: dumped `config.Augmentation` entries: a kind, and the share of rows to apply it to, in [0, 1].
-        seed: seed of all draws.
 
     Returns:
         Only the synthetic rows, with the columns of `rows`; `model` names the kind, such as `synthetic-near_miss`.

@@ -68,12 +68,7 @@ class AugmentedRow:
 
 
 class AnswerPool:
-    """Answers of other rows: short references, and correct answers that are sentences.
-
-    Args:
-        references: the references of each row.
-        answers: labelled answers whose correct ones serve as references.
-    """
+    """Answers of other rows to borrow: their short references, and their correct answers that are sentences."""
 
     def __init__(self, references: Iterable[Sequence[str]], answers: Iterable[LabelledAnswer] = ()) -> None:
         distinct = dict.fromkeys(tuple(texts) for texts in references)

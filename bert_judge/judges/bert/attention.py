@@ -35,7 +35,6 @@ def float32_attention(model: PreTrainedModel) -> Iterator[None]:
 
 
 def _sdpa_in_float32(module: torch.nn.Module, *tensors: torch.Tensor | None, **options: Any) -> tuple[torch.Tensor, None]:
-    """See `sdpa_attention_forward`."""
     [query, *_] = tensors
     assert query is not None
     with torch.autocast(query.device.type, enabled=False):

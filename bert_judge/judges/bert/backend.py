@@ -58,12 +58,7 @@ def model_inputs(config: object) -> tuple[str, ...]:
 
 
 class TorchBackend:
-    """PyTorch: runs every model on every device; the reference for OpenVINO. See `Backend`.
-
-    Args:
-        model: two logits, in eval mode, on the device to use.
-        dtype: number format of the matrix products.
-    """
+    """PyTorch: runs every model (two logits, in eval mode) on its device; the reference for OpenVINO. See `Backend`."""
 
     parallel_batches, length_multiple, logit_error = 1, 1, 0.0
 

@@ -28,10 +28,6 @@ class BackendChoice:
 def choose_backend(backend: str, precision: str, device: torch.device, parameters: int) -> BackendChoice:
     """Resolve `auto`. OpenVINO is the fastest on a CPU, and accurate in int8 (measured: docs/log.md).
 
-    Args:
-        device: the best one of this machine.
-        parameters: of the model.
-
     Raises:
         InputError: an unknown name, a backend that is not installed, or a precision that it does not support.
     """

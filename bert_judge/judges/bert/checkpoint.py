@@ -57,13 +57,9 @@ class JudgeMetadata:
     """The content of `judge.json`.
 
     Attributes:
-        input: format of the encoder's input.
         temperature: divides the encoder's logit; 1.0 is uncalibrated.
         stacker: weights of encoder and trees; None for a judge without trees.
         logit_bounds: range of the encoder's logit, for early exit; None if unknown.
-        backbone, backbone_revision: the model that was fine-tuned.
-        spec: the judge's resolved configuration.
-        program: name and version of the program that wrote the file.
         pairwise: the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
         version: of a published judge, such as v1; empty for others.
         languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
@@ -102,11 +98,7 @@ class Checkpoint:
     trained: bool
 
     def save(self, folder: Path, int8: bool = False) -> None:
-        """Write weights, tokenizer and, last, `judge.json`.
-
-        Args:
-            int8: write the weights as 8-bit integers, which only this program reads.
-        """
+        """Write weights (`int8`: as 8-bit integers, which only this program reads), tokenizer and, last, `judge.json`."""
         folder.mkdir(parents=True, exist_ok=True)
         if int8:
             _save_int8(self.model, folder)
@@ -123,7 +115,6 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
 
     Args:
         settings: input format for a backbone; a trained judge has its own.
-        seed: of the new head and the new tokens of a backbone.
 
     Raises:
         InputError: the folder is not a complete checkpoint, or its judge.json is broken.
@@ -198,7 +189,6 @@ def round_weights(model: PreTrainedModel) -> None:
 
 
 def _save_int8(model: PreTrainedModel, folder: Path) -> None:
-    """Write the weights of a model as integers, and its config.json."""
     tensors = {}
     for name, value in model.state_dict().items():
         if value.ndim > 1 and value.is_floating_point():
@@ -210,11 +200,7 @@ def _save_int8(model: PreTrainedModel, folder: Path) -> None:
 
 
 def _load_int8(folder: Path) -> PreTrainedModel:
-    """Load a model with two logits, in float32.
-
-    Raises:
-        InputError: the file is damaged, or does not match config.json.
-    """
+    """Load a model in float32. Raises InputError: the file is damaged, or does not match config.json."""
     try:
         tensors = load_file(folder / WEIGHTS_FILE)
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

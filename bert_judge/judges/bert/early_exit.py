@@ -21,12 +21,8 @@ TAIL = 0.01
 
 @dataclass(frozen=True)
 class LogitBounds:
-    """Range of the encoder's logit given the trees' logit; all lists have one number per bin.
-
-    Attributes:
-        trees: mean tree logit of each bin, ascending.
-        low, mean, high: of the encoder's logits in the bin.
-    """
+    """Range of the encoder's logit by bin of the trees' logit: mean of the trees' in ascending order; low, mean and high of the
+    encoder's."""
 
     trees: list[float]
     low: list[float]

@@ -30,13 +30,8 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class EncodedRow:
-    """One row as the encoder reads it.
-
-    Attributes:
-        ids: token ids, special tokens included.
-        types: 0 for the first segment, 1 for the second; all 0 for one segment.
-        truncated: something was cut.
-    """
+    """One row as the encoder reads it: token ids, special tokens included; the segment of each token, 0 or 1; whether something was
+    cut."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
@@ -44,12 +39,9 @@ class EncodedRow:
 
 
 class RowEncoder:
-    """Encodes rows for one tokenizer and one input format.
+    """Encodes rows for one tokenizer and one input format, at most `settings.max_length` and the backbone's window in tokens.
 
-    Args:
-        tokenizer: a fast tokenizer; the format `tags` adds its three tags to it (`len(tokenizer)` may grow).
-        settings: format, truncation and maximum length.
-        window: maximum input of the backbone in tokens; the smaller of it and `settings.max_length` counts.
+    The tokenizer is a fast one; the format `tags` adds its three tags to it.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, settings: Input, window: int) -> None:
@@ -106,14 +98,12 @@ class RowEncoder:
 
     @cached_property
     def _single_template(self) -> tuple[list[int], list[int]]:
-        """Return the special tokens before and after a single text."""
         ids = self._with_special_tokens("a")
         position = ids.index(self._placeholder)
         return ids[:position], ids[position + 1 :]
 
     @cached_property
     def _pair_template(self) -> tuple[list[int], list[int], list[int]]:
-        """Return the special tokens before, between and after a pair of texts."""
         ids = self._with_special_tokens("a", "a")
         first = ids.index(self._placeholder)
         second = ids.index(self._placeholder, first + 1)
@@ -142,9 +132,6 @@ def truncate_parts(
 
     The reference is kept whole (one longer than half the budget loses its end), then the end of the candidate, where answers
     stand, then the end of the question, where the question follows its context, then the rest.
-
-    Returns:
-        question, candidate, reference, and whether anything was cut.
     """
     if len(question) + len(candidate) + len(reference) <= budget:
         return question, candidate, reference, False

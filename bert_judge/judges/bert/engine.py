@@ -22,15 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Scores rows with one backend, and with torch where exact logits are needed.
-
-    Args:
-        checkpoint: its model is moved to the best device.
-        backend, precision, batch_tokens: see `BERTJudge`.
-
-    Attributes:
-        choice: backend and precision, and why.
-    """
+    """Scores rows with one backend, and with torch where exact logits are needed; moves the model to the best device."""
 
     def __init__(
         self,
@@ -60,9 +52,7 @@ class Engine:
     ) -> EncoderOutput:
         """Return per row the highest logit over its references, whether anything was cut, and the tokens of all of them.
 
-        Args:
-            references: at least one per row.
-            exact: use the model in memory, not a converted copy.
+        `exact`: use the model in memory, not a converted copy.
         """
         if not len(candidates):
             return EncoderOutput(np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
@@ -104,7 +94,6 @@ class Engine:
 
     @property
     def _backend(self) -> Backend:
-        """The chosen backend; the model is converted on first use."""
         if self.choice.backend != "torch" and self._converted is None:
             try:
                 # An optional package.

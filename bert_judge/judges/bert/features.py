@@ -46,11 +46,7 @@ _FRACTION_WORDS = frozenset({"frac", "dfrac", "tfrac"})
 
 
 class FeatureExtractor:
-    """Computes feature tables, long ones in several processes.
-
-    Args:
-        cores: number of cores this process may use.
-    """
+    """Computes feature tables, long ones in several processes on at most `cores` cores."""
 
     def __init__(self, cores: int) -> None:
         self.processes = min(cores, MAX_PROCESSES)
@@ -162,7 +158,6 @@ class _Text:
 
 
 def _truncate_middle(sequence: T, limit: int) -> T:
-    """Keep the start, a quarter of the limit, and the end."""
     head = limit // 4
     return sequence if len(sequence) <= limit else sequence[:head] + sequence[len(sequence) - (limit - head) :]
 
@@ -201,7 +196,6 @@ def _stem(word: str) -> str:
 
 
 def _novel_words(text: _Text, question: frozenset[str]) -> list[str]:
-    """Return the content words that are not in the question."""
     return [word for word in text.content if word not in question]
 
 

@@ -25,13 +25,7 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class EncoderOutput:
-    """Output of the encoder for n rows; every array has shape (n,).
-
-    Attributes:
-        logits: logit₁ − logit₀, float64.
-        truncated: something of the row was cut.
-        tokens: number of tokens of the row.
-    """
+    """Output of the encoder, each of shape (n,): logit₁ − logit₀ in float64, whether something of the row was cut, its tokens."""
 
     logits: np.ndarray
     truncated: np.ndarray
@@ -46,12 +40,7 @@ def score_rows(
     candidates: Sequence[str],
     batch_tokens: int | None = None,
 ) -> EncoderOutput:
-    """Encode and score rows; the next chunk is tokenised while the model runs on this one.
-
-    Args:
-        questions, references, candidates: one text each per row; equal rows are scored once.
-        batch_tokens: see `compute_logits`.
-    """
+    """Encode and score rows, equal ones once; the next chunk is tokenised while the model runs on this one."""
     visible_questions = questions if encoder.settings.question else [""] * len(questions)
     index: dict[tuple[str, str, str], int] = {}
     positions = [index.setdefault(row, len(index)) for row in zip(visible_questions, candidates, references, strict=True)]
@@ -70,15 +59,9 @@ def score_rows(
 
 
 def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, batch_tokens: int | None = None) -> np.ndarray:
-    """Return logit₁ − logit₀ per row.
+    """Return logit₁ − logit₀ per row, float64, shape (n,); the other rows change it by rounding only.
 
-    Args:
-        pad_id: token id of the padding.
-        batch_tokens: tokens per batch, padding included; by default the backend's. Ignored by a backend that runs
-            every row alone.
-
-    Returns:
-        float64, shape (n,). A row's logit depends on the other rows by rounding only.
+    `batch_tokens`: padding included; by default the backend's, which may run every row alone.
     """
     unique = list(dict.fromkeys(rows))
     lengths = [len(row.ids) for row in unique]
@@ -134,10 +117,8 @@ def collate(rows: Sequence[EncodedRow], pad_id: int, config: object) -> dict[str
 def _encode_ahead(
     encoder: RowEncoder, rows: Sequence[tuple[str, str, str]], batch_tokens: int
 ) -> Iterator[tuple[list[int], list[EncodedRow]]]:
-    """Yield chunks of positions with their encoded rows, longest first, encoding the next chunk in a thread.
-
-    Fast tokenizers release the GIL.
-    """
+    """Yield chunks of positions with their encoded rows, longest first; a thread encodes the next (fast tokenizers release the
+    GIL)."""
     max_characters = encoder.max_length * CHARACTERS_PER_TOKEN
     lengths = [min(max_characters, sum(map(len, row))) for row in rows]
     chunk_characters = max(CHUNK_TOKENS, CHUNK_BATCHES * batch_tokens) * CHARACTERS_PER_TOKEN

@@ -58,13 +58,8 @@ class Prediction:
 
 @dataclass(frozen=True)
 class CalibrationRows:
-    """Labelled rows for `BERTJudge.calibrate` that no metric is computed on; all lists have length n.
-
-    Attributes:
-        questions, references, candidates: as in `BERTJudge.predict`.
-        labels: in [0, 1].
-        weights: of the rows; 1 if empty.
-    """
+    """Labelled rows for `BERTJudge.calibrate` that no metric is computed on: labels in [0, 1], weights of 1 if empty; all of length
+    n."""
 
     questions: Sequence[str] = ()
     references: Sequence[Sequence[str]] = ()
@@ -143,13 +138,7 @@ class BERTJudge:
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
-        """Load the judge of a workflow run.
-
-        Args:
-            checkpoint: as for `judge_folder.resolve_checkpoint`.
-            settings: threshold, calibrated, references, backend, precision and, if off, early_exit of the judge's configuration.
-            name: of the judge in the configuration.
-        """
+        """Load the judge of a workflow run from its checkpoint, see `resolve_checkpoint`, with the settings of its block."""
         folder, revision = resolve_checkpoint(checkpoint)
         options = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
         early_exit = settings.get("early_exit", True)
@@ -240,9 +229,6 @@ class BERTJudge:
             labels: the teacher's scores in [0, 1].
             weights: of the rows in the loss; 1 by default.
             features: train trees on lexical features too; `calibrate` then fits their weight.
-
-        Returns:
-            Statistics of the training run.
         """
         # The Trainer takes longer to import than a small table takes to judge.
         from bert_judge.judges.bert import trainer
@@ -315,7 +301,6 @@ class BERTJudge:
         weak: CalibrationRows,
         synthetic: CalibrationRows,
     ) -> None:
-        """Fit stacker and logit bounds on validation rows with these logits, and on weak and synthetic rows."""
         all_logits, all_tree_logits, all_labels, weights = [logits], [tree_logits], [*labels], [1.0] * len(labels)
         for rows in (weak, synthetic):
             if not rows.labels:
@@ -353,7 +338,6 @@ class BERTJudge:
     def _extract_features(
         self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
     ) -> np.ndarray:
-        """Return the lexical features, shape (n, len(FEATURE_NAMES))."""
         visible_questions = questions if self.checkpoint.metadata.input.question else [""] * len(questions)
         return self.feature_extractor.extract(visible_questions, references, candidates)
 
@@ -378,7 +362,6 @@ class BERTJudge:
         references: Sequence[Sequence[str]],
         candidates: Sequence[str],
     ) -> EncoderOutput:
-        """Run the encoder on the rows at these positions."""
         inputs = _take(rows, questions, references, candidates)
         if self.references == "closest":
             _, references, candidates = inputs

@@ -75,11 +75,7 @@ def _hash_file(path: Path) -> str:
 
 
 def read_metrics(folder: Path) -> dict[str, Any] | None:
-    """Return the metrics of a judge's training; None for a judge that was not trained here.
-
-    Raises:
-        InputError: its metrics.json is not a JSON object.
-    """
+    """Return the metrics of a judge that was trained here, else None. Raises InputError: its metrics.json is not a JSON object."""
     path = folder / METRICS
     if not path.is_file():
         return None
@@ -106,11 +102,7 @@ def write_seen_rows(folder: Path, hashes: NDArray[np.uint64]) -> None:
 
 
 def read_seen_rows(folder: Path) -> NDArray[np.uint64] | None:
-    """Return the hashes of the rows that a judge has seen; None if its folder has no record of them.
-
-    Raises:
-        InputError: the file is damaged.
-    """
+    """Return the hashes of the rows that a judge has seen; None without a record. Raises InputError: the file is damaged."""
     path = folder / SEEN_ROWS
     if not path.is_file():
         return None
@@ -121,11 +113,7 @@ def read_seen_rows(folder: Path) -> NDArray[np.uint64] | None:
 
 
 def read_base_rate(folder: Path) -> float:
-    """Return the base rate of the rows that a judge was calibrated on, in (0, 1).
-
-    Raises:
-        InputError: it is unknown.
-    """
+    """Return the base rate of the rows that a judge was calibrated on, in (0, 1). Raises InputError: it is unknown."""
     metrics = read_metrics(folder)
     if metrics is None:
         raise InputError(f"{folder}: has no {METRICS}, which a prior-shift correction needs; use a judge trained here")
@@ -137,10 +125,7 @@ def read_base_rate(folder: Path) -> float:
 
 
 def find_folder(name: str | Path) -> Path:
-    """Return the folder of a judge or backbone by its name; download it from the hub where it is nowhere on this machine.
-
-    Args:
-        name: `general`, `minilm`, a local folder, or a hub id.
+    """Return the folder of a judge or backbone: `general`, `minilm`, a local folder, or a hub id, which is downloaded.
 
     Raises:
         InputError: no such folder, or the hub does not have it.
@@ -154,11 +139,7 @@ def find_folder(name: str | Path) -> Path:
 
 
 def resolve_checkpoint(checkpoint: str | Path) -> tuple[Path, str]:
-    """Return folder and revision of the judge of a workflow run.
-
-    Args:
-        checkpoint: the judge.json of a judge trained here, or the manifest of a prepared checkpoint.
-    """
+    """Return folder and revision of a judge, given the judge.json of one trained here or the manifest of a prepared checkpoint."""
     checkpoint = Path(checkpoint)
     if checkpoint.name == JUDGE_FILE:
         return checkpoint.parent, fingerprint(checkpoint.parent)

@@ -38,14 +38,7 @@ PRECISION_HINTS = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
 
 
 class OpenvinoBackend:
-    """See `backend.Backend`.
-
-    Args:
-        model: converted.
-        config: of the model.
-        precision: number format of the matrix products.
-        group_size: in int8, the number of activations that share a scale; 0: activations are not quantised.
-    """
+    """See `backend.Backend`. In int8, `group_size` activations share a scale; 0: activations are not quantised."""
 
     def __init__(self, model: openvino.Model, config: PretrainedConfig, precision: str, group_size: int = 0) -> None:
         threads = torch.get_num_threads()
@@ -75,11 +68,7 @@ class OpenvinoBackend:
 
 
 def convert(model: PreTrainedModel, precision: str) -> OpenvinoBackend:
-    """Convert a model in eval mode, which is not changed.
-
-    Raises:
-        InputError: this kind of model cannot be converted.
-    """
+    """Convert a model in eval mode, which is not changed. Raises InputError: this kind of model cannot be converted."""
     group_size = 0
     if precision == "int8":
         # Larger is faster; it must divide the length of every row of weights.
@@ -131,7 +120,6 @@ def _is_gated(node: openvino.Node) -> bool:
 
 
 def _quantize(model: openvino.Model) -> None:
-    """Quantise the weights of every matrix product to 8 bits with one scale per output channel."""
     for product, weights in _products_with_weights(model):
         scale = np.maximum(np.abs(weights).max(axis=1, keepdims=True), np.finfo(np.float32).tiny) / 127
         integers = ops.constant(np.rint(weights / scale).astype(np.int8))

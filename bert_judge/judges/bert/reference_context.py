@@ -36,13 +36,8 @@ def word_list(name: str) -> frozenset[str]:
 
 
 def reference_context_features(reference_words: frozenset[str], answer_words: Sequence[str], answer: str) -> tuple[float, ...]:
-    """Compute `CONTEXT_FEATURES`; zeros where the reference does not occur.
-
-    Args:
-        reference_words: content words of the reference.
-        answer_words: all words of the answer.
-        answer: as written.
-    """
+    """Compute `CONTEXT_FEATURES` from content words of the reference and all words and text of the answer; zeros if they do not
+    occur."""
     positions = [position for position, word in enumerate(answer_words) if word in reference_words]
     if not positions:
         return (0.0,) * len(CONTEXT_FEATURES)

@@ -60,14 +60,8 @@ PARAMETERS: Mapping[str, Any] = {
 def fit_trees(
     features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int, start: lightgbm.Booster | None = None
 ) -> lightgbm.Booster:
-    """Train trees that predict correctness from features alone.
-
-    Args:
-        features: shape (n, len(FEATURE_NAMES)).
-        labels: in [0, 1], shape (n,).
-        weights: of the rows, shape (n,).
-        start: trees to add to, with the same features.
-    """
+    """Train trees on features, shape (n, len(FEATURE_NAMES)), with labels in [0, 1] and weights, shape (n,); add to `start`, if
+    any."""
     rows = np.random.default_rng(seed).permutation(len(features))[:MAX_TRAINING_ROWS]
     y, w = np.asarray(labels, float)[rows], np.asarray(weights, float)[rows]
     names = list(FEATURE_NAMES) if start is None else start.feature_name()
@@ -94,17 +88,12 @@ def fit_stacker(
     weights: Sequence[float] | None = None,
     num_real: int | None = None,
 ) -> StackerWeights:
-    """Fit the weights of the two models, then calibrate the sum.
+    """Fit the weights of the two models, then calibrate the sum; 0.5, 0.5 and 0 if the real rows are all of one class.
 
     Args:
-        encoder_logits, tree_logits: of rows that neither model was trained on, shape (n,).
-        labels: in [0, 1], shape (n,).
-        weights: of the rows, shape (n,); 1 by default.
+        encoder_logits, tree_logits, labels, weights: of rows that neither model was trained on, shape (n,); labels in [0, 1].
         num_real: number of leading rows that calibrate the sum; all by default. Augmented rows after them only affect the ratio of
             the two weights, because their base rate is arbitrary.
-
-    Returns:
-        The fitted weights, or 0.5, 0.5, 0 if the real rows are all of one class.
     """
     y = np.asarray(labels, float)
     w = np.ones(len(y)) if weights is None else np.asarray(weights, float)
@@ -127,14 +116,9 @@ def _logistic_regression(values: np.ndarray, labels: np.ndarray, weights: np.nda
 
 
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
-    """Fit the temperature T that maximises the likelihood of the labels under sigmoid(logit / T).
+    """Fit T in [0.1, 10], with the highest likelihood of labels in [0, 1] under sigmoid(logit / T), shape (n,); 1.0 for no rows.
 
-    Args:
-        logits: logit₁ − logit₀, shape (n,).
-        labels: 0/1 or soft labels, shape (n,).
-
-    Returns:
-        T in [0.1, 10]; 1.0 for no rows. Source: Guo et al. 2017, section 4.2.
+    Source: Guo et al. 2017, section 4.2.
     """
     z, y = np.asarray(logits, float), np.asarray(labels, float)
     if not len(z):
@@ -154,11 +138,7 @@ def save_trees(trees: lightgbm.Booster | None, folder: Path) -> None:
 
 
 def load_trees(folder: Path) -> lightgbm.Booster:
-    """Read the trees of a judge's folder.
-
-    Raises:
-        InputError: they are missing, broken, or use features that are no longer computed.
-    """
+    """Read the trees of a folder. Raises InputError: they are missing, broken, or use features that are no longer computed."""
     path = folder / TREES_FILE
     try:
         trees = lightgbm.Booster(model_str=check_trees(path.read_text(encoding="utf-8")))

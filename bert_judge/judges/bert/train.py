@@ -62,14 +62,10 @@ def train_judge(
     """Train and calibrate a judge; write it with its model card.
 
     Args:
-        spec: of `Plan.judge_spec`.
         train, validation, validation_weak: dataset tables. Temperature and metrics are fitted on `validation`, the stacker on
             `validation_weak` and augmented rows too.
-        summary: the dataset's summary.json.
-        backbone: manifest of the prepared backbone.
         folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
         work_folder: holds the training checkpoints until the judge is complete.
-        micro_batch_size: see `config.Training`; does not change the result.
     """
     folder, manifest = Path(folder), load_manifest(backbone)
     judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
@@ -109,7 +105,7 @@ def train_judge(
 
 
 def _warn_if_encoder_is_useless(judge: str, metrics: Mapping[str, float]) -> None:
-    """Warn if the encoder is no better than the majority class, which trees and calibration would hide."""
+    """Warn if the encoder is no better than the majority class: trees and calibration would hide it."""
     majority = max(metrics["base_rate"], 1 - metrics["base_rate"])
     if metrics["accuracy_encoder"] <= majority:
         log.warning(
@@ -131,15 +127,7 @@ def write_judge_card(
     dataset: Mapping[str, Any],
     summary: Mapping[str, Any],
 ) -> None:
-    """Write `README.md` into the folder of a judge.
-
-    Args:
-        name: of the judge in the configuration.
-        metadata: content of its judge.json.
-        metrics: on the validation rows.
-        dataset: spec of the dataset.
-        summary: the dataset's summary.json.
-    """
+    """Write `README.md` into the folder of a judge."""
     write_model_card(
         folder,
         title=name,

@@ -56,11 +56,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class Examples:
-    """Encoded rows with labels in [0, 1] and weights, each of length n.
-
-    Attributes:
-        opponents: for pairwise training, the row whose logit is subtracted from each row's.
-    """
+    """Encoded rows with labels in [0, 1] and weights, each of length n; `opponents`: of pairs, rows whose logits are subtracted."""
 
     rows: Sequence[EncodedRow]
     labels: Sequence[float]
@@ -77,15 +73,7 @@ class Examples:
 
 
 def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_folder: str | Path) -> dict[str, float]:
-    """Train the model of a checkpoint in place.
-
-    Args:
-        checkpoint: its model is left in eval mode.
-        work_folder: holds the Trainer's checkpoints; a run that finds one there resumes.
-
-    Returns:
-        steps, loss and `ThroughputCallback.summary`.
-    """
+    """Train the model of a checkpoint in place, resuming from the work folder; return steps, loss and throughput."""
     work_folder = Path(work_folder)
     tokens = examples.tokens
     order = batch_order(tokens, settings)
@@ -162,8 +150,6 @@ def find_last_checkpoint(folder: Path) -> str | None:
 
 
 class _OrderedExamples(Dataset[dict[str, Any]]):
-    """The examples in training order."""
-
     def __init__(self, examples: Examples, order: Sequence[int]) -> None:
         self.examples, self.order = examples, order
 
@@ -187,10 +173,7 @@ def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoot
 
 
 class _WeightedTrainer(Trainer):
-    """Minimises the weighted cross-entropy of soft labels, with a higher learning rate for the head.
-
-    For rows with opponents, the logit is the difference of the two rows' logits.
-    """
+    """Minimises the weighted cross-entropy of soft labels, with a higher learning rate for the head."""
 
     def __init__(self, settings: Training, **options: Any) -> None:
         self.settings = settings
@@ -216,13 +199,7 @@ class _WeightedTrainer(Trainer):
 
 
 def training_arguments(settings: Schedule, folder: Path, steps: int, **overrides: Any) -> TrainingArguments:
-    """Return the Trainer's arguments: rows in the given order, regular checkpoints, no network, no progress bars.
-
-    Args:
-        folder: of the checkpoints.
-        steps: of the whole run.
-        overrides: further arguments, or other values for these.
-    """
+    """Return the Trainer's arguments: rows in the given order, regular checkpoints, no network, no progress bars."""
     device = best_device()
     arguments: dict[str, Any] = {
         "num_train_epochs": 1,  # the order of the rows contains all epochs

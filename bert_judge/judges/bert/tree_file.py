@@ -24,11 +24,7 @@ SCALARS = ("num_leaves", "num_cat", "is_linear", "shrinkage")
 
 
 def check_trees(text: str) -> str:
-    """Return the checked part of a file of trees: header and trees, without the settings of their training.
-
-    Raises:
-        ValueError: names the first part that is malformed.
-    """
+    """Return header and trees of a file, without the settings of their training. Raises ValueError: names a malformed part."""
     checked, end, _ = text.partition(END)
     if not end:
         raise ValueError("is truncated: it has no end of trees")

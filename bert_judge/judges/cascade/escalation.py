@@ -36,12 +36,7 @@ class DecisionThresholds:
     high: float | None
 
     def is_confident(self, verdicts: ArrayLike, scores: ArrayLike | Sequence[float | None]) -> NDArray[np.bool_]:
-        """Return which verdicts are decisions; an invalid verdict never is.
-
-        Args:
-            verdicts: texts out of `tables.VERDICTS`, shape (n,).
-            scores: in [0, 1], NaN or None for an invalid verdict, shape (n,).
-        """
+        """Return which verdicts, with their scores in [0, 1], are decisions; an invalid one never is."""
         verdict, score = np.asarray(verdicts, dtype=object), np.asarray(scores, dtype=float)
         low, high = (math.nan if threshold is None else threshold for threshold in (self.low, self.high))
         # Comparisons with NaN are false.
@@ -61,7 +56,6 @@ def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
 
 
 def fitted_judges(path: str | Path) -> list[str]:
-    """Return the judges of a fitted cascade, the cheapest first."""
     description = _read_json(path)
     return [*description["thresholds"], description["last"]]
 
@@ -72,7 +66,6 @@ def load_thresholds(path: str | Path) -> dict[str, DecisionThresholds]:
 
 
 def to_json(thresholds: Mapping[str, DecisionThresholds], last: str) -> dict[str, Any]:
-    """Return the part of cascade.json that `load_thresholds` and `fitted_judges` read."""
     return {"thresholds": {name: asdict(values) for name, values in thresholds.items()}, "last": last}
 
 
@@ -100,12 +93,7 @@ def held_out_answers(validation: str | Path, output: str | Path) -> None:
 
 
 def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], cascade: str | Path, output: str | Path) -> None:
-    """Write the answers that no judge of a cascade has decided yet, as a candidate table for the next judge.
-
-    Args:
-        labels: label tables of the previous judges, the cheapest first.
-        cascade: cascade.json of the fitted cascade.
-    """
+    """Write the answers that the judges of these label tables, the cheapest first, left undecided, for the next judge."""
     answers = tables.read(candidates, tables.CANDIDATES)
     undecided = answers.drop(_decide(answers, labels, cascade).index).reset_index(drop=True)
     tables.write(
@@ -117,12 +105,7 @@ def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], casc
 def label_cascade(
     spec: Mapping[str, Any], candidates: str | Path, labels: Sequence[JudgeLabels], cascade: str | Path, output: str | Path
 ) -> None:
-    """Write the labels of a cascade: for each answer, the label of the judge that decided it.
-
-    Args:
-        spec: `Plan.labels_spec`.
-        labels, cascade: as for `select_undecided`, with the label tables of all judges.
-    """
+    """Write the labels of a cascade: for each answer, the label of the judge that decided it."""
     answers = tables.read(candidates, tables.CANDIDATES)
     decided = _decide(answers, labels, cascade).sort_index()
     merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), decided], axis=1)
@@ -134,10 +117,7 @@ def label_cascade(
 
 
 def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str | Path) -> pd.DataFrame:
-    """Return the labels of the answers that these judges decide, indexed as the answers.
-
-    The reason names the judge that decided; tokens are summed over all judges that labelled the answer.
-    """
+    """Return the labels of the answers that these judges decide, indexed as the answers; tokens are summed over all judges."""
     thresholds, last = load_thresholds(cascade), fitted_judges(cascade)[-1]
     decided: list[pd.DataFrame] = []
     remaining, tokens = answers, pd.DataFrame(np.nan, answers.index, TOKENS)
@@ -159,11 +139,7 @@ def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str |
 
 
 def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
-    """Read the labels of these answers, in their order; the table may hold more.
-
-    Raises:
-        InputError: an answer has no label.
-    """
+    """Read the labels of these answers, in their order; the table may hold more. Raises InputError: an answer has no label."""
     # pandas 3 cannot merge two empty arrow-backed text columns.
     table = tables.read(labels, tables.LABELS)[[*KEY, *LABEL_FIELDS]].astype({"sample_id": object})
     merged = answers[KEY].astype({"sample_id": object}).merge(table, on=KEY, how="left", validate="one_to_one")

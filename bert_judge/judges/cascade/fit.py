@@ -49,7 +49,6 @@ class OperatingPoint:
 
     Attributes:
         confidence: minimum confidence with which a judge decides.
-        thresholds: judge → thresholds, for all but the last.
         row_shares: judge → share of the rows that it labels.
         agreement: share of the rows with the true verdict.
     """
@@ -69,12 +68,9 @@ class OperatingPoint:
 
 
 def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping[str, str | Path], output: str | Path) -> None:
-    """Choose the decision thresholds of a cascade, and write its cascade.json.
+    """Choose the decision thresholds of a cascade on the validation rows of its dataset, and write its cascade.json.
 
-    Args:
-        spec: `Plan.cascade_spec`.
-        validation: validation rows of its dataset.
-        labels: judge → its label table of these rows; the dataset's teacher needs none, the rows hold its labels.
+    `labels`: judge → its labels of these rows, except for the dataset's teacher.
 
     Raises:
         InputError: a label table does not fit the rows, or no thresholds reach the configured accuracy or budget.
@@ -107,11 +103,7 @@ def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping
 
 
 def operating_points(judges: Mapping[str, JudgeOutputs], correct: Bools) -> list[OperatingPoint]:
-    """Compute the outcome of a cascade for each minimum confidence, the strictest first, without repeated outcomes.
-
-    Args:
-        judges: the cheapest first.
-        correct: whether each row is correct, shape (n,).
+    """Compute the distinct outcomes of a cascade, the cheapest judge first, for each minimum confidence, the strictest first.
 
     Raises:
         InputError: there are no rows.

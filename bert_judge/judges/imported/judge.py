@@ -32,12 +32,8 @@ class ImportedJudge:
     """
 
     def __init__(self, spec: Mapping[str, Any], source: str | Path) -> None:
-        """Read the file.
-
-        Args:
-            spec: `Plan.labels_spec`. `source` is the import of the answers; `verdicts`, if present, that of another file; `aspects`
-                describes the aspect columns of the file, if there are any.
-        """
+        """Read the file of `Plan.labels_spec`: `source` is the import of the answers, `verdicts` and `aspects`, if present, the
+        judge's."""
         self.revisions: dict[str, str] = {}
         self._source = source
         self._in_rows = "verdicts" not in spec
@@ -72,11 +68,7 @@ class ImportedJudge:
             self._texts = frame.set_index(identity)["candidate"].to_dict()
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """See `judges.protocol.Judge`. An answer without a verdict in the file is invalid.
-
-        Raises:
-            InputError: the file has another text in the row of an answer.
-        """
+        """See `judges.protocol.Judge`. An answer without a verdict in the file is invalid."""
         return [self._label(row) for row in rows]
 
     def _label(self, row: Row) -> Label:
@@ -93,15 +85,7 @@ class ImportedJudge:
 
 
 class AspectColumnsReader:
-    """Reader of the aspects of an imported file.
-
-    Args:
-        spec: `config.AspectColumns` as plain values.
-
-    Attributes:
-        is_long: a row contains one aspect.
-        required: the columns to read, under the names of `map_columns`.
-    """
+    """Reader of the aspects of an imported file, from `config.AspectColumns`; `is_long`: a row contains one aspect."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self._columns = {f"{PREFIX}{name}": column for name, column in spec["columns"].items()}
@@ -116,11 +100,7 @@ class AspectColumnsReader:
         return {**import_spec, "columns": {**import_spec["columns"], **self._columns}}
 
     def values(self, frame: pd.DataFrame, identity: Sequence[str], source: str | Path) -> dict[Any, dict[str, float]]:
-        """Return identity of an answer → aspect → value, averaged over duplicates; empty cells are dropped.
-
-        Raises:
-            InputError: a value is out of range.
-        """
+        """Return identity of an answer → aspect → mean value, without empty cells. Raises InputError: a value is out of range."""
         identity = list(identity)
         if not self.is_long:
             frame = frame.melt(identity, self.required, "aspect", "value")

@@ -62,7 +62,6 @@ _NO_WORD = rf"(?!{_WORD_CHARACTER}|\.[A-Za-z0-9]|[+#]|-[\s.]*(?:\n|\Z))"
 
 @cache
 def _token_pattern() -> re.Pattern[str]:
-    """Return the pattern of letters and of the phrases that choose or reject them; compiled on first use."""
 
     def phrases(name: str) -> str:
         return phrase_pattern(name, f"{name}_without_spaces")
@@ -104,8 +103,6 @@ _LAST_SENTENCE_CHARACTERS = 200
 
 
 class _Scan:
-    """One pass over the letters of a text and the phrases that choose, affirm or reject them."""
-
     def __init__(self, text: str, options: Mapping[str, str], is_statement: bool) -> None:
         self.text, self.options = text, options
         self.option_words = f" {' '.join(options.values())} ".casefold()
@@ -266,7 +263,6 @@ def _last_sentence_start(text: str) -> int:
 
 
 def _option_at_the_edge(text: str, options: Mapping[str, str]) -> str | None:
-    """Return the option that is the last line, the last sentence, or the first line."""
     lines = text.strip().split("\n")
     for part in (lines[-1], text[_last_sentence_start(text) :], lines[0]):
         if len(part) < _LAST_SENTENCE_CHARACTERS and (option := match_option(part, options)):

@@ -177,7 +177,6 @@ def _read_number(match: re.Match[str]) -> str:
 
 
 def extract_full_text(text: str) -> str | None:
-    """Return the stripped text; None if it is empty."""
     return text.strip() or None
 
 

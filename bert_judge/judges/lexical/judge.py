@@ -43,11 +43,7 @@ _Pair = tuple[tuple[str, ...], str]
 
 
 class LexicalJudge:
-    """Judges by a metric on words.
-
-    Args:
-        settings: the fields of `LexicalJudgeConfig`.
-    """
+    """Judges by a metric on words; `settings` are the fields of `LexicalJudgeConfig`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = LexicalJudgeConfig.model_validate({"kind": "lexical", **settings})
@@ -74,7 +70,6 @@ class LexicalJudge:
         return [_math_label(results, tails, label) if isinstance(label, _Undecided) else label for label in labels]
 
     def _verify(self, pairs: Sequence[_Pair]) -> dict[_Pair, MathResult]:
-        """Verify each of the different pairs once."""
         different = list(dict.fromkeys(pairs))
         return dict(zip(different, self._verifier.verify(different), strict=True))
 

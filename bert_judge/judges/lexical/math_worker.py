@@ -45,9 +45,7 @@ class MathResult(NamedTuple):
 class MathVerifier:
     """Compares answers with references in a worker process. A context manager; `close` ends the worker.
 
-    Args:
-        seconds: CPU time limit for one answer with all its references; not wall time, so that a verdict does not depend on the
-            load of the machine.
+    `seconds` of CPU time for one answer: not wall time, so that a verdict does not depend on the load of the machine.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -63,11 +61,7 @@ class MathVerifier:
         self.close()
 
     def verify(self, pairs: Sequence[tuple[Sequence[str], str]]) -> list[MathResult]:
-        """Return one result per (references, answer), in order.
-
-        Raises:
-            RuntimeError: the worker does not start.
-        """
+        """Return one result per (references, answer), in order."""
         results: list[MathResult] = []
         # Position of the pair that was being compared when something else ended the worker.
         interrupted = -1
@@ -140,8 +134,6 @@ class _ResourceErrorHandler(logging.Handler):
 
 
 class _Comparer:
-    """Parses and compares expressions, in the worker."""
-
     def __init__(self) -> None:
         import math_verify
 

@@ -170,7 +170,6 @@ def normalize_words(text: str) -> list[str]:
 
 
 def normalize(text: str) -> str:
-    """Return the normalised words of a text, joined by single spaces."""
     return " ".join(normalize_words(text))
 
 

@@ -26,7 +26,6 @@ _IMPORT_LOCK = threading.Lock()
 
 
 def exact_match(reference: Words, answer: Words) -> float:
-    """Return 1 if the words are the same."""
     return float(reference == answer)
 
 
@@ -52,11 +51,7 @@ def rouge_l_f(reference: Words, answer: Words) -> float:
 
 
 class WordMetric(NamedTuple):
-    """A metric of non-empty reference and answer words.
-
-    Attributes:
-        is_binary: the value is 0 or 1, so the threshold does not apply, and words are compared as they are, not their stems.
-    """
+    """A metric of non-empty reference and answer words; a binary one is 0 or 1, without threshold, on words instead of stems."""
 
     compute: Callable[[Words, Words], float]
     is_binary: bool
@@ -76,9 +71,6 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
 
     These are a whole formula; all numbers of a list, in any order; and of a short reference its negations, the number it ends with,
     all numbers of two words, and a letter or numeral at its end ("Hepatitis A", "Henry VIII").
-
-    Args:
-        reference, answer: all words, also symbols.
     """
     numbers = {word for word in reference if any(map(str.isdigit, word))}
     if len(numbers) < len(set(reference)) and all(map(_FORMULA_WORD.fullmatch, reference)):
@@ -98,10 +90,7 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
 
 
 def common_subsequence_length(reference: Words, answer: Words) -> float:
-    """Compute the length of the longest common subsequence with `rouge-score`.
-
-    Words that are not in the reference cannot contribute and are left out first.
-    """
+    """Compute the length of the longest common subsequence with `rouge-score`."""
     reference, vocabulary = reference[:MAX_REFERENCE_WORDS], set(reference)
     common = [word for word in answer if word in vocabulary][-MAX_COMMON_WORDS:]
     if not common:
@@ -125,7 +114,7 @@ def _porter_stemmer() -> Any:
 
 
 class _LineTokenizer:
-    """Keeps words as they are; the tokenizer of `rouge-score` drops everything but ASCII."""
+    """Keeps words as they are; that of `rouge-score` keeps ASCII only."""
 
     def tokenize(self, text: str) -> Words:
         return text.split("\n")

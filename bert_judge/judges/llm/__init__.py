@@ -64,11 +64,7 @@ def model_gpus(model: Any) -> int:
 
 
 def load_generator(context: LoadContext, make: Callable[..., Any] | None = None) -> Any:
-    """Return the generator of a prompted judge; with `context.store`, nothing is requested twice.
-
-    Args:
-        make: builds it from the name, the settings and the manifest of a model; default: `make_generator`.
-    """
+    """Return the generator of a prompted judge, built by `make`; with `context.store`, nothing is requested twice."""
     from bert_judge.assets.prepare import load_manifest
     from bert_judge.candidates import generators
     from bert_judge.candidates.generators.cache import SHARD_ROWS, CachedGenerator

@@ -75,10 +75,7 @@ class DecisionGenerator(OpenAIGenerator):
 
 
 def parse_response(response: Any, field: str) -> Completion:
-    """Convert the parsed body of a response to a completion with the probabilities of both verdicts.
-
-    Args:
-        field: of an answer, with the probability.
+    """Convert a response to a completion with the probabilities of both verdicts; `field` of an answer holds the probability.
 
     Raises:
         MalformedResponseError: it answers another question, or lacks a required field.

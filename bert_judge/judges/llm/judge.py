@@ -37,7 +37,6 @@ class Reading:
 
     Attributes:
         reason: how the verdict was found, or why there is none.
-        score: in [0, 1]; None without a verdict.
         verdict: if the reply states it, rather than a probability or grades.
         retry: there is no verdict, and asking again may help.
     """

@@ -54,7 +54,6 @@ class RenderedCandidate:
 
     Attributes:
         text: the candidate, truncated in the middle if it is long, with its control tokens broken up.
-        truncated: a part was removed.
         code: signature of its fence, 16 hex digits that do not occur in the candidate.
     """
 

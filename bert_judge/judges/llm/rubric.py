@@ -101,10 +101,8 @@ def parse_grades(
     """Parse a judge's reply.
 
     Args:
-        ranges: aspect → its lowest and highest grade.
         code: signature of the fence around the candidate; repeated fenced text is removed.
         candidate: as shown to the judge; one that contains a JSON object is removed where it is repeated without its fence.
-        finished: False if the reply stopped at a limit.
     """
     text = verdicts.strip_quotes(verdicts.normalize_characters(reply), (code,) if code else ())
     if text is None:

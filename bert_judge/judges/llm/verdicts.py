@@ -125,10 +125,7 @@ def normalize_characters(text: str) -> str:
 
 
 def strip_quotes(text: str, codes: Sequence[str], candidate: str = "") -> str | None:
-    """Return the judge's own text, without fenced or repeated candidates, quoted lines and reasoning.
-
-    None: the reasoning is unfinished.
-    """
+    """Return the judge's own text, without candidates, quoted lines and reasoning; None if the reasoning is unfinished."""
     for code in codes:
         text = _strip_fenced(text, code)
     # A candidate that is only a verdict looks like the judge's own and must not remove it.
@@ -190,12 +187,7 @@ def _context(text: str, start: int, end: int) -> tuple[str, str, str]:
 
 
 def _verdict_after_marker(after: str, below: str) -> ParsedVerdict | None:
-    """Parse the text after a marker: a verdict, an undecided one, or None for text that does not count.
-
-    Args:
-        after: the rest of its line.
-        below: the text after that line.
-    """
+    """Parse the rest of a marker's line, and the text below it; None for text that does not count."""
     if _HEADING.match(after):
         # A heading: the next line is the verdict, if it is a bare word.
         return _bare_verdict(below.lstrip().split("\n", 1)[0], VERDICT_LINE)

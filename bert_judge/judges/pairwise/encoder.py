@@ -35,10 +35,6 @@ class DavidsonTieModel(NamedTuple):
 
     Source: R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", 1970. It is
     exactly symmetric: the negated difference has the swapped probabilities.
-
-    Attributes:
-        temperature: divides a difference.
-        log_nu: logarithm of the weight of a tie.
     """
 
     temperature: float = 1.0
@@ -54,12 +50,7 @@ class DavidsonTieModel(NamedTuple):
 
 
 def fit_tie_model(differences: ArrayLike, labels: ArrayLike) -> DavidsonTieModel:
-    """Fit temperature and weight of a tie by maximum likelihood on held-out pairs; the default parameters for no pairs.
-
-    Args:
-        differences: of A over B, shape (n,).
-        labels: 1 (A), 0.5 (tie) or 0 (B), shape (n,).
-    """
+    """Fit temperature and tie weight by maximum likelihood, on differences of A over B labelled 1 (A), 0.5 (tie) or 0 (B)."""
     z, y = np.asarray(differences, float), np.asarray(labels, float)
     if not len(z):
         return DavidsonTieModel()
@@ -92,7 +83,6 @@ class PairEncoderJudge:
     Args:
         path: local folder of a judge, or of a backbone that `fit` will train.
         max_length: of a backbone; a judge has its own.
-        batch_tokens: tokens per batch, including padding; chosen for the device by default.
 
     Raises:
         InputError: the folder is no checkpoint, or a judge of single answers.
@@ -131,11 +121,7 @@ class PairEncoderJudge:
         return DavidsonTieModel(metadata.temperature, metadata.pairwise["log_nu"])
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
-        """See `judges.pairwise.PairJudge`. Two equal answers tie.
-
-        Raises:
-            InputError: the judge was never trained.
-        """
+        """See `judges.pairwise.PairJudge`. Two equal answers tie. Raises InputError: the judge was never trained."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: an untrained backbone; call fit, or give a judge's folder")
         if not pairs:
@@ -156,11 +142,8 @@ class PairEncoderJudge:
         return self.encoder.encode_pair(questions, references, a, b), self.encoder.encode_pair(questions, references, b, a)
 
     def fit(self, pairs: Sequence[Pair], labels: Sequence[float], training: Training, work_folder: str | Path) -> dict[str, float]:
-        """Train on labelled pairs, and return metrics; an interrupted call resumes if it is repeated with the same work folder.
-
-        Args:
-            labels: 1 if A is better, 0 if B is, 0.5 for a tie; the mean of several votes may lie between.
-        """
+        """Train on pairs, labelled 1 (A is better) to 0 (B is), and return metrics; a repeated call with the same work folder
+        resumes."""
         from bert_judge.judges.bert import trainer
 
         rows, swapped = self.encode(pairs)

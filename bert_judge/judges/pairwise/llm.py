@@ -147,8 +147,6 @@ def parse(reply: str, codes: Sequence[str] = (), finished: bool = True) -> Parse
     A reply without such a line counts if it is a single bare word. Letters count only as capitals, since "a" is a word.
 
     Args:
-        codes: signatures of the fences around the answers; repeated fenced text is removed.
-        finished: False if the reply stopped at a limit, so that its last verdict is missing.
     """
     return verdicts.parse(reply, codes, finished=finished, find=_find_verdict)
 

@@ -11,12 +11,7 @@ SWAPPED_VERDICTS = {"A": "B", "B": "A"}
 
 @dataclass(frozen=True)
 class Pair:
-    """Two answers to one question.
-
-    Attributes:
-        question: may be a whole conversation.
-        references: correct or good answers; empty if there are none.
-    """
+    """Two answers to one question, or to a whole conversation, and correct or good answers, if there are any."""
 
     question: str
     answer_a: str
@@ -36,9 +31,6 @@ class OrderVerdict:
     Attributes:
         verdict: one of `tables.ORDER_VERDICTS`; A and B are the answers of the pair, whichever was shown first.
         score: probability that A is better, a tie counting half, in [0, 1]; None if invalid.
-        reason: how the verdict was found, or why it is invalid.
-        raw: the judge's reply or raw scores.
-        truncated: the judge did not see the whole pair.
     """
 
     verdict: str

@@ -60,12 +60,7 @@ def train_pair_judge(
 ) -> None:
     """Train an encoder, calibrate its ties on held-out questions, and measure it there.
 
-    Args:
-        spec: of `Plan.pair_judge_spec`.
-        pairs: tables of pairs; unlabelled ones are left out.
-        backbone: manifest of the prepared backbone.
-        folder: receives weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
-        work_folder: holds the training checkpoints until the judge is complete.
+    `folder` receives weights, tokenizer, metrics.json, README.md and, last, judge.json; `work_folder` holds training checkpoints.
     """
     folder, manifest, seed = Path(folder), load_manifest(backbone), spec["training"]["seed"]
     data = read_split(spec, pairs, seed)
@@ -91,10 +86,6 @@ def train_pair_judge(
 
 def read_split(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> PairSplit:
     """Read labelled pairs, and split them by question.
-
-    Args:
-        spec: uses `judge`, `pairs` (names of the sets) and `validation_fraction`, the share of the questions that is held out.
-        pairs: tables of pairs; unlabelled ones are left out.
 
     Raises:
         InputError: a table cannot be read, or there are no labelled pairs on one side of the split.

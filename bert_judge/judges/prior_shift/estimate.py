@@ -31,15 +31,11 @@ BATCH_ROWS = 10_000
 
 
 def estimate_base_rate(scores: ArrayLike, prior: float, prior_strength: float) -> float:
-    """Estimate the share of correct answers by maximum likelihood.
+    """Estimate the share of correct answers, in (0, 1), by maximum likelihood from calibrated scores in [0, 1], shape (n,).
 
     Args:
-        scores: calibrated scores in [0, 1], shape (n,).
         prior: base rate at which the scores are calibrated, in (0, 1).
         prior_strength: weight of the prior, as a number of answers; above 0.
-
-    Returns:
-        The base rate in (0, 1); the prior if there are no scores.
     """
     score = np.clip(np.asarray(scores, dtype=float), EPSILON, 1 - EPSILON)
     correct, incorrect = score / prior, (1 - score) / (1 - prior)
@@ -55,27 +51,13 @@ def estimate_base_rate(scores: ArrayLike, prior: float, prior_strength: float) -
 
 
 def shift_prior(scores: ArrayLike, prior: float, base_rate: float) -> NDArray[np.float64]:
-    """Shift calibrated scores from one base rate to another.
-
-    Args:
-        scores: in [0, 1], shape (n,).
-        prior: base rate at which the scores are calibrated, in (0, 1).
-        base_rate: base rate of the scored answers, in (0, 1).
-
-    Returns:
-        Scores in (0, 1) in the same order, shape (n,).
-    """
+    """Shift scores in [0, 1], shape (n,), calibrated at the base rate `prior`, to another base rate; both are in (0, 1)."""
     score = np.clip(np.asarray(scores, dtype=float), EPSILON, 1 - EPSILON)
     return np.asarray(expit(logit(score) + logit(base_rate) - logit(prior)))
 
 
 def label_with_prior_shift(spec: Mapping[str, Any], labels: str | Path, validation: str | Path | None, output: str | Path) -> None:
     """Write a judge's labels with scores and verdicts shifted to the table's estimated base rate; invalid verdicts stay.
-
-    Args:
-        spec: `Plan.labels_spec`.
-        labels: label table of the judge to correct.
-        validation: validation rows on which that judge was calibrated; None if the settings give the prior.
 
     Raises:
         InputError: the validation rows are all correct or all incorrect.
@@ -99,7 +81,6 @@ def label_with_prior_shift(spec: Mapping[str, Any], labels: str | Path, validati
 
 
 def _base_rate(validation: str | Path) -> float:
-    """Compute the share of correct answers among validation rows."""
     base_rate = float(np.mean(tables.read_columns(validation, ["label"])["label"].to_numpy()))
     if not 0 < base_rate < 1:
         verdict = "correct" if base_rate == 1 else "incorrect"

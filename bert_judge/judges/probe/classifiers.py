@@ -41,7 +41,6 @@ def to_classes(aspect: str, values: np.ndarray, spec: Mapping[str, Any]) -> np.n
 
 
 def positive_threshold(spec: Mapping[str, Any]) -> float:
-    """Return the lowest value that a binary head counts as positive."""
     low, high = spec["range"]
     return (low + high) / 2 if spec["positive_from"] is None else spec["positive_from"]
 
@@ -115,7 +114,6 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Shape (n, classes)."""
         return self.model_.predict_proba(X)
 
     def predict(self, X: np.ndarray) -> np.ndarray:

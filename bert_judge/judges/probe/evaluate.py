@@ -27,11 +27,7 @@ evaluate_samples([{"question": "…", "prediction": "…"}], judge="path/to/this
 
 
 def evaluate_probe(spec: Mapping[str, Any], selection: str | Path, predictions: str | Path, folder: str | Path) -> None:
-    """Write metrics.json and README.md into a folder, from the files that `train.train_probe` wrote.
-
-    Raises:
-        InputError: a file is broken.
-    """
+    """Write metrics.json and README.md into a folder, from the files of `train_probe`. Raises InputError: a file is broken."""
     table = tables.read(predictions, tables.PREDICTIONS)
     try:
         selected = json.loads(Path(selection).read_text("utf-8"))
@@ -60,15 +56,7 @@ def evaluate_aspect(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def class_metrics(truth: np.ndarray, predictions: np.ndarray, questions: np.ndarray) -> dict[str, Any]:
-    """Compute metrics of predicted classes with intervals of a bootstrap over questions.
-
-    Args:
-        truth, predictions: classes, shape (n,).
-        questions: question of each row, shape (n,).
-
-    Returns:
-        n, questions, and accuracy, macro_f1 and weighted_f1 as `[value, low, high]`.
-    """
+    """Return n, questions, and accuracy, macro_f1 and weighted_f1 as `[value, low, high]` of a bootstrap over questions."""
     resampled = classification_resamples(QuestionBootstrap.over(questions), truth, predictions)
     return {
         "n": len(truth),

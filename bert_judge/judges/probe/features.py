@@ -55,14 +55,7 @@ def extract_features(
     work_folder: str | Path,
     batch_bytes: int = BATCH_BYTES,
 ) -> None:
-    """Write the hidden states of every answer of a candidate table.
-
-    Args:
-        spec: `Plan.features_spec`.
-        revision: of the model's weights.
-        work_folder: keeps finished shards until the table is written.
-        batch_bytes: states held in memory at once.
-    """
+    """Write the hidden states of every answer of a candidate table, of which at most `batch_bytes` are in memory at once."""
     layers, poolings, width = extractor.shape
     assert poolings == len(spec["poolings"])
     schema = feature_schema(layers, spec["poolings"], width, spec["storage_dtype"])
@@ -121,11 +114,7 @@ def _to_frame(batch: pd.DataFrame, results: list[Mapping[str, Any] | None], sche
 
 
 class FeatureTable:
-    """A table of hidden states, read one column at a time; `keys` holds (sample_id, attempt) of each row.
-
-    Raises:
-        InputError: the file is no such table.
-    """
+    """A table of hidden states, read by column; `keys`: (sample_id, attempt) of each row. Raises InputError: it is none."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -55,10 +55,8 @@ class AspectLabels:
     """The labels of an aspect.
 
     Attributes:
-        name, head: see `classifiers`.
         train, test: indices of the labelled training and test rows.
         classes: class of every row, arbitrary for rows without a label.
-        questions: key of the question of every row.
     """
 
     name: str
@@ -75,8 +73,6 @@ class FittedAspect:
 
     Attributes:
         model: predicts the class, and calibrated probabilities of `model.classes_`.
-        layers: (layer, pooling) pairs whose states are concatenated.
-        settings: settings chosen by the grid search.
         selection_f1: macro-F1 in the folds of the selection, and therefore optimistic.
         ranking: all layers with their macro-F1, the best first.
     """
@@ -103,7 +99,7 @@ class CachedLayers:
 
 @dataclass(frozen=True)
 class TrainingSubset:
-    """Rows that a classifier is selected on and fitted to, those of an outer fold or all: indices, classes, and inner folds."""
+    """Rows that a classifier is selected on and fitted to: their indices, classes, and inner folds."""
 
     indices: np.ndarray
     classes: np.ndarray
@@ -244,12 +240,7 @@ def parameter_grid(names: Sequence[str], head: str, seed: int) -> list[dict[str,
 
 
 def make_folds(classes: np.ndarray, questions: np.ndarray, num_folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Split rows by question, stratified by class, without folds whose training rows have a single class.
-
-    Args:
-        classes, questions: of each row, shape (n,).
-        num_folds: reduced if there are fewer questions, or fewer rows of the most common class.
-    """
+    """Split rows by question, stratified by class, into at most `num_folds` folds whose training rows have several classes."""
     most_common = int(np.unique(classes, return_counts=True)[1].max())
     count = min(num_folds, len(np.unique(questions)), most_common)
     if count < 2:

@@ -28,12 +28,8 @@ BATCH_TOKENS = {"cuda": 8192, "cpu": 1024, "mps": 4096}
 
 @dataclass(frozen=True)
 class PooledStates:
-    """Hidden states of n answers.
-
-    Attributes:
-        states: in the storage format, shape (n, layers, poolings, width).
-        truncated, tokens: of the prompts, shape (n,).
-    """
+    """Hidden states of n answers in the storage format, shape (n, layers, poolings, width); truncation and tokens of the prompts,
+    (n,)."""
 
     states: np.ndarray
     truncated: np.ndarray
@@ -41,16 +37,8 @@ class PooledStates:
 
 
 class HiddenStateExtractor:
-    """A frozen model with a prompt template.
-
-    Args:
-        folder: the model in the format of transformers.
-        spec: features spec of `plan.specs`: prompt, poolings, max_length, precision, storage_dtype.
-        batch_tokens: tokens per batch, padding included; by default suited to the device.
-
-    Raises:
-        InputError: the folder holds no complete model.
-    """
+    """A frozen model in a folder, and the prompt template of a features spec. Raises InputError: the folder holds no complete
+    model."""
 
     def __init__(self, folder: str | Path, spec: Mapping[str, Any], batch_tokens: int | None = None) -> None:
         folder = Path(folder)
@@ -72,7 +60,6 @@ class HiddenStateExtractor:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of the states of an answer."""
         return int(np.prod(self.shape)) * self._dtype.itemsize
 
     def extract(self, questions: Sequence[str], candidates: Sequence[str]) -> PooledStates:
@@ -93,14 +80,7 @@ class HiddenStateExtractor:
 
     @torch.inference_mode()
     def pool_states(self, batch: dict[str, Tensor]) -> Tensor:
-        """Run one forward pass.
-
-        Args:
-            batch: inputs of the model, with `attention_mask` of shape (texts, tokens).
-
-        Returns:
-            float32 on the model's device, shape (texts, layers, poolings, width). The last layer includes the final norm.
-        """
+        """Run the model; return float32, shape (texts, layers, poolings, width). The last layer includes the final norm."""
         mask = batch["attention_mask"].bool()
         return torch.stack(
             [pool(hidden, mask, self._poolings) for hidden in self.model(**batch, output_hidden_states=True).hidden_states], 1
@@ -108,16 +88,8 @@ class HiddenStateExtractor:
 
 
 def pool(hidden: Tensor, mask: Tensor, poolings: Sequence[str]) -> Tensor:
-    """Pool the states of the tokens of each text.
-
-    Args:
-        hidden: shape (texts, tokens, width).
-        mask: True for tokens, False for padding; shape (texts, tokens), at least one token per text.
-        poolings: of `config.BASIC_POOLINGS`.
-
-    Returns:
-        float32, shape (texts, poolings, width).
-    """
+    """Pool states, shape (texts, tokens, width), of the unmasked tokens, at least one per text, to float32, (texts, poolings,
+    width)."""
     hidden = hidden.float()
     positions = torch.arange(mask.shape[1], device=mask.device)
     pooled = []

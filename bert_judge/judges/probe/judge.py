@@ -97,13 +97,7 @@ class ComputedStates:
 
 @dataclass(frozen=True)
 class AspectHead:
-    """The fitted classifier of an aspect.
-
-    Attributes:
-        spec: see `classifiers`.
-        features: name of the set of hidden states.
-        layers: (layer, pooling) pairs whose states are concatenated.
-    """
+    """The fitted classifier of an aspect, its set of hidden states, and the (layer, pooling) pairs that it reads, concatenated."""
 
     spec: Mapping[str, Any]
     features: str
@@ -112,11 +106,7 @@ class AspectHead:
 
 
 class Probe:
-    """A trained probe; `source` provides the hidden states, by default the backbone.
-
-    Raises:
-        InputError: the folder holds no probe.
-    """
+    """A trained probe; `source` provides the hidden states, by default the backbone. Raises InputError: the folder is no probe."""
 
     def __init__(self, folder: str | Path, threshold: float = 0.5, source: CachedStates | ComputedStates | None = None) -> None:
         self.heads, features, self.revisions = load_folder(folder)
@@ -179,11 +169,7 @@ def save_folder(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[s
 
 
 def load_folder(folder: str | Path) -> tuple[dict[str, AspectHead], dict[str, Any], dict[str, str]]:
-    """Read a probe: aspect → head, set of hidden states → its spec, and backbone → revision.
-
-    Raises:
-        InputError: the folder holds no probe, a broken one, or a classifier of an untrusted type.
-    """
+    """Read a probe: aspect → head, set of hidden states → its spec, backbone → revision. Raises InputError: it is none."""
     folder, remedy = Path(folder), "train the probe again"
     try:
         content = json.loads((folder / PROBE_FILE).read_bytes())

@@ -34,10 +34,6 @@ CROSS_VALIDATION, TEST = "cross_validation", "test"
 class DatasetStates:
     """Hidden states of the rows of a dataset, read one layer at a time from the tables of all its models and tasks.
 
-    Args:
-        pairs: (model, task) of each path.
-        poolings: poolings to select from.
-
     Raises:
         InputError: the tables lack an answer.
     """
@@ -83,10 +79,8 @@ def train_probe(
     """Train a probe, and predict the rows that it was not trained on.
 
     Args:
-        spec: `Plan.probe_spec`.
         train, validation: dataset tables; the second one is the test split, which is only predicted.
         features: set of hidden states → its tables, in the order of the spec's `tables`.
-        revisions: backbone → revision.
         folder: receives the classifiers, selection.json, predictions.parquet and, last, probe.json.
     """
     folder = Path(folder)
@@ -120,11 +114,7 @@ def read_rows(train: str | Path, validation: str | Path) -> tuple[pd.DataFrame, 
 
 
 def aspect_labels(aspect: str, head: Mapping[str, Any], rows: pd.DataFrame, num_train: int) -> AspectLabels:
-    """Collect the labels of an aspect; the first `num_train` rows are training rows.
-
-    Raises:
-        InputError: the teacher does not label this aspect, or a label is out of range.
-    """
+    """Collect the labels of an aspect; the first `num_train` rows are training rows. Raises InputError: a label is out of range."""
     values = aspect_values(aspect, rows)
     labelled = np.flatnonzero(~np.isnan(values))
     classes = np.zeros(len(rows), int)
@@ -135,11 +125,7 @@ def aspect_labels(aspect: str, head: Mapping[str, Any], rows: pd.DataFrame, num_
 
 
 def aspect_values(aspect: str, rows: pd.DataFrame) -> np.ndarray:
-    """Return the teacher's value of an aspect for every row, shape (rows,); NaN without a label.
-
-    Raises:
-        InputError: no row has a label.
-    """
+    """Return the teacher's value of an aspect for every row; NaN without a label. Raises InputError: no row has a label."""
     values = rows["aspects"].map(lambda labels: (labels or {}).get(aspect, np.nan)).astype(float)
     if aspect == CORRECTNESS and values.isna().all():
         values = rows["label"].astype(float)
@@ -174,7 +160,6 @@ def _predict_baselines(
 def _predictions_tables(
     predictor: str, rows: pd.DataFrame, labels: AspectLabels, out_of_fold: np.ndarray, test: np.ndarray
 ) -> list[pd.DataFrame]:
-    """Build tables of the schema `tables.PREDICTIONS` from the predicted classes of the training rows and of the test rows."""
     return [
         rows.iloc[indices][["task", "model", "sample_id", "attempt"]]
         .reset_index(drop=True)

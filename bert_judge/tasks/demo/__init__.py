@@ -54,7 +54,6 @@ def _kind_by_answer() -> Mapping[str, str]:
 
 @cache
 def answers_of_kind(kind: str) -> tuple[str, ...]:
-    """Return the answers of a kind in `answers.yaml`, in their usual form."""
     return tuple(dict.fromkeys(usual for usual, *_ in _answers()[kind]))
 
 
