@@ -22,7 +22,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from bert_judge.assets.prepare import local_folder
-from bert_judge.judges.probe.config import BASIC_POOLINGS, ProbeJudgeConfig
+from bert_judge.judges.probe import BASIC_POOLINGS, ProbeJudgeConfig
 from bert_judge.judges.probe.hidden_states import BATCH_TOKENS, HiddenStateExtractor
 
 SPEC: dict[str, Any] = {

@@ -28,7 +28,7 @@ from bert_judge import tables
 from bert_judge.config import files as config_files
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.features import FeatureExtractor
-from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.prior_shift import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.visible_text import normalize_inputs
 

@@ -52,8 +52,7 @@ from bert_judge.judges.bert.trainer import (
     training_arguments,
 )
 from bert_judge.judges.llm import prompting
-from bert_judge.judges.probe import backbone_asset
-from bert_judge.judges.probe.config import PROMPT
+from bert_judge.judges.probe import PROMPT, backbone_asset
 from bert_judge.judges.probe.evaluate import evaluate_aspect, format_interval
 from bert_judge.judges.probe.fit import AspectLabels, make_folds
 from bert_judge.judges.probe.hidden_states import BATCH_TOKENS, PromptEncoder

@@ -40,7 +40,7 @@ from bert_judge.judges.bert.checkpoint import round_weights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.bert.trainer import initialize_head
 from bert_judge.judges.lexical.judge import LexicalJudge
-from bert_judge.judges.prior_shift.config import PriorShiftJudgeConfig
+from bert_judge.judges.prior_shift import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.protocol import Row
 from bert_judge.plan import Spec, build_plan

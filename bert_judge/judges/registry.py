@@ -1,6 +1,6 @@
 """Registry of judge kinds: one folder of `bert_judge/judges/` per kind, each declares a `JudgeKind` in its `__init__.py`.
 
-This module and the declarations import nothing heavy and no configuration, so that a label job can look its kind up for free.
+This module and the declarations import nothing heavy, so that a label job can look its kind up for free.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ class JudgeKind:
 
     Attributes:
         name: value of the configuration's `kind` key.
+        config: model of a block of the configuration of this kind.
         stage_version: increased when the labels of an unchanged spec change, so that old tables become stale.
         definition_files: patterns, relative to the folder of the kind, of the files that hold its prompts and phrase tables. YAML
             files count whole, Python files with the string constants of their modules. A change relabels the tables of the kind.
@@ -119,6 +120,7 @@ class JudgeKind:
     """
 
     name: str
+    config: type[JudgeConfig]
     stage_version = 1
     definition_files: Sequence[str] = ("*.yaml",)
     compares_pairs = False
@@ -128,15 +130,6 @@ class JudgeKind:
     is_calibrated = False
     keeps_progress = False
     counts_training = False
-
-    @property
-    def config(self) -> type[JudgeConfig]:
-        """The model of a configuration block of this kind: the subclass of `JudgeConfig` in the `config.py` of its folder."""
-        from bert_judge.config.base import JudgeConfig
-
-        module = importlib.import_module(f"{type(self).__module__}.config")
-        classes = [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == module.__name__]
-        return next(model for model in classes if issubclass(model, JudgeConfig))
 
     # Specification
 

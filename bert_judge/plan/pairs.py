@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from bert_judge.config import PairSet
-from bert_judge.judges.pairwise.config import PairwiseJudgeConfig
+from bert_judge.judges.pairwise import PairwiseJudgeConfig
 from bert_judge.judges.registry import Spec
 from bert_judge.plan.resolved_config import ResolvedConfig
 from bert_judge.plan.specs import dump

@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from bert_judge.config import ImportedModel, LocalModel
-from bert_judge.judges.probe import aspect_features, backbone_asset
-from bert_judge.judges.probe.config import ProbeJudgeConfig
+from bert_judge.judges.probe import ProbeJudgeConfig, aspect_features, backbone_asset
 from bert_judge.judges.registry import LabelTable, Spec
 from bert_judge.plan.resolved_config import ATTACKS, ResolvedConfig
 from bert_judge.tables import selections

@@ -21,7 +21,7 @@ from typer.main import get_command
 from bert_judge import config
 from bert_judge.cli import COMMANDS, app
 from bert_judge.config.root import config_model
-from bert_judge.judges.probe.config import ProbeJudgeConfig
+from bert_judge.judges.probe import ProbeJudgeConfig
 
 ROOT = Path(__file__).parents[2]
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}

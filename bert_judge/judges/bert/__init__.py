@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Literal
 
+from pydantic import Field, model_validator
+
+from bert_judge.config.base import JudgeConfig, Share
+from bert_judge.config.training import Input, Training
 from bert_judge.judges.registry import (
     RESULTS,
     Dependencies,
@@ -18,12 +22,60 @@ from bert_judge.judges.registry import (
     read_card,
 )
 
-if TYPE_CHECKING:
-    from bert_judge.judges.bert.config import BertJudgeConfig
+
+class BertJudgeConfig(JudgeConfig):
+    """A trained encoder."""
+
+    run_time: ClassVar[frozenset[str]] = frozenset({"num_shards"})
+    # Keys that change how a trained judge scores; the others change its training.
+    inference_keys: ClassVar[frozenset[str]] = frozenset(
+        {"threshold", "calibrated", "references", "early_exit", "backend", "precision"}
+    )
+
+    kind: Literal["bert"]
+    dataset: str | None = None
+    """train on this dataset …"""
+    checkpoint: str | None = None
+    """… or take a trained judge: `general` (in this package), hub id or local folder"""
+    revision: str | None = None
+    """commit of the hub repository of backbone or checkpoint"""
+    backbone: str = "minilm"
+    """encoder to start from: `minilm` (offline), hub id or local folder; with few rows, `general` (the judge in this package)"""
+    input: Input = Input()
+    """input format of the encoder"""
+    training: Training = Training()
+    """hyperparameters of the fine-tuning"""
+    features: bool = True
+    """combine the encoder with gradient-boosted trees on lexical features, with weights fitted on the validation rows"""
+    threshold: Share = 0.5
+    """lowest score of a correct answer"""
+    calibrated: bool = True
+    """calibrated scores of encoder and trees; false: the encoder's raw sigmoid"""
+    references: Literal["all", "closest"] = "all"
+    """which of several references the encoder reads: all, and the highest score counts, or only the one with the highest word F1
+    against the answer, which is faster"""
+    early_exit: bool = True
+    """run the encoder only where it could change the verdict of the trees, which is faster; false: run it on every row, so that
+    every row has a raw score"""
+    backend: Literal["auto", "torch", "openvino"] = "auto"
+    """program that runs the encoder; `auto`: the fastest one installed"""
+    precision: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
+    """number format of the encoder; `auto`: the fastest one of this machine"""
+    num_shards: int = Field(1, ge=1)
+    """number of parallel jobs that share the rows of a model's tables, for tables of a million answers"""
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> BertJudgeConfig:
+        if (self.dataset is None) == (self.checkpoint is None):
+            raise ValueError("give either a dataset to train on or a checkpoint")
+        if self.checkpoint and (useless := self.model_fields_set & {"backbone", "input", "training"}):
+            raise ValueError(f"a checkpoint has its own {' and '.join(sorted(useless))}; remove this setting")
+        return self
 
 
 class BertKind(JudgeKind):
     name = "bert"
+    config = BertJudgeConfig
     is_trained = True
     is_calibrated = True
     keeps_progress = True

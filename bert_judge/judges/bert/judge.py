@@ -15,9 +15,9 @@ from scipy.special import expit
 
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
+from bert_judge.judges.bert import BertJudgeConfig
 from bert_judge.judges.bert import checkpoint as checkpoints
 from bert_judge.judges.bert.checkpoint import StackerWeights, round_weights
-from bert_judge.judges.bert.config import BertJudgeConfig
 from bert_judge.judges.bert.early_exit import fit_logit_bounds
 from bert_judge.judges.bert.encoding import closest_references
 from bert_judge.judges.bert.engine import Engine

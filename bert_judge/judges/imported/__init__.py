@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
+from pydantic import Field
+
+from bert_judge.config.base import JudgeConfig, Names
 from bert_judge.judges.registry import Inputs, JudgeKind, LoadContext, RunPlan, Spec
 
-if TYPE_CHECKING:
-    from bert_judge.judges.imported.config import ImportedJudgeConfig
+
+class ImportedJudgeConfig(JudgeConfig):
+    """Labels imported from a file, for example human labels."""
+
+    kind: Literal["imported"]
+    source: Names = Field(alias="from")
+    """name of an import, or a list of names"""
 
 
 class ImportedKind(JudgeKind):
     name = "imported"
+    config = ImportedJudgeConfig
     looks_up_labels = True
 
     def settings(self, block: ImportedJudgeConfig) -> Spec:

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field
+
+from bert_judge.config.base import JudgeConfig, Share, as_list
 from bert_judge.judges.registry import JudgeKind, LoadContext
+
+Extraction = Literal["final_answer", "boxed", "choice", "last_number", "full_text"]
+ExtractionList = Annotated[list[Extraction], Field(min_length=1)]
+Extractions = Annotated[ExtractionList, BeforeValidator(as_list, json_schema_input_type=Extraction | ExtractionList)]
+
+
+class LexicalJudgeConfig(JudgeConfig):
+    """A metric on the words of the answer."""
+
+    kind: Literal["lexical"]
+    metric: Literal["exact_match", "contains", "token_f1", "rouge_l_recall", "rouge_l_f", "math_verify"]
+    """the metric"""
+    extract: Extractions = ["full_text"]
+    """where to look for the answer; of a list, the first extraction that matches. No match: invalid"""
+    normalize: bool = True
+    """ignore case, punctuation, articles and white space (SQuAD's normalisation)"""
+    stem: bool = True
+    """compare stems of English words in ROUGE-L and token F1"""
+    threshold: Share = 0.5
+    """lowest ROUGE-L or token F1 of a correct answer"""
+    timeout: float = Field(10.0, gt=0)
+    """CPU seconds for one answer in Math-Verify; longer: invalid"""
 
 
 class LexicalKind(JudgeKind):
     name = "lexical"
+    config = LexicalJudgeConfig
     stage_version = 2
     definition_files = ("*.yaml", "*.py")
 

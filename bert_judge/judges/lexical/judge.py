@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bert_judge.judges.lexical import choices, extraction
-from bert_judge.judges.lexical.config import LexicalJudgeConfig
+from bert_judge.judges.lexical import LexicalJudgeConfig, choices, extraction
 from bert_judge.judges.lexical.latex_forms import has_formulas, is_formula, last_decimal, last_formula, last_list, remove_names
 from bert_judge.judges.lexical.matching import is_same_text, names_another_currency, unwrap
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier

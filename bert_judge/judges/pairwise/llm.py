@@ -145,8 +145,6 @@ def parse(reply: str, codes: Sequence[str] = (), finished: bool = True) -> Parse
 
     Parsing is strict: only a line that consists of a verdict counts (`Verdict: A`, `**Verdict:** [[B]]`), and the last one decides.
     A reply without such a line counts if it is a single bare word. Letters count only as capitals, since "a" is a word.
-
-    Args:
     """
     return verdicts.parse(reply, codes, finished=finished, find=_find_verdict)
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bert_judge import tables
-from bert_judge.judges.probe.config import BASIC_POOLINGS
+from bert_judge.judges.probe import BASIC_POOLINGS
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 

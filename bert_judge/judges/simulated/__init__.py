@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field
+
+from bert_judge.config.base import JudgeConfig, as_list
 from bert_judge.judges.imported import ImportedKind
 from bert_judge.judges.registry import RESULTS, Inputs, LoadContext, RunPlan, Spec
+
+
+class SimulatedJudgeConfig(JudgeConfig):
+    """Ground truth of simulated models, with a share of flipped verdicts."""
+
+    kind: Literal["simulated"]
+    label_noise: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    """share of flipped verdicts"""
+    seed: int = 0
+    """seed of the flips"""
+    source: Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])] = Field([], alias="from")
+    """name of an import with the labels of the models that are not simulated, or a list of names"""
 
 
 class SimulatedKind(ImportedKind):
     """The truth of simulated models; labels of other models are imported."""
 
     name = "simulated"
+    config = SimulatedJudgeConfig
 
     def settings(self, block: Any) -> Spec:
         return block.model_dump(mode="json", include={"kind", "label_noise", "seed"})

@@ -56,15 +56,12 @@ class LengthKind(JudgeKind):
     """A kind that a plug-in could add."""
 
     name = "length"
-
-    @property
-    def config(self) -> type[LengthJudgeConfig]:
-        return LengthJudgeConfig
+    config = LengthJudgeConfig
 
     def checks(self, config: Any, judge: str, block: Any) -> list[str]:
         return [f"judges.{judge}.max_chars: must be positive"] if block.max_chars < 1 else []
 
-    def load(self, context: LoadContext) -> LengthJudge:
+    def load(self, context: LoadContext) -> Any:
         return LengthJudge(context.settings["max_chars"])
 
 

@@ -13,8 +13,7 @@ from serve_clients import Exact, client, guarded, running
 from starlette.testclient import TestClient
 from test_llm_judge import ROW
 
-from bert_judge.judges.llm import KIND
-from bert_judge.judges.llm.config import LLMJudgeConfig
+from bert_judge.judges.llm import KIND, LLMJudgeConfig
 from bert_judge.judges.registry import LoadContext
 from bert_judge.serve.decisions import ABILITY
 from bert_judge.serve.limits import Limits

@@ -16,8 +16,7 @@ from test_llm_judge import ROW
 
 from bert_judge import tables
 from bert_judge.evaluation.cost import measure_usage
-from bert_judge.judges.llm import KIND
-from bert_judge.judges.llm.config import LLMJudgeConfig
+from bert_judge.judges.llm import KIND, LLMJudgeConfig
 from bert_judge.judges.llm.decisions import REFUSED, STATEMENT, DecisionJudge
 from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY
 from bert_judge.judges.registry import LoadContext
