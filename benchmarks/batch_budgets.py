@@ -19,7 +19,7 @@ import timing
 from transformers import PreTrainedModel
 
 from bert_judge.judges.bert import checkpoint, inference
-from bert_judge.judges.bert.backend_choice import choose_backend
+from bert_judge.judges.bert.backend import choose_backend
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.runtime.hardware import best_device
 

@@ -14,8 +14,7 @@ from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
 from bert_judge.judges.bert import inference, openvino
-from bert_judge.judges.bert.backend import Backend, TorchBackend
-from bert_judge.judges.bert.backend_choice import OPENVINO, BackendChoice, choose_backend, has_openvino
+from bert_judge.judges.bert.backend import OPENVINO, Backend, BackendChoice, TorchBackend, choose_backend, has_openvino
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import batch_by_tokens
 from bert_judge.runtime.hardware import best_device, supports_int8

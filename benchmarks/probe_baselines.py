@@ -39,11 +39,11 @@ from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel, Training
 from bert_judge.config.training import Lora
 from bert_judge.judges.bert.attention import float32_attention
-from bert_judge.judges.bert.callbacks import StopIfDiverged
 from bert_judge.judges.bert.checkpoint import max_input_length
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import batch_by_tokens, collate
 from bert_judge.judges.bert.trainer import (
+    StopIfDiverged,
     batch_order,
     initialize_head,
     is_head_parameter,

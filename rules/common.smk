@@ -259,7 +259,7 @@ def label_resource(name):
 
     def amount(wildcards, attempt):
         kind = PLAN.kind_of(wildcards.judge)
-        return doubling(getattr(kind.label_resources(PLAN.config.judges[wildcards.judge]), name))(wildcards, attempt)
+        return doubling(getattr(kind, name))(wildcards, attempt)
 
     return amount
 

@@ -74,7 +74,6 @@ def parse_card_configs(readme: str) -> CardConfigs:
 
 
 def _files_by_card(data: Sequence[str], config: str | None, split: str, card: CardConfigs) -> list[str]:
-    """Return the files that the README lists for a configuration and split."""
     entries = [entry for entry in card if entry.get("config_name", "default") == config]
     if config is None:
         entries = [entry for entry in card if entry.get("default") or entry.get("config_name") == "default"] or list(card)

@@ -82,7 +82,6 @@ def list_remote_split(repository: str, revision: str | None, configs: Sequence[s
 
 
 def _list_repository(kind: str, repository: str, revision: str | None) -> tuple[str, dict[str, int]]:
-    """Return the commit of a revision, and name → size in bytes of its files."""
     api = huggingface_hub.HfApi()
     get_info = api.model_info if kind == "model" else api.dataset_info
     info = get_info(repository, revision=revision, files_metadata=True)

@@ -28,7 +28,7 @@ from bert_judge.tables.readers.rows import open_rows
 FINE_TUNING = {"learning_rate": 3e-5, "epochs": 3.0}
 JUDGE_FILE = "judge.json"
 # Logger of the trainer's steps.
-CALLBACKS = "bert_judge.judges.bert.callbacks"
+CALLBACKS = "bert_judge.judges.bert.trainer"
 REQUIRED = ("question", "references", "candidate", "label")
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.datasets.augmentation import augment
+from bert_judge.judges.protocol import join_labels
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.resume import content_key
 
@@ -122,7 +123,6 @@ def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mean_aspects(labels: pd.Series) -> dict[str, float] | None:
-    """Average each aspect over the labels that have it; None if no label has any."""
     means = pd.DataFrame([label or {} for label in labels]).mean()
     return {str(aspect): float(mean) for aspect, mean in means.items()} or None
 
@@ -150,12 +150,10 @@ def balanced_weights(labels: pd.Series) -> pd.Series:
 
 
 def _merge(task: str, candidate_path: str | Path, label_path: str | Path) -> pd.DataFrame:
-    candidates = tables.read(candidate_path, tables.CANDIDATES).drop(columns="reason")
-    labels = tables.read(label_path, tables.LABELS)[["sample_id", "attempt", "verdict", "score", "reason", "aspects"]]
-    merged = candidates.merge(labels, on=["sample_id", "attempt"], how="left", validate="one_to_one")
-    if (missing := merged["verdict"].isna()).any():
-        raise InputError(f"{label_path}: no label for sample {merged.loc[missing, 'sample_id'].iloc[0]} of {candidate_path}")
-    return merged.assign(task=task, label=merged["score"])
+    candidates = tables.read(candidate_path, tables.CANDIDATES)
+    labels = join_labels(candidates, label_path)
+    columns = {name: labels[name] for name in ("verdict", "score", "reason", "aspects")}
+    return candidates.assign(task=task, label=labels["score"], **columns)
 
 
 def _describe(rows: pd.DataFrame) -> dict[str, Any]:
@@ -169,5 +167,4 @@ def _describe(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _fraction(*key: Any) -> float:
-    """Return a number in [0, 1) that depends on the key only."""
     return int(content_key(*map(str, key)), 16) / 16**32

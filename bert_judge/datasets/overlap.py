@@ -49,7 +49,6 @@ def _check(
     tests: Mapping[str, str | Path],
     output: str | Path,
 ) -> None:
-    """Count the shared questions; `training_tasks` maps the key of each training question to its task."""
     shared = {}
     for task, path in tests.items():
         questions = [question for question in tables.read(path, tables.TASK)["question"] if _key(question) in training_tasks]

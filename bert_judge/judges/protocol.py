@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bert_judge import tables
+from bert_judge.runtime.errors import InputError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEY = list(tables.CANDIDATES.key)
 # Reason of a verdict on an empty answer, which no model is asked about.
 EMPTY_ANSWER = "empty answer"
 # Codes of verdicts in arrays.
@@ -80,6 +86,19 @@ def invalid(reason: str, raw: str | None = None) -> Label:
 def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
     """Return the label of a score: correct from `threshold` on."""
     return Label("correct" if score >= threshold else "incorrect", score, **details)  # type: ignore[arg-type]
+
+
+LABEL_FIELDS = [field.name for field in fields(Label)]
+
+
+def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
+    """Read the labels of these answers, in their order; the table may hold more. Raises InputError: an answer has no label."""
+    # pandas 3 cannot merge two empty arrow-backed text columns.
+    table = tables.read(labels, tables.LABELS)[[*KEY, *LABEL_FIELDS]].astype({"sample_id": object})
+    merged = answers[KEY].astype({"sample_id": object}).merge(table, on=KEY, how="left", validate="one_to_one")
+    if (missing := merged["verdict"].isna()).any():
+        raise InputError(f"{labels}: no label for {merged.loc[missing, 'sample_id'].iloc[0]}; delete the file and run again")
+    return merged
 
 
 class Judge(Protocol):

@@ -52,25 +52,11 @@ class RunPlan(Protocol):
 
 @dataclass(frozen=True)
 class Dependencies:
-    """Entries of the configuration that a judge depends on.
-
-    Attributes:
-        judges: judges whose verdicts it combines.
-        datasets: datasets that it is trained or fitted on.
-        pair_sets: sets of pairs that it is trained on.
-    """
+    """Judges whose verdicts a judge combines, and datasets and sets of pairs that it is trained or fitted on."""
 
     judges: Sequence[str] = ()
     datasets: Sequence[str] = ()
     pair_sets: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class LabelResources:
-    """Resources that a label job requests; memory doubles with each retry."""
-
-    mem_mb: int = 1000
-    minutes: int = 20
 
 
 @dataclass(frozen=True)
@@ -96,9 +82,8 @@ class LoadContext:
         return str(self.spec["judge"])
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        settings: Mapping[str, Any] = self.spec["settings"]
-        return settings
+    def settings(self) -> dict[str, Any]:
+        return dict(self.spec["settings"])
 
 
 class JudgeKind:
@@ -117,6 +102,7 @@ class JudgeKind:
         is_calibrated: its scores are probabilities.
         keeps_progress: a killed label job resumes.
         counts_training: the cost of its training is part of the run's cost.
+        mem_mb, minutes: resources that a label job requests; memory doubles with each retry.
     """
 
     name: str
@@ -130,6 +116,8 @@ class JudgeKind:
     is_calibrated = False
     keeps_progress = False
     counts_training = False
+    mem_mb = 1000
+    minutes = 20
 
     # Specification
 
@@ -179,15 +167,16 @@ class JudgeKind:
             inputs["labels"] = [label_path(table) for table in self.source_tables(plan, judge, model, task)]
         return inputs
 
+    def overlap_inputs(self, plan: RunPlan, block: Any, task: str) -> Inputs:
+        """Return the check that the judge was not trained on a test task; its label job must not run before."""
+        dataset = block.dataset if task in plan.config.tasks.test else None
+        return {"overlap": str(RESULTS / "datasets" / dataset / "overlap" / f"{task}.json")} if dataset else {}
+
     # Jobs
 
     def label_rule(self, block: Any) -> str:
         """Return the rule of `rules/labels.smk` that labels tables of answers."""
         return "combine_labels" if self.combines_labels else "label"
-
-    def label_resources(self, block: Any) -> LabelResources:
-        """Return the resources that a label job requests."""
-        return LabelResources()
 
     def gpus(self, block: Any) -> int:
         """Return the GPUs that a label job holds."""
@@ -227,7 +216,7 @@ class JudgeKind:
 
     def folder_inputs(self, folder: Path) -> Inputs:
         """Return the inputs of `load` for a folder that `recognizes` accepts."""
-        raise NotImplementedError
+        return {"checkpoint": str(folder / "judge.json")}
 
     def folder_block(self, folder: Path) -> dict[str, Any]:
         """Return the block of a configuration for the judge in a folder, with default settings."""
@@ -286,7 +275,6 @@ def names() -> list[str]:
 
 
 def kinds() -> list[JudgeKind]:
-    """Return all kinds in the order of `names`."""
     return [find(name) for name in names()]
 
 
@@ -309,14 +297,7 @@ def is_trained_judge(folder: Path) -> bool:
     return (folder / "judge.json").is_file() or (folder / "probe.json").is_file()
 
 
-def overlap_inputs(plan: RunPlan, block: Any, task: str) -> Inputs:
-    """Return the check that a judge was not trained on a test task; its label job must not run before."""
-    dataset = block.dataset if task in plan.config.tasks.test else None
-    return {"overlap": str(RESULTS / "datasets" / dataset / "overlap" / f"{task}.json")} if dataset else {}
-
-
 def label_path(table: LabelTable) -> str:
-    """Return the path of a label table."""
     return str(RESULTS / "labels" / Path(*table)) + ".parquet"
 
 
@@ -331,7 +312,6 @@ def hash_texts(folder: Path, patterns: Iterable[str]) -> str | None:
 
 @cache
 def _built_in_names() -> tuple[str, ...]:
-    """Return the names of the sub-packages of `bert_judge.judges`, sorted."""
     return tuple(module.name for module in pkgutil.iter_modules(bert_judge.judges.__path__) if module.ispkg)
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.config.datasets import CONTROLS
+from bert_judge.judges.protocol import join_labels
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError
 
@@ -57,15 +58,8 @@ def build_filtered(
 
 
 def _read_scored(task: str, candidates: str | Path, labels: str | Path | None) -> pd.DataFrame:
-    """Read the answers of a table with a judge's scores; null where it has none."""
     answers = tables.read(candidates, tables.CANDIDATES).assign(task=task)
-    if labels is None:
-        return answers.assign(score=float("nan"))
-    scores = tables.read(labels, tables.LABELS)[["sample_id", "attempt", "score"]]
-    merged = answers.merge(scores, on=["sample_id", "attempt"], how="left", validate="one_to_one", indicator=True)
-    if (unlabelled := merged["_merge"] != "both").any():
-        raise InputError(f"{labels}: no label for sample {merged.loc[unlabelled, 'sample_id'].iloc[0]} of {candidates}")
-    return merged.drop(columns="_merge")
+    return answers.assign(score=math.nan if labels is None else join_labels(answers, labels)["score"])
 
 
 def _deduplicate(rows: pd.DataFrame) -> pd.DataFrame:

@@ -56,7 +56,6 @@ def _multiple_choice(source: Source, row: SourceRow) -> Iterator[Sample]:
 
 
 def _options(source: Source, row: SourceRow) -> tuple[list[str], list[str]]:
-    """Return the texts and labels of the options, in the dataset's order."""
     columns = [cells.get_cell(row, name) for name in source["columns"]["choices"]]
     members = cells.parse_list(columns[0], "list of options") if len(columns) == 1 else columns
     options = [cells.parse_optional_text(option, "option") for option in members]
@@ -104,7 +103,6 @@ def _reading(source: Source, row: SourceRow) -> Iterator[Sample]:
 
 
 def _dialogue(source: Source, row: SourceRow, context: str, turns: Sequence[Any]) -> Iterator[Sample]:
-    """Yield one sample per turn: the text, the preceding turns, and the question."""
     annotators = [cells.parse_list(cells.get_cell(row, name), "list of answers") for name in source["columns"]["answer"]]
     history: list[str] = []
     for turn, cell in enumerate(turns):

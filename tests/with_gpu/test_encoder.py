@@ -20,7 +20,7 @@ from transformers import Trainer
 from bert_judge.judges.bert import checkpoint, trainer
 from bert_judge.judges.bert.checkpoint import Checkpoint
 from bert_judge.judges.bert.encoding import EncodedRow
-from bert_judge.judges.bert.engine import Engine
+from bert_judge.judges.bert.inference import Engine
 from bert_judge.judges.bert.judge import BERTJudge
 
 pytestmark = pytest.mark.gpu

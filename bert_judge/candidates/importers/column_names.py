@@ -103,7 +103,6 @@ def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample:
 
 
 def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """Return the only column with a name of this role, or None if there is none."""
     matching = [name for name in columns if _normalize(name) in names]
     if role == "candidate":
         matching = [name for name in matching if _normalize(name) not in _vocabulary().extracted] or matching

@@ -134,7 +134,6 @@ def _read_columns(
     model: str | None = None,
     parsers: Parsers | None = None,
 ) -> dict[str, list[Any]]:
-    """Return the parsed cells of the requested columns, in one pass over the file."""
     filters = [_Filter(column, expected) for conditions in (spec["where"], where or {}) for column, expected in conditions.items()]
     has_ids = spec["columns"]["id"] is not None
     needed = [*required, *(["id"] if has_ids else []), *(["model"] if model is not None else [])]

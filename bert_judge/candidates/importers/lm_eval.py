@@ -126,7 +126,6 @@ def _find_results(folder: Path, time: str) -> Path | None:
 
 
 def _model_name(results: Path) -> str:
-    """Return the name of a run's model; empty if the file does not state it."""
     try:
         if isinstance(name := json_documents.read_member(results, "model_name"), str) and name:
             return name

@@ -115,7 +115,6 @@ def add_options(question: str, texts: Sequence[str]) -> str:
 
 
 def _find_option(answer: Any, options: Options, index_base: int | None) -> int | None:
-    """Return the index of an option by its label, text, letter or index."""
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)
     if isinstance(answer, bool) or not isinstance(answer, str | int):

@@ -115,7 +115,6 @@ def _change_value(reference: str, rng: KeyedRandom) -> str | None:
 
 
 def _change_number(reference: str, rng: KeyedRandom) -> str:
-    """Move a year by some years, or change one digit of another number."""
     number = rng.choose(list(_DIGITS.finditer(reference)), "number")
     digits = number[0]
     if len(digits) == 4 and rng.bernoulli(0.8, "year"):
@@ -128,7 +127,6 @@ def _change_number(reference: str, rng: KeyedRandom) -> str:
 
 
 def _change_word(reference: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
-    """Replace one word of a short phrase by an equally capitalised word of another answer."""
     tokens = reference.split()
     positions = [i for i, word in enumerate(tokens) if len(word) > 2 and word.isalpha()]
     if not 2 <= len(tokens) <= MAX_NAME_WORDS or not positions:

@@ -62,7 +62,6 @@ def self_corrected(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -
 
 
 def _draw_pair(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> tuple[str, str] | None:
-    """Draw a reference and a similar incorrect answer."""
     references = [text for text in answer.short_references if text.strip(" .").casefold() not in BINARY_ANSWERS]
     if answer.options or not references:
         return None
@@ -74,7 +73,6 @@ def _draw_pair(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> tu
 
 
 def _list_answers(reference: str, distractor: str, answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> str:
-    """List two to six answers in random order, the reference among them."""
     more = [
         borrowed[0]
         for n in range(rng.integers(0, 4, "more"))

@@ -86,7 +86,6 @@ def _continuation(reference: str, rng: KeyedRandom, pool: AnswerPool) -> str:
 
 
 def _to_statement(question: str, answer: str) -> str | None:
-    """Turn the question into a statement; None if its form is unknown."""
     if match := _HOW_MANY.match(question):
         return f"{answer} {match['noun']} {match['rest']}."
     if match := _WHERE_IS.match(question):

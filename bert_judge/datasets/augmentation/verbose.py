@@ -59,7 +59,6 @@ def _echo(question: str, rng: KeyedRandom) -> str:
 
 
 def _pad(text: str, rng: KeyedRandom) -> str:
-    """Add sentences without content before and after a text."""
     openings, asides = PHRASES["openings"], PHRASES["asides"]
     before = [rng.choose((*openings, *asides), f"before {n}") for n in range(rng.choose(PADDING_SENTENCES, "before"))]
     after = [rng.choose(asides, f"behind {n}") for n in range(rng.choose(PADDING_SENTENCES, "behind"))]

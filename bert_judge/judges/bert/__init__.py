@@ -14,11 +14,9 @@ from bert_judge.judges.registry import (
     Dependencies,
     Inputs,
     JudgeKind,
-    LabelResources,
     LoadContext,
     RunPlan,
     Spec,
-    overlap_inputs,
     read_card,
 )
 
@@ -80,6 +78,7 @@ class BertKind(JudgeKind):
     is_calibrated = True
     keeps_progress = True
     counts_training = True
+    mem_mb, minutes = 4000, 240
 
     def settings(self, block: BertJudgeConfig) -> Spec:
         return block.model_dump(mode="json", include={"kind", *block.inference_keys})
@@ -97,13 +96,10 @@ class BertKind(JudgeKind):
 
     def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
         block: Any = plan.config.judges[judge]
-        return {**self.inputs(judge, block), **overlap_inputs(plan, block, task)}
+        return {**self.inputs(judge, block), **self.overlap_inputs(plan, block, task)}
 
     def label_rule(self, block: BertJudgeConfig) -> str:
         return "label_encoder"
-
-    def label_resources(self, block: BertJudgeConfig) -> LabelResources:
-        return LabelResources(mem_mb=4000, minutes=240)
 
     def gpus(self, block: BertJudgeConfig) -> int:
         return 1
@@ -111,9 +107,6 @@ class BertKind(JudgeKind):
     def recognizes(self, folder: Path) -> bool:
         """Accept every folder but those of other kinds: a published checkpoint has no file that names its kind."""
         return not (folder / "probe.json").is_file() and not read_card(folder).get("pairwise")
-
-    def folder_inputs(self, folder: Path) -> Inputs:
-        return {"checkpoint": str(folder / "judge.json")}
 
     def revisions(self, context: LoadContext) -> dict[str, str] | None:
         from bert_judge.judges.bert.judge_folder import resolve_checkpoint

@@ -18,6 +18,7 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -26,7 +27,6 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 from bert_judge import __version__, tables
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
-from bert_judge.judges.bert.early_exit import LogitBounds
 from bert_judge.judges.bert.encoding import TAGS, RowEncoder
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE, check_folder
 from bert_judge.runtime.errors import InputError
@@ -34,6 +34,7 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 WEIGHTS_FILE = "weights.int8.safetensors"
 MAX_INTEGER = 127
+Floats = NDArray[np.float64]
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 SCALE = ".scale"
 
@@ -50,6 +51,27 @@ class StackerWeights:
     def combine(self, encoder_logits: np.ndarray, tree_logits: np.ndarray) -> np.ndarray:
         """Return the calibrated logits, shape (n,)."""
         return self.encoder * encoder_logits + self.features * tree_logits + self.bias
+
+
+@dataclass(frozen=True)
+class LogitBounds:
+    """Range of the encoder's logit by bin of the trees' logit: mean of the trees' in ascending order; low, mean and high of the
+    encoder's."""
+
+    trees: list[float]
+    low: list[float]
+    mean: list[float]
+    high: list[float]
+
+    def __post_init__(self) -> None:
+        values = np.array(list(asdict(self).values()), float)
+        if values.ndim != 2 or not self.trees or not np.isfinite(values).all() or (np.diff(values[0]) < 0).any():
+            raise ValueError("logit_bounds: needs trees, ascending, low, mean and high with equally many numbers each")
+
+    def interpolate(self, tree_logits: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return low, mean and high for rows with these tree logits, each of shape (n,)."""
+        low, mean, high = (np.interp(tree_logits, self.trees, values) for values in (self.low, self.mean, self.high))
+        return low, mean, high
 
 
 @dataclass

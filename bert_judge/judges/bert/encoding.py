@@ -11,7 +11,6 @@ tokenised once, because many answers share a question and its references.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,8 @@ from typing import Any, cast
 from transformers import PreTrainedTokenizerBase
 
 from bert_judge.config import Input
+from bert_judge.judges.bert.features import truncate_middle
+from bert_judge.judges.lexical.word_metrics import token_f1
 
 TAGS = {"question": "<|question|>", "candidate": "<|candidate|>", "reference": "<|reference|>"}
 
@@ -64,12 +65,7 @@ class RowEncoder:
         limit = self.max_length * CHARACTERS_PER_TOKEN
         distinct = dict.fromkeys(text[-limit:] for text in texts)
         encoded = self.tokenizer(
-            list(distinct),
-            add_special_tokens=False,
-            split_special_tokens=True,
-            truncation=False,
-            padding=False,
-            verbose=False,
+            list(distinct), add_special_tokens=False, split_special_tokens=True, truncation=False, padding=False, verbose=False
         )
         ids = dict(zip(distinct, encoded["input_ids"], strict=True))
         return [ids[text[-limit:]] for text in texts]
@@ -143,14 +139,6 @@ def truncate_parts(
     return question, candidate, reference, True
 
 
-def truncate_middle(tokens: list[int], budget: int) -> list[int]:
-    """Keep the start, a quarter of the budget, and the end."""
-    if len(tokens) <= budget:
-        return tokens
-    head = budget // 4
-    return tokens[:head] + keep_tail(tokens, budget - head)
-
-
 def keep_tail(tokens: list[int], budget: int) -> list[int]:
     """Keep the last `budget` tokens."""
     return tokens[len(tokens) - budget :] if len(tokens) > budget else tokens
@@ -158,10 +146,8 @@ def keep_tail(tokens: list[int], budget: int) -> list[int]:
 
 def closest_references(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[str]:
     """Return per row the reference with the highest word F1 against the candidate, the first of equal ones."""
-    return [max(texts, key=lambda text: _word_f1(candidate, text)) for texts, candidate in zip(references, candidates, strict=True)]
-
-
-def _word_f1(candidate: str, reference: str) -> float:
-    first, second = (Counter(_WORD.findall(text.casefold())) for text in (candidate, reference))
-    common = (first & second).total()
-    return 2 * common / (first.total() + second.total()) if common else 0.0
+    closest = []
+    for texts, candidate in zip(references, candidates, strict=True):
+        words = _WORD.findall(candidate.casefold())
+        closest.append(max(texts, key=lambda text, words=words: token_f1(_WORD.findall(text.casefold()), words)))
+    return closest

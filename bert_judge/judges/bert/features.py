@@ -103,15 +103,15 @@ def is_truncated(references: Sequence[str], candidate: str) -> bool:
     )
 
 
-T = TypeVar("T", str, list[str])
+T = TypeVar("T", str, list[str], list[int])
 
 
 class _Text:
     """A text and its derived forms, computed on first use."""
 
     def __init__(self, text: str) -> None:
-        self.text = _truncate_middle(text, MAX_CHARACTERS)
-        self.words = _truncate_middle(normalize_words(self.text), MAX_WORDS)
+        self.text = truncate_middle(text, MAX_CHARACTERS)
+        self.words = truncate_middle(normalize_words(self.text), MAX_WORDS)
         self.vocabulary = frozenset(self.words)
 
     @cached_property
@@ -157,7 +157,8 @@ class _Text:
         return first, _Text(sentences[-1]) if len(sentences) > 1 else first
 
 
-def _truncate_middle(sequence: T, limit: int) -> T:
+def truncate_middle(sequence: T, limit: int) -> T:
+    """Keep the start, a quarter of the limit, and the end."""
     head = limit // 4
     return sequence if len(sequence) <= limit else sequence[:head] + sequence[len(sequence) - (limit - head) :]
 

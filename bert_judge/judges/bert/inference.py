@@ -1,7 +1,8 @@
-"""Batched inference: each distinct row once, sorted by length, in batches of a bounded number of tokens."""
+"""Batched inference: each distinct row once, sorted by length, in batches of bounded size, by the backend of a judge's `Engine`."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,10 +11,14 @@ from typing import cast
 import numpy as np
 import torch
 
-from bert_judge.judges.bert.backend import Backend, model_inputs, pad_rows
+from bert_judge.judges.bert.backend import Backend, BackendChoice, TorchBackend, choose_backend, model_inputs, pad_rows
+from bert_judge.judges.bert.checkpoint import Checkpoint
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder
+from bert_judge.runtime import hardware
+from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import ProgressLogger
 
+log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOG_LINES = 30
 # Rows are encoded in chunks of this many tokens, or batches if these are larger: enough to sort by length, few enough that the
 # model starts at once and the token ids of a large table are never in memory together.
@@ -32,13 +37,92 @@ class EncoderOutput:
     tokens: np.ndarray
 
 
+class Engine:
+    """Scores rows with one backend, and with torch where exact logits are needed; moves the model to the best device."""
+
+    def __init__(
+        self, checkpoint: Checkpoint, backend: str = "auto", precision: str = "auto", batch_tokens: int | None = None
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.batch_tokens = batch_tokens
+        self.device = hardware.best_device()
+        checkpoint.model.to(self.device)  # type: ignore[arg-type]
+        self.choice = choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
+        # An automatic choice may fall back to torch.
+        self._is_explicit = backend != "auto" or precision != "auto"
+        self._converted: Backend | None = None
+        if not checkpoint.trained:
+            self.stay_on_torch("a model that is yet to be trained")
+
+    @property
+    def logit_error(self) -> float:
+        """Rounding error of the logits of `score`; see `Backend`."""
+        return self._backend.logit_error
+
+    def score(
+        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str], *, exact: bool = False
+    ) -> EncoderOutput:
+        """Return per row the highest logit over its references, whether anything was cut, and the tokens of all of them.
+
+        `exact`: use the model in memory, not a converted copy.
+        """
+        if not len(candidates):
+            return EncoderOutput(np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
+        counts = [len(texts) for texts in references]
+        output = score_rows(
+            self._torch if exact else self._backend,
+            self.checkpoint.encoder,
+            [question for question, n in zip(questions, counts, strict=True) for _ in range(n)],
+            [text for texts in references for text in texts],
+            [candidate for candidate, n in zip(candidates, counts, strict=True) for _ in range(n)],
+            self.batch_tokens,
+        )
+        starts = np.cumsum([0, *counts[:-1]])
+        return EncoderOutput(
+            np.maximum.reduceat(output.logits, starts),
+            np.logical_or.reduceat(output.truncated, starts),
+            np.add.reduceat(output.tokens, starts),
+        )
+
+    def logits(self, rows: Sequence[EncodedRow]) -> np.ndarray:
+        """Return logit₁ − logit₀ of encoded rows, float64, shape (n,), in the given order."""
+        return compute_logits(self._backend, rows, cast(int, self.checkpoint.tokenizer.pad_token_id), self.batch_tokens)
+
+    def stay_on_torch(self, reason: str) -> None:
+        """Run the model in memory from now on, because a converted copy would not follow its changes."""
+        if self.choice.backend != "torch":
+            dtype = hardware.best_dtype(self.device)
+            self.choice = BackendChoice("torch", str(dtype).removeprefix("torch."), reason)
+            self._converted = None
+
+    @property
+    def _torch(self) -> TorchBackend:
+        dtype = getattr(torch, self.choice.precision) if self.choice.backend == "torch" else torch.float32
+        return TorchBackend(self.checkpoint.model, dtype)
+
+    @property
+    def _backend(self) -> Backend:
+        if self.choice.backend != "torch" and self._converted is None:
+            try:
+                # An optional package.
+                from bert_judge.judges.bert import openvino
+
+                self._converted = openvino.convert(self.checkpoint.model, self.choice.precision)
+            except InputError as error:
+                if self._is_explicit:
+                    raise
+                log.warning("%s", error)
+                self.stay_on_torch("the model cannot be converted")
+        return self._converted or self._torch
+
+
 def score_rows(
     backend: Backend,
     encoder: RowEncoder,
     questions: Sequence[str],
     references: Sequence[str],
     candidates: Sequence[str],
-    batch_tokens: int | None = None,
+    batch_tokens: int | None,
 ) -> EncoderOutput:
     """Encode and score rows, equal ones once; the next chunk is tokenised while the model runs on this one."""
     visible_questions = questions if encoder.settings.question else [""] * len(questions)
@@ -63,7 +147,8 @@ def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, ba
 
     `batch_tokens`: padding included; by default the backend's, which may run every row alone.
     """
-    unique = list(dict.fromkeys(rows))
+    # In an order of their own, so that the order of the rows does not change the batches.
+    unique = sorted(set(rows), key=lambda row: (len(row.ids), row.ids, row.types))
     lengths = [len(row.ids) for row in unique]
     limit = (batch_tokens or _default_batch_tokens(backend, sum(lengths))) if backend.batch_tokens else 0
     logits = np.zeros(len(unique))

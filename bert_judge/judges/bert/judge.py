@@ -18,13 +18,19 @@ from bert_judge.config import Input, Training
 from bert_judge.judges.bert import BertJudgeConfig
 from bert_judge.judges.bert import checkpoint as checkpoints
 from bert_judge.judges.bert.checkpoint import StackerWeights, round_weights
-from bert_judge.judges.bert.early_exit import fit_logit_bounds
 from bert_judge.judges.bert.encoding import closest_references
-from bert_judge.judges.bert.engine import Engine
 from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
-from bert_judge.judges.bert.inference import EncoderOutput
-from bert_judge.judges.bert.judge_folder import find_folder, read_base_rate, resolve_checkpoint
-from bert_judge.judges.bert.stacker import fit_stacker, fit_temperature, fit_trees, load_trees, predict_tree_logits, save_trees
+from bert_judge.judges.bert.inference import EncoderOutput, Engine
+from bert_judge.judges.bert.judge_folder import find_folder, resolve_checkpoint
+from bert_judge.judges.bert.stacker import (
+    fit_logit_bounds,
+    fit_stacker,
+    fit_temperature,
+    fit_trees,
+    load_trees,
+    predict_tree_logits,
+    save_trees,
+)
 from bert_judge.judges.languages import unfamiliar_text
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.visible_text import is_blank_answer, normalize_inputs, normalize_text
@@ -140,16 +146,11 @@ class BERTJudge:
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
         """Load the judge of a workflow run from its checkpoint, see `resolve_checkpoint`, with the settings of its block."""
         folder, revision = resolve_checkpoint(checkpoint)
-        options = {key: settings[key] for key in ("threshold", "calibrated", "references", "backend", "precision")}
-        early_exit = settings.get("early_exit", True)
-        return cls(folder, **options, early_exit=early_exit, name=name, revision=revision)
+        options = {key: settings[key] for key in BertJudgeConfig.inference_keys & settings.keys()}
+        return cls(folder, **options, name=name, revision=revision)
 
     def predict(
-        self,
-        questions: Sequence[str],
-        references: References,
-        candidates: Sequence[str],
-        batch_size: int | None = None,
+        self, questions: Sequence[str], references: References, candidates: Sequence[str], batch_size: int | None = None
     ) -> list[float]:
         """Return the score of each candidate, in [0, 1].
 
@@ -167,8 +168,8 @@ class BERTJudge:
         """Like `predict`, with raw scores, truncation and token counts."""
         self.check_trained()
         references, candidates = normalize_inputs(questions, references, candidates)
-        features = self._extract_features(questions, references, candidates) if self._uses_trees else None
-        tree_logits = self._predict_tree_logits(features)
+        uses_trees = self.calibrated and self.checkpoint.metadata.stacker is not None
+        tree_logits = self._predict_trees(questions, references, candidates) if uses_trees else None
         rows, logits = self._rows_for_encoder(tree_logits, len(candidates))
         encoded = self._encode(rows, tree_logits, questions, references, candidates)
         logits[rows] = encoded.logits
@@ -185,10 +186,6 @@ class BERTJudge:
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
 
-    def calibration_base_rate(self) -> float:
-        """Return the base rate of the rows that the judge was calibrated on."""
-        return read_base_rate(self.path)
-
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. A blank candidate is incorrect; the encoder does not run on it."""
         blank = [is_blank_answer(normalize_text(row.candidate), row.references) for row in rows]
@@ -196,9 +193,8 @@ class BERTJudge:
         prediction = self.explain(
             [row.question for row in answered], [row.references for row in answered], [row.candidate for row in answered]
         )
-        columns = prediction.scores, prediction.raw_scores, prediction.truncated, prediction.tokens
-        values = zip(answered, *(column.tolist() for column in columns), strict=True)
-        labels = iter([self._label(*value) for value in values])
+        columns = [column.tolist() for column in vars(prediction).values()]
+        labels = iter([self._label(*values) for values in zip(answered, *columns, strict=True)])
         return [decided(0.0, reason="empty answer") if is_blank else next(labels) for is_blank in blank]
 
     def _label(self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int) -> Label:
@@ -286,7 +282,7 @@ class BERTJudge:
         }
         tree_logits = None
         if self.trees is not None:
-            tree_logits = predict_tree_logits(self.trees, self._extract_features(questions, references, candidates))
+            tree_logits = self._predict_trees(questions, references, candidates)
             self._fit_stacker(logits, tree_logits, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
             components["share_read"] = len(self._rows_for_encoder(tree_logits, len(logits))[0]) / len(logits)
@@ -307,9 +303,7 @@ class BERTJudge:
                 continue
             references, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
             all_logits.append(self.engine.score(rows.questions, references, candidates, exact=True).logits)
-            assert self.trees is not None
-            features = self._extract_features(rows.questions, references, candidates)
-            all_tree_logits.append(predict_tree_logits(self.trees, features))
+            all_tree_logits.append(self._predict_trees(rows.questions, references, candidates))
             all_labels += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
         num_real = len(labels) + len(weak.labels)
@@ -331,18 +325,17 @@ class BERTJudge:
         save_trees(self.trees if self.checkpoint.metadata.stacker else None, folder)
         self.checkpoint.save(folder, int8)
 
-    @property
-    def _uses_trees(self) -> bool:
-        return self.calibrated and self.checkpoint.metadata.stacker is not None
-
     def _extract_features(
         self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
     ) -> np.ndarray:
         visible_questions = questions if self.checkpoint.metadata.input.question else [""] * len(questions)
         return self.feature_extractor.extract(visible_questions, references, candidates)
 
-    def _predict_tree_logits(self, features: np.ndarray | None) -> np.ndarray | None:
-        return None if features is None or self.trees is None else predict_tree_logits(self.trees, features)
+    def _predict_trees(
+        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
+    ) -> np.ndarray:
+        assert self.trees is not None
+        return predict_tree_logits(self.trees, self._extract_features(questions, references, candidates))
 
     def _rows_for_encoder(self, tree_logits: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that need the encoder, and the encoder's expected logit for all rows, shape (n,)."""
@@ -395,11 +388,7 @@ class BERTJudge:
 
 
 def _assemble_prediction(
-    scores: np.ndarray,
-    rows: np.ndarray,
-    encoded: EncoderOutput,
-    references: Sequence[Sequence[str]],
-    candidates: Sequence[str],
+    scores: np.ndarray, rows: np.ndarray, encoded: EncoderOutput, references: Sequence[Sequence[str]], candidates: Sequence[str]
 ) -> Prediction:
     """Score blank candidates 0, and add the encoder's output for the rows that it read."""
     blank = [is_blank_answer(candidate, texts) for candidate, texts in zip(candidates, references, strict=True)]

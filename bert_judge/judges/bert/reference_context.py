@@ -70,6 +70,5 @@ def count_words(text: Sequence[str], vocabulary: frozenset[str], limit: float = 
 
 
 def _count_other_parts(reference_words: frozenset[str], answer: str) -> float:
-    """Count the short parts of a list that do not contain the reference, at most 6."""
     segments = [normalize_words(segment) for segment in _PART_SEPARATOR.split(answer)]
     return min(6.0, sum(0 < len(segment) <= MAX_PART_WORDS and reference_words.isdisjoint(segment) for segment in segments))

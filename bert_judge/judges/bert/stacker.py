@@ -3,6 +3,9 @@
 The trees are trained on the encoder's training rows. The weights of the two models are fitted on held-out rows, augmented ones
 included; the sum is then calibrated on real rows only: logit = encoder · z₁ + features · z₂ + bias (stacking: Wolpert, 1992;
 calibration: Platt, 1999). A judge without trees is calibrated by one temperature (Guo et al., 2017).
+
+Early exit skips the encoder where its logit could not change the verdict (Teerapittayanon et al., 2016): its range given the trees'
+logit is estimated on the same rows, and where both ends of the range give the same verdict, the trees decide.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 
-from bert_judge.judges.bert.checkpoint import StackerWeights
+from bert_judge.judges.bert.checkpoint import LogitBounds, StackerWeights
 from bert_judge.judges.bert.features import FEATURE_NAMES
 from bert_judge.judges.bert.tree_file import check_trees
 from bert_judge.runtime.errors import InputError
@@ -40,6 +43,10 @@ MONOTONE_FEATURES = frozenset(
 )
 # Few validation rows, all predicted correctly, would drive the temperature to 0 or infinity.
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.1, 10.0
+# For early exit, the tree logit is divided into bins of at least MIN_ROWS rows, at most MAX_BINS of them.
+MIN_ROWS, MAX_BINS = 100, 20
+# Share of rows below the lower bound, and above the upper one.
+TAIL = 0.01
 PARAMETERS: Mapping[str, Any] = {
     "objective": "cross_entropy",  # takes soft labels
     "num_leaves": 15,
@@ -113,6 +120,18 @@ def _logistic_regression(values: np.ndarray, labels: np.ndarray, weights: np.nda
     sample_weight = np.concatenate([weights * labels, weights * (1 - labels)])
     targets = np.repeat([1, 0], len(labels))
     return LogisticRegression(C=1.0).fit(np.concatenate([values, values]), targets, sample_weight=sample_weight)
+
+
+def fit_logit_bounds(encoder_logits: ArrayLike, tree_logits: ArrayLike) -> LogitBounds | None:
+    """Estimate the bounds on rows that neither model was trained on, shape (n,); None for fewer than `MIN_ROWS` rows."""
+    encoder, trees = np.asarray(encoder_logits, float), np.asarray(tree_logits, float)
+    bins = min(MAX_BINS, len(encoder) // MIN_ROWS)
+    if not bins:
+        return None
+    positions = np.array_split(np.argsort(trees, kind="stable"), bins)
+    low, high = np.array([np.quantile(encoder[rows], (TAIL, 1 - TAIL)) for rows in positions]).T
+    centers, mean = ([values[rows].mean() for rows in positions] for values in (trees, encoder))
+    return LogitBounds(*([round(float(value), 4) for value in values] for values in (centers, low, mean, high)))
 
 
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:

@@ -11,23 +11,32 @@ import logging
 import math
 import random
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils.data import Dataset
-from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainingArguments
+from transformers import (
+    PreTrainedModel,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
-from bert_judge.config import Training
+from bert_judge.config import Training, Tuning
 from bert_judge.judges.bert.attention import float32_attention
-from bert_judge.judges.bert.callbacks import SaveOnSigterm, StopIfDiverged, ThroughputCallback
 from bert_judge.judges.bert.checkpoint import Checkpoint
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import collate
 from bert_judge.runtime import sigterm
+from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
 
 log = logging.getLogger(__name__)
@@ -35,23 +44,6 @@ log = logging.getLogger(__name__)
 # Rows are sorted by length within shuffled pools of this many batches.
 BATCHES_PER_POOL = 50
 CHECKPOINTS_PER_RUN = 10
-
-
-class Schedule(Protocol):
-    """The settings of `config.Training` that the order of batches and the Trainer's arguments depend on."""
-
-    @property
-    def epochs(self) -> float: ...
-    @property
-    def batch_size(self) -> int: ...
-    @property
-    def micro_batch_size(self) -> int | None: ...
-    @property
-    def learning_rate(self) -> float: ...
-    @property
-    def warmup_ratio(self) -> float: ...
-    @property
-    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -85,26 +77,33 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     # The tags are new tokens and must be trained; the embeddings of other tokens generalise better frozen.
     embeddings.requires_grad_(checkpoint.metadata.input.format == "tags" or not settings.freeze_embeddings)
     pad_id = int(cast(int, checkpoint.tokenizer.pad_token_id))
-    throughput = ThroughputCallback(sum(tokens[i] for i in order))
     trainer = _WeightedTrainer(
         model=model,
         args=training_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
         train_dataset=_OrderedExamples(examples, order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
-        callbacks=[throughput, SaveOnSigterm(), StopIfDiverged()],
     )
+    statistics = run_trainer(trainer, sum(tokens[i] for i in order), work_folder)
+    embeddings.requires_grad_(True)
+    model.eval()
+    return statistics
+
+
+def run_trainer(trainer: Trainer, tokens: int, work_folder: Path) -> dict[str, float]:
+    """Train on so many tokens, resuming from the last checkpoint; return steps, loss and throughput. SIGTERM saves and stops."""
+    throughput = ThroughputCallback(tokens)
+    for callback in (throughput, SaveOnSigterm(), StopIfDiverged()):
+        trainer.add_callback(callback)
     trainer.remove_callback(PrinterCallback)
-    with sigterm.defer_sigterm(), float32_attention(model):
+    with sigterm.defer_sigterm(), float32_attention(cast(PreTrainedModel, trainer.model)):
         result = trainer.train(resume_from_checkpoint=find_last_checkpoint(work_folder))
         if trainer.state.global_step < trainer.state.max_steps:
             sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
-    embeddings.requires_grad_(True)
-    model.eval()
     return {"steps": result.global_step, **throughput.summary(trainer.state), "loss": result.training_loss}
 
 
-def batch_order(lengths: Sequence[int], settings: Schedule) -> list[int]:
+def batch_order(lengths: Sequence[int], settings: Training | Tuning) -> list[int]:
     """Return the positions of rows in training order, all epochs concatenated.
 
     Every epoch has each row once (the last may be partial). Rows of the same batch, `batch_size` positions, are similar in length.
@@ -198,7 +197,7 @@ class _WeightedTrainer(Trainer):
         return (loss, outputs) if return_outputs else loss
 
 
-def training_arguments(settings: Schedule, folder: Path, steps: int, **overrides: Any) -> TrainingArguments:
+def training_arguments(settings: Training | Tuning, folder: Path, steps: int, **overrides: Any) -> TrainingArguments:
     """Return the Trainer's arguments: rows in the given order, regular checkpoints, no network, no progress bars."""
     device = best_device()
     arguments: dict[str, Any] = {
@@ -262,3 +261,53 @@ def set_dropout(model: PreTrainedModel, probability: float) -> None:
         for child in module.children():
             if isinstance(child, torch.nn.Dropout):
                 child.p = 0.0 if type(module).__name__.endswith("SelfAttention") else probability
+
+
+class ThroughputCallback(TrainerCallback):
+    """Logs loss and tokens per second; `tokens` are those of the whole run, without padding."""
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens = tokens
+        self.first_step, self.start_time = 0, time.monotonic()
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.first_step, self.start_time = state.global_step, time.monotonic()
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        if "loss" in (logs := kwargs["logs"] or {}):
+            rate = self.summary(state)["tokens_per_second"]
+            log.info("step %d of %d, loss %.4f, %.0f tokens/s", state.global_step, state.max_steps, float(logs["loss"]), rate)
+
+    def summary(self, state: TrainerState) -> dict[str, float]:
+        """Return tokens, seconds and tokens_per_second of this process, without what an earlier one did."""
+        seconds = time.monotonic() - self.start_time
+        tokens = round(self.tokens * (state.global_step - self.first_step) / max(1, state.max_steps))
+        return {"tokens": tokens, "seconds": round(seconds, 1), "tokens_per_second": round(tokens / seconds, 1)}
+
+
+class SaveOnSigterm(TrainerCallback):
+    """Saves a checkpoint after the current step and stops, once SIGTERM has arrived."""
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if sigterm.stop_requested():
+            control.should_save = control.should_training_stop = True
+
+
+class StopIfDiverged(TrainerCallback):
+    """Ends a training run whose weights are no longer finite."""
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        # Checking all weights is slow, and non-finite weights always have a non-finite gradient.
+        if not math.isfinite((kwargs["logs"] or {}).get("grad_norm", math.nan)):
+            _check_finite(kwargs["model"], args, state)
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        _check_finite(kwargs["model"], args, state)
+
+
+def _check_finite(model: torch.nn.Module, args: TrainingArguments, state: TrainerState) -> None:
+    if not all(weights.isfinite().all() for weights in model.parameters()):
+        raise InputError(
+            f"the training diverged: at step {state.global_step} of {state.max_steps} some weights are not finite; "
+            f"lower its learning_rate, {args.learning_rate:g} now"
+        )

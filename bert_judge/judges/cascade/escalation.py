@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
-from bert_judge.judges.protocol import Label
+from bert_judge.judges.protocol import KEY, LABEL_FIELDS, join_labels
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
 _REASON_PREFIX = "decided by "
-KEY = list(tables.CANDIDATES.key)
-LABEL_FIELDS = [field.name for field in fields(Label)]
 TOKENS = ["prompt_tokens", "completion_tokens"]
 # (judge, label table).
 JudgeLabels = tuple[str, str | Path]
@@ -136,13 +134,3 @@ def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str |
         decided.append(rows.assign(**tokens.astype("Int64"), reason=reasons)[is_confident][LABEL_FIELDS])
         remaining = remaining[~is_confident]
     return pd.concat(decided)
-
-
-def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
-    """Read the labels of these answers, in their order; the table may hold more. Raises InputError: an answer has no label."""
-    # pandas 3 cannot merge two empty arrow-backed text columns.
-    table = tables.read(labels, tables.LABELS)[[*KEY, *LABEL_FIELDS]].astype({"sample_id": object})
-    merged = answers[KEY].astype({"sample_id": object}).merge(table, on=KEY, how="left", validate="one_to_one")
-    if (missing := merged["verdict"].isna()).any():
-        raise InputError(f"{labels}: no label for {merged.loc[missing, 'sample_id'].iloc[0]}; delete the file and run again")
-    return merged

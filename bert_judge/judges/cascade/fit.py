@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from bert_judge import tables
-from bert_judge.judges.cascade.escalation import DecisionThresholds, join_labels, to_json, with_unique_attempts
+from bert_judge.judges.cascade.escalation import DecisionThresholds, to_json, with_unique_attempts
+from bert_judge.judges.protocol import join_labels
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)

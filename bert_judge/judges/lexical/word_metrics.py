@@ -37,7 +37,7 @@ def contains(reference: Words, answer: Words) -> float:
 def token_f1(reference: Words, answer: Words) -> float:
     """Compute SQuAD's F1 of the common words."""
     common = (Counter(reference) & Counter(answer)).total()
-    return 2 * common / (len(reference) + len(answer))
+    return 2 * common / (len(reference) + len(answer)) if common else 0.0
 
 
 def rouge_l_recall(reference: Words, answer: Words) -> float:

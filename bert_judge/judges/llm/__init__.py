@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from bert_judge.config.base import Aspects, JudgeConfig, Share
 from bert_judge.config.models import LanguageModel, OpenAIModel
-from bert_judge.judges.registry import RESULTS, Inputs, JudgeKind, LabelResources, LoadContext, Spec
+from bert_judge.judges.registry import RESULTS, Inputs, JudgeKind, LoadContext, Spec
 
 # Settings of a model that write a text, which a decision model does not.
 CHAT_SETTINGS = (
@@ -77,6 +77,7 @@ class LLMKind(JudgeKind):
     config = LLMJudgeConfig
     definition_files = ("*.yaml", "*.py")
     is_calibrated = True
+    mem_mb, minutes = 2000, 720
 
     def settings(self, block: LLMJudgeConfig) -> Spec:
         model = block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})
@@ -90,9 +91,6 @@ class LLMKind(JudgeKind):
 
     def label_rule(self, block: LLMJudgeConfig) -> str:
         return f"label_{block.model.generator}"
-
-    def label_resources(self, block: LLMJudgeConfig) -> LabelResources:
-        return LabelResources(mem_mb=2000, minutes=720)
 
     def gpus(self, block: LLMJudgeConfig) -> int:
         return model_gpus(block.model)

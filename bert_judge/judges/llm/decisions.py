@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.generators.openai import OpenAIGenerator
-from bert_judge.candidates.generators.openai_format import MalformedResponseError
+from bert_judge.candidates.generators.openai import MalformedResponseError, OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
 from bert_judge.judges.llm import prompting
 from bert_judge.judges.llm.judge import PROBABILITY, LLMJudge, Reading, ReplyFormat, RowCase

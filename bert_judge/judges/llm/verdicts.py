@@ -164,7 +164,6 @@ def _marked_verdict(text: str) -> ParsedVerdict | None:
 
 
 def _marked_verdicts(text: str) -> Iterator[ParsedVerdict]:
-    """Yield the verdicts at all markers, from the end."""
     for marker in reversed(list(_MARKER.finditer(text))[-_MAX_MARKERS:]):
         before, after, below = _context(text, *marker.span())
         if match := _JSON_VALUE.match(after) if _IN_JSON.search(before) else None:

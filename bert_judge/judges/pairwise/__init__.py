@@ -122,9 +122,6 @@ class PairwiseKind(JudgeKind):
     def recognizes(self, folder: Path) -> bool:
         return bool(read_card(folder).get("pairwise"))
 
-    def folder_inputs(self, folder: Path) -> Inputs:
-        return {"checkpoint": str(folder / "judge.json")}
-
     def load(self, context: LoadContext) -> Any:
         settings = context.settings
         if rule := settings.get("rule"):

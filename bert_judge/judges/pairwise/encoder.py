@@ -14,8 +14,9 @@ from scipy.optimize import minimize
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert import checkpoint as checkpoints
-from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail, truncate_middle
-from bert_judge.judges.bert.engine import Engine
+from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail
+from bert_judge.judges.bert.features import truncate_middle
+from bert_judge.judges.bert.inference import Engine
 from bert_judge.judges.bert.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.visible_text import normalize_text

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from bert_judge.judges.protocol import sum_known
+
 SWAPPED_VERDICTS = {"A": "B", "B": "A"}
 
 
@@ -81,11 +83,11 @@ class Preference:
 
     @property
     def prompt_tokens(self) -> int | None:
-        return _add(self.forward.prompt_tokens, self.backward.prompt_tokens)
+        return sum_known((self.forward.prompt_tokens, self.backward.prompt_tokens))
 
     @property
     def completion_tokens(self) -> int | None:
-        return _add(self.forward.completion_tokens, self.backward.completion_tokens)
+        return sum_known((self.forward.completion_tokens, self.backward.completion_tokens))
 
 
 class PairJudge(Protocol):
@@ -120,7 +122,3 @@ def _join(forward: str | None, backward: str | None) -> str | None:
     if forward is None or backward is None or forward == backward:
         return forward if backward is None else backward
     return f"{forward}\n[other order]\n{backward}"
-
-
-def _add(forward: int | None, backward: int | None) -> int | None:
-    return backward if forward is None else forward if backward is None else forward + backward

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from bert_judge.judges.lexical.normalization import normalize_words
+from bert_judge.judges.lexical.word_metrics import token_f1
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.runtime import keyed_random
 
@@ -38,7 +38,7 @@ def overlap(pair: Pair, _: int = 0) -> tuple[float, str]:
     """Prefer the answer that shares more words with a reference (F1, maximum over the references), or without references the one
     that uses a larger share of the question's distinct words. A score of 0.5 is an equal overlap."""
     sources = [normalize_words(text) for text in pair.references or (pair.question,)]
-    measure = _f1 if pair.references else _recall
+    measure = token_f1 if pair.references else _recall
     a, b = (max(measure(source, normalize_words(answer)) for source in sources) for answer in (pair.answer_a, pair.answer_b))
     return (1 + a - b) / 2, f"overlap {a:.3f} and {b:.3f} with the {'references' if pair.references else 'question'}"
 
@@ -54,11 +54,6 @@ def random(pair: Pair, seed: int = 0) -> tuple[float, str]:
 RULES: dict[str, Callable[[Pair, int], tuple[float, str]]] = {"longer": longer, "overlap": overlap, "random": random}
 
 
-def _f1(source: Sequence[str], answer: Sequence[str]) -> float:
-    shared = sum((Counter(source) & Counter(answer)).values())
-    return 2 * shared / (len(source) + len(answer)) if shared else 0.0
-
-
-def _recall(source: Sequence[str], answer: Sequence[str]) -> float:
+def _recall(source: list[str], answer: list[str]) -> float:
     distinct = set(source)
     return len(distinct & set(answer)) / len(distinct) if distinct else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, field_validator
 
@@ -16,11 +16,9 @@ from bert_judge.judges.registry import (
     Dependencies,
     Inputs,
     JudgeKind,
-    LabelResources,
     LoadContext,
     RunPlan,
     Spec,
-    overlap_inputs,
 )
 from bert_judge.runtime.resume import content_key
 
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
 Pooling = Literal["mean", "last", "min", "max", "concat"]
 Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]
 PoolingList = Annotated[list[Pooling], Field(min_length=1)]
+Poolings = Annotated[PoolingList, BeforeValidator(as_list, json_schema_input_type=Pooling | PoolingList)]
 ClassifierList = Annotated[list[Classifier], Field(min_length=1)]
+Classifiers = Annotated[ClassifierList, BeforeValidator(as_list, json_schema_input_type=Classifier | ClassifierList)]
 
 # The stored poolings; `concat` concatenates all four on reading.
 BASIC_POOLINGS = ("mean", "last", "min", "max")
@@ -57,13 +57,7 @@ class ProbeJudgeConfig(JudgeConfig):
     """commit of the hub repository of the backbone"""
     prompt: str = PROMPT
     """input of the backbone; with {aspect}, the answers are read once per aspect"""
-    pooling: Annotated[PoolingList, BeforeValidator(as_list, json_schema_input_type=Pooling | PoolingList)] = [
-        "mean",
-        "last",
-        "min",
-        "max",
-        "concat",
-    ]
+    pooling: Poolings = list(get_args(Pooling))
     """how the tokens of a layer are pooled; `concat`: mean, last, min and max, concatenated"""
     max_length: int = Field(512, ge=16)
     """maximum prompt length in tokens, capped by the backbone's context window"""
@@ -71,13 +65,7 @@ class ProbeJudgeConfig(JudgeConfig):
     """data type of the backbone"""
     storage_dtype: Literal["float32", "float16"] = "float32"
     """data type of the stored hidden states; float16 halves the tables"""
-    classifiers: Annotated[ClassifierList, BeforeValidator(as_list, json_schema_input_type=Classifier | ClassifierList)] = [
-        "logistic",
-        "linear_svm",
-        "rbf_svm",
-        "forest",
-        "mlp",
-    ]
+    classifiers: Classifiers = list(get_args(Classifier))
     """classifiers in the grid search"""
     pca_components: int = Field(50, ge=1)
     """number of principal components"""
@@ -122,6 +110,7 @@ class ProbeKind(JudgeKind):
     config = ProbeJudgeConfig
     is_trained = True
     is_calibrated = True
+    mem_mb, minutes = 4000, 60
 
     def settings(self, block: ProbeJudgeConfig) -> Spec:
         return block.model_dump(mode="json", include={"kind", "threshold"})
@@ -140,13 +129,10 @@ class ProbeKind(JudgeKind):
         block: Any = plan.config.judges[judge]
         names = dict.fromkeys(name for name, _ in aspect_features(block).values())
         features = [str(RESULTS / "features" / name / model / f"{task}.parquet") for name in names]
-        return {**self.inputs(judge, block), "features": features, **overlap_inputs(plan, block, task)}
+        return {**self.inputs(judge, block), "features": features, **self.overlap_inputs(plan, block, task)}
 
     def label_rule(self, block: ProbeJudgeConfig) -> str:
         return "label_from_features"
-
-    def label_resources(self, block: ProbeJudgeConfig) -> LabelResources:
-        return LabelResources(mem_mb=4000, minutes=60)
 
     def checks(self, config: Config, judge: str, block: ProbeJudgeConfig) -> list[str]:
         kinds = [augmentation.kind for augmentation in config.datasets[block.dataset].augment]
@@ -184,15 +170,8 @@ def aspect_features(block: ProbeJudgeConfig) -> dict[str, tuple[str, Spec]]:
     """Return aspect → name and spec of the table of hidden states that its classifier reads."""
     features = {}
     for aspect, entry in block.aspect_configs.items():
-        spec = {
-            "backbone": block.backbone,
-            "revision": block.revision,
-            "prompt": fill_aspect(block.prompt, aspect, entry.description),
-            "poolings": block.stored_poolings,
-            "max_length": block.max_length,
-            "precision": block.precision,
-            "storage_dtype": block.storage_dtype,
-        }
+        spec = block.model_dump(include={"backbone", "revision", "max_length", "precision", "storage_dtype"})
+        spec |= {"prompt": fill_aspect(block.prompt, aspect, entry.description), "poolings": block.stored_poolings}
         features[aspect] = (f"{short_name(block.backbone)}-{content_key(tables.canonical(spec))[:8]}", spec)
     return features
 

@@ -77,7 +77,6 @@ def extract_features(
 def _extract_batch(
     batch: pd.DataFrame, extractor: HiddenStateExtractor, origin_key: str, folder: Path, shard_rows: int
 ) -> list[Mapping[str, Any] | None]:
-    """Return the states of each row, or None for an answer whose generation failed."""
     failed = (batch["status"] == "error").tolist()
     pairs = list(batch.loc[batch["status"] != "error", ["question", "candidate"]].itertuples(index=False, name=None))
 

@@ -43,7 +43,6 @@ for _split in ("train", "test"):
 
 @cache
 def _answers() -> Mapping[str, list[list[str]]]:
-    """Return kind of answer → answers, each with all its forms."""
     return {kind: [answer.split("|") for answer in answers] for kind, answers in yaml.safe_load(_read_data("answers.yaml")).items()}
 
 

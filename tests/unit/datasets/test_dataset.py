@@ -176,7 +176,7 @@ def test_too_few_rows_are_an_error(tmp_path: Path, rows: list[Any], settings: di
 def test_missing_label_is_an_error(tmp_path: Path) -> None:
     candidates, _ = write_pair(tmp_path, "m", "a", rows_of(5))
     _, labels = write_pair(tmp_path, "m", "b", rows_of(5))
-    with pytest.raises(InputError, match="no label for sample"):
+    with pytest.raises(InputError, match="no label for"):
         build(tmp_path, spec_of([("m", "a")]), [(candidates, labels)])
 
 

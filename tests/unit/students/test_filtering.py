@@ -155,7 +155,7 @@ def test_filter_that_keeps_nothing(tmp_path: Path, answers: Sequence[Answer]) ->
 def test_missing_label(tmp_path: Path) -> None:
     _, few = written(tmp_path, four(0.1))
     candidates, _ = written(tmp_path, four(0.1, 0.2), model="n")
-    with pytest.raises(InputError, match="no label for sample"):
+    with pytest.raises(InputError, match="no label for"):
         build_filtered(spec(tables=[["n", "t"]]), [candidates], [few], tmp_path / "out.parquet")
 
 

@@ -21,8 +21,7 @@ from bert_judge.candidates.generators.protocol import Request
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config import Tuning
 from bert_judge.runtime.errors import InputError
-from bert_judge.students.finetuning import encode_dialogue, encode_examples
-from bert_judge.students.train import train_student
+from bert_judge.students.train import encode_dialogue, encode_examples, train_student
 from bert_judge.tasks import Sample
 
 SETTINGS = {"dtype": "float32", "system": None, "thinking": None, "reasoning_end": "</think>", "trust_remote_code": False}

@@ -14,7 +14,7 @@ from bert_judge import tables
 from bert_judge.assets.prepare import prepare
 from bert_judge.config import TaskSource
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks import Sample, cells, families, source_samples
+from bert_judge.tasks import Sample, build, cells, families
 from bert_judge.tasks.build import build_task
 from bert_judge.tasks.registry import published_sources
 
@@ -78,7 +78,7 @@ def test_rows_of_files_become_the_same_questions(name: str, format: str, tmp_pat
         pq.write_table(pa.Table.from_pylist(told["rows"]), path)
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in told["rows"]), "utf-8")
-    found = source_samples.read_samples(name, published_spec(name), [path])
+    found = build.read_samples(name, published_spec(name), [path])
     assert [plain(sample) for sample in found] == told["samples"]
 
 
@@ -186,7 +186,7 @@ UNUSABLE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 def test_a_row_without_a_question_is_left_out_with_its_reason(case: str, caplog: pytest.LogCaptureFixture) -> None:
     entry, row, reason = UNUSABLE[case]
     with pytest.raises(InputError, match=f"no row of its dataset gives a question: 2 with {reason}"):
-        list(source_samples.map_rows("t", spec(**entry), [("row 1", row), ("row 2", row)]))
+        list(build.map_rows("t", spec(**entry), [("row 1", row), ("row 2", row)]))
 
 
 MISFITS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -224,14 +224,14 @@ MISFITS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 def test_a_source_that_does_not_fit_its_rows_is_told_in_one_line(case: str) -> None:
     entry, row, fault = MISFITS[case]
     with pytest.raises(InputError) as told:
-        list(source_samples.map_rows("t", spec(**entry), [("f.parquet: row 7", row)]))
+        list(build.map_rows("t", spec(**entry), [("f.parquet: row 7", row)]))
     assert str(told.value).startswith(f"task 't': f.parquet: row 7: {fault}")
     assert "\n" not in str(told.value)
 
 
 def test_rows_that_are_left_out_are_counted_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     rows = [("row 1", {"question": "q", "answer": "1"}), ("row 2", {"question": "q", "answer": ""})]
-    assert len(list(source_samples.map_rows("t", spec(family="math"), rows))) == 1
+    assert len(list(build.map_rows("t", spec(family="math"), rows))) == 1
     assert "t: skipped 1 of 2 rows: 1 with no correct answer" in caplog.text
 
 

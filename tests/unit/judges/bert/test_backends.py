@@ -8,9 +8,9 @@ import pytest
 import tiny_models
 import torch
 
-from bert_judge.judges.bert import backend_choice, checkpoint
-from bert_judge.judges.bert.backend import Backend, TorchBackend
-from bert_judge.judges.bert.backend_choice import BackendChoice, choose_backend
+from bert_judge.judges.bert import backend as backend_choice
+from bert_judge.judges.bert import checkpoint
+from bert_judge.judges.bert.backend import Backend, BackendChoice, TorchBackend, choose_backend
 from bert_judge.judges.bert.inference import compute_logits
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime import hardware

@@ -136,7 +136,7 @@ def test_closest_reference_only(tmp_path: Path) -> None:
         assert one_read.tokens[i] == alone.tokens[0] < all_read.tokens[i]
     assert (one_read.raw_scores <= all_read.raw_scores + 1e-6).all()
     # The trees still use every reference.
-    tree_logits = judge._predict_tree_logits(judge._extract_features(*asked))
+    tree_logits = judge._predict_trees(*asked)
     weights = one.checkpoint.metadata.stacker
     logits = np.log(one_read.raw_scores / (1 - one_read.raw_scores))
     expected = weights.combine(logits, tree_logits)
