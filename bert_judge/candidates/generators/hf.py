@@ -8,7 +8,6 @@ Published sampling settings of a model (penalties included) are ignored: only th
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +34,7 @@ from bert_judge.candidates.generators.tokenization import CompletionDecoder, Enc
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
+from bert_judge.runtime.logs import ProgressLogger
 
 log = logging.getLogger(__name__)
 # Tokens per batch, prompts and longest possible answers together; the KV cache of an 8B model takes about 8 GB for the first.
@@ -43,7 +43,6 @@ CPU_BATCH_TOKENS = 32_768
 BATCH_ROWS = 256
 # Share of finished rows at which a batch goes on without them.
 ENDED_SHARE = 0.25
-PROGRESS_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -120,13 +119,6 @@ def resolve_dtype(setting: str) -> torch.dtype:
     return torch.float16 if device.type == "cuda" and dtype == torch.float32 else dtype
 
 
-def _can_drop_rows(model: Any) -> bool:
-    """Return whether rows can leave the cache of a model; those of recurrent layers cannot."""
-    return model._supports_default_dynamic_cache() and all(
-        hasattr(layer, "batch_select_indices") for layer in DynamicCache(config=model.config).layers
-    )
-
-
 class HFGenerator:
     """Generates in batches of similar length, of `batch_tokens` tokens, halved permanently whenever memory runs out.
 
@@ -140,7 +132,10 @@ class HFGenerator:
         self.loaded = load_model(name, settings, manifest.path)
         self.encoder = PromptEncoder(name, self.loaded.tokenizer, settings)
         self.decoder = CompletionDecoder(self.loaded.tokenizer, settings["reasoning_end"])
-        self.can_drop_rows = _can_drop_rows(self.loaded.model)
+        # Rows cannot leave the cache of recurrent layers.
+        self.can_drop_rows = self.loaded.model._supports_default_dynamic_cache() and all(
+            hasattr(layer, "batch_select_indices") for layer in DynamicCache(config=self.loaded.model.config).layers
+        )
         self.batch_tokens = batch_tokens or (CUDA_BATCH_TOKENS if torch.cuda.is_available() else CPU_BATCH_TOKENS)
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
@@ -152,7 +147,7 @@ class HFGenerator:
         prompts, completions = self.encoder.encode_requests(requests, self.settings["max_new_tokens"], self.loaded.max_length)
         # Longest first, so that memory runs out at once if it does. Equal limits are adjacent, since a batch has one.
         prompts.sort(key=lambda prompt: (prompt.batch_key, len(prompt.ids)), reverse=True)
-        last_log = time.monotonic()
+        progress = ProgressLogger(f"answers of {self.name}")
         while prompts:
             size = self._batch_size(prompts)
             batch, prompts = prompts[:size], prompts[size:]
@@ -160,9 +155,7 @@ class HFGenerator:
                 completions |= zip((prompt.index for prompt in batch), self._run_or_split(batch), strict=True)
             except sigterm.Stopped:
                 raise sigterm.Stopped(completions) from None
-            if time.monotonic() - last_log > PROGRESS_SECONDS:
-                last_log = time.monotonic()
-                log.info("%s: %d/%d answers of this shard", self.name, len(completions), len(requests))
+            progress.update(len(completions), fraction=len(completions) / len(requests))
         return [completions[index] for index in range(len(requests))]
 
     def _batch_size(self, prompts: list[EncodedPrompt]) -> int:
@@ -197,10 +190,7 @@ class HFGenerator:
     @torch.inference_mode()
     def _run(self, batch: list[EncodedPrompt]) -> list[Completion]:
         if batch[0].choice_ids:
-            return [
-                _most_likely(prompt, probabilities)
-                for prompt, probabilities in zip(batch, _score_choices(self.loaded, batch), strict=True)
-            ]
+            return _choose(self.loaded, batch)
         # `generate` derives positions from the mask.
         ids, mask = _left_pad([prompt.ids for prompt in batch], self.loaded)
         width = ids.shape[1]
@@ -306,8 +296,8 @@ def _left_pad(rows: Sequence[Sequence[int]], loaded: LoadedModel) -> tuple[torch
     return ids.to(loaded.model.device), mask.to(loaded.model.device)
 
 
-def _score_choices(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[dict[str, float]]:
-    """Compute choice → probability of each prompt from the likelihood of all tokens of a choice, in one forward pass.
+def _choose(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[Completion]:
+    """Return the most likely choice of each prompt, from the likelihood of all tokens of its choices, in one forward pass.
 
     The end token is not counted: how often a model continues after a word is irrelevant to the word. If one choice is a prefix of
     another, the shorter one is therefore always the more likely.
@@ -322,11 +312,11 @@ def _score_choices(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[
     lengths = torch.tensor([len(choice) for _, choice in options], device=logprobs.device)
     in_choice = torch.arange(longest, device=logprobs.device) >= longest - lengths.unsqueeze(1)
     log_likelihoods = iter((logprobs * in_choice).sum(dim=1).tolist())
-    return [normalize({choice: next(log_likelihoods) for choice in prompt.request.choices or ()}) for prompt in batch]
-
-
-def _most_likely(prompt: EncodedPrompt, probabilities: Mapping[str, float]) -> Completion:
-    choices = prompt.request.choices or ()
-    best = max(choices, key=probabilities.__getitem__)
-    tokens = len(prompt.choice_ids[choices.index(best)])
-    return Completion(best, "ok", None, len(prompt.ids), tokens, probabilities)
+    completions = []
+    for prompt in batch:
+        choices = prompt.request.choices or ()
+        probabilities = normalize({choice: next(log_likelihoods) for choice in choices})
+        best = max(choices, key=probabilities.__getitem__)
+        tokens = len(prompt.choice_ids[choices.index(best)])
+        completions.append(Completion(best, "ok", None, len(prompt.ids), tokens, probabilities))
+    return completions

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import threading
 import time
@@ -22,13 +23,13 @@ from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 from bert_judge.candidates.generators.parsing import TokenStep, choice_probabilities, split_reasoning
 from bert_judge.candidates.generators.protocol import MAX_REASON_LENGTH, Completion, Request, error_completion
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import ProgressLogger
 
 log = logging.getLogger(__name__)
 
 OFFICIAL_URL = "https://api.openai.com"
 # Besides 5xx, status codes that are retried.
 TEMPORARY = frozenset({408, 409, 429})
-PROGRESS_SECONDS = 30.0
 # The most that servers accept.
 TOP_LOGPROBS = 20
 # Fields in which servers return a reasoning block that they separate themselves.
@@ -109,14 +110,12 @@ class OpenAIGenerator:
             InputError: the server rejects the key, or does not know the model.
         """
         completions: list[Completion] = []
-        last_log = time.monotonic()
+        progress = ProgressLogger(f"answers of {self.name}")
         with ThreadPoolExecutor(self.settings["concurrency"]) as pool:
             try:
                 for completion in pool.map(self._complete, requests):
                     completions.append(completion)
-                    if time.monotonic() - last_log > PROGRESS_SECONDS:
-                        last_log = time.monotonic()
-                        log.info("%s: %d/%d answers of this shard", self.name, len(completions), len(requests))
+                    progress.update(len(completions), fraction=len(completions) / len(requests))
             except BaseException:
                 # Waiting threads must not delay the end of the job.
                 self.stopped = True
@@ -154,8 +153,7 @@ class OpenAIGenerator:
         return error_completion(reason)
 
     def _budget_is_spent(self) -> bool:
-        limit = self.settings["budget_tokens"]
-        return limit is not None and self.tokens_used >= limit
+        return self.tokens_used >= (self.settings["budget_tokens"] or math.inf)
 
     def _skip_reason(self) -> str | None:
         if self._budget_is_spent():

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import NamedTuple
 
+from bert_judge.judges.lexical.normalization import NUMBER_WORDS
 from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks import Sample
 from bert_judge.tasks.demo import PEOPLE, answers_of_kind, is_person, similar_answers
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
+# Zero to twenty.
+UNITS = tuple(NUMBER_WORDS)
 TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 # Wrong words for answers that have no similar ones.
 WRONG_WORDS = ("copper", "harbour", "seventh", "northern", "velvet", "orchard", "silent", "granite", "autumn", "lantern")
@@ -78,7 +77,6 @@ def in_words(number: int) -> str:
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the numbers that a text mentions."""
     return re.findall(r"\d+(?:\.\d+)?", text)
 
 
@@ -91,10 +89,7 @@ def _correct_option(sample: Sample) -> int | None:
 
 
 def _to_number(text: str) -> Decimal | None:
-    try:
-        return Decimal(text.replace(",", "")) if re.fullmatch(r"-?[\d,]*\d(\.\d+)?", text) else None
-    except InvalidOperation:
-        return None
+    return Decimal(text.replace(",", "")) if re.fullmatch(r"-?[\d,]*\d(\.\d+)?", text) else None
 
 
 def _number_forms(text: str, number: Decimal, question: str) -> list[str]:

@@ -24,14 +24,8 @@ from bert_judge.runtime.errors import InputError
 TOP_LOGPROBS = 20
 # The settings of config.VLLMModel that are passed to the engine unchanged.
 ENGINE_SETTINGS = (
-    "dtype",
-    "quantization",
-    "max_model_len",
-    "tensor_parallel_size",
-    "gpu_memory_utilization",
-    "enforce_eager",
-    "trust_remote_code",
-    "seed",
+    *("dtype", "quantization", "max_model_len", "tensor_parallel_size"),
+    *("gpu_memory_utilization", "enforce_eager", "trust_remote_code", "seed"),
 )
 
 
