@@ -40,7 +40,7 @@ test: $(INSTALLED)-test $(INSTALLED)-smollm2
 
 test-crash: $(INSTALLED)-test
 	@echo "==> Killing commands and a run at random moments"
-	@OMP_NUM_THREADS=1 BERT_JUDGE_KILLS=$${BERT_JUDGE_KILLS:-3} $(BIN)/pytest tests/workflow/test_random_kills.py
+	@OMP_NUM_THREADS=1 BERT_JUDGE_KILLS=$${BERT_JUDGE_KILLS:-3} $(BIN)/pytest tests/workflow/test_random_kills.py tests/workflow/test_killed_generation.py
 
 test-frameworks: .venv-frameworks/.installed
 	@echo "==> Running the tests of the frameworks"

@@ -104,6 +104,23 @@ def pair_rows(frame: pd.DataFrame, labels: int, runs: int) -> Iterator[dict[str,
         yield row | {column: f"{count:,.0f}" for column, count in needed.items()}
     ratio = {column: f"{100 * value / total[METHODS[0]]:.0f}%" for column, value in total.items()}
     yield {"systems": "labels at an equal width, of labels alone", "difference": "", "answers": "", **ratio}
+    shared = allocation_ratios(frame, results, labels)
+    yield {"systems": "labels if a doubtful system gets more, of equal numbers", "difference": "", "answers": "", **shared}
+
+
+def allocation_ratios(frame: pd.DataFrame, results: list[dict[str, dict[str, Any]]], labels: int) -> dict[str, str]:
+    """Return the labels for the same mean variance over all pairs if systems get labels in proportion to the deviation that the
+    scores predict (Neyman allocation between systems), in percent of equal numbers."""
+    groups = frame.groupby(MODEL)
+    deviations = np.sqrt(groups[JUDGE].agg(lambda score: (score * (1 - score)).mean()))
+    shares, accuracies, ratios = deviations / deviations.sum(), groups["right"].mean(), {}
+    for column in METHODS:
+        errors = (
+            pd.DataFrame([{name: estimate.value for name, estimate in result[column].items()} for result in results]) - accuracies
+        )
+        variances = (errors**2).mean() / (1 / labels - 1 / groups.size())
+        ratios[column] = f"{100 * (variances / shares).sum() / (len(shares) * variances.sum()):.0f}%"
+    return ratios
 
 
 def main() -> None:
