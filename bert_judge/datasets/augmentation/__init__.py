@@ -15,9 +15,7 @@ from bert_judge.datasets.augmentation.answers import AnswerPool, AugmentedRow, L
 from bert_judge.datasets.augmentation.correct import misspelled, reformatted, restated, shortened
 from bert_judge.datasets.augmentation.incorrect import denied, near_miss, no_answer, other_answer, truncated
 from bert_judge.datasets.augmentation.references import contradicted, paraphrased, swapped_reference
-from bert_judge.datasets.augmentation.self_corrections import retracted, self_corrected, undecided
-from bert_judge.datasets.augmentation.statements import misstated, stated
-from bert_judge.datasets.augmentation.verbose import padded, verbose
+from bert_judge.datasets.augmentation.sentences import misstated, padded, retracted, self_corrected, stated, undecided, verbose
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 AugmentationKind = Callable[[LabelledAnswer, KeyedRandom, AnswerPool], AugmentedRow | None]

@@ -24,13 +24,7 @@ MONTHS = ["January", "February", "March", "April", "May", "June", "July", "Augus
 ASKS_FOR_PERSON = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 
 
-def _load_phrases() -> Mapping[str, list[str]]:
-    text = resources.files(__package__).joinpath("phrases.yaml").read_text(encoding="utf-8")
-    phrases: Mapping[str, list[str]] = yaml.safe_load(text)
-    return phrases
-
-
-PHRASES = _load_phrases()
+PHRASES: Mapping[str, list[str]] = yaml.safe_load(resources.files(__package__).joinpath("phrases.yaml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,13 +86,15 @@ class AnswerPool:
         samples = [rng.choose(self.reference_sets, f"other {i}") for i in range(NUM_DRAWS)]
         return min(samples, key=lambda texts: _distance(texts[0], text))
 
+    def draw_incorrect(self, text: str, references: Sequence[str], rng: KeyedRandom) -> str | None:
+        """Draw an answer to another question that resembles a text, and that the references do not make correct."""
+        borrowed = self.similar_references(text, rng)
+        return borrowed[0] if borrowed and not overlaps_reference(borrowed[0], references) else None
+
 
 def _distance(first: str, second: str) -> tuple[bool, int]:
-    return _has_digit(first) != _has_digit(second), abs(len(first.split()) - len(second.split()))
-
-
-def _has_digit(text: str) -> bool:
-    return any(character.isdigit() for character in text)
+    has_digit = [any(map(str.isdigit, text)) for text in (first, second)]
+    return has_digit[0] != has_digit[1], abs(len(first.split()) - len(second.split()))
 
 
 def vary_phrasing(text: str, rng: KeyedRandom) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 
 from bert_judge.datasets.augmentation.answers import (
     ASKS_FOR_PERSON,
@@ -64,14 +65,6 @@ def reformatted(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> A
     return AugmentedRow(answer.references, vary_phrasing(rng.choose(forms, "form"), rng), True) if forms else None
 
 
-def _put_month_first(text: str) -> str:
-    return _DAY_FIRST.sub(r"\2 \1, \3", text)
-
-
-def _put_day_first(text: str) -> str:
-    return _MONTH_FIRST.sub(r"\2 \1 \3", text)
-
-
 def _spell_out_number(text: str) -> str:
     match = _SMALL_NUMBER.search(text)
     if not match or match[1] not in _WORD_OF_NUMBER or any(month in text for month in MONTHS):
@@ -85,21 +78,17 @@ def _write_digits(text: str) -> str:
     return _NUMBER_WORD.sub(lambda match: NUMBER_WORDS[match[1].lower()], text)
 
 
-def _remove_thousands_separator(text: str) -> str:
-    return _THOUSANDS.sub(r"\1\2", text)
-
-
 def _abbreviate_middle_name(text: str) -> str:
     name = _FULL_NAME.fullmatch(text)
     return f"{name[1]} {name[2]}. {name[3]}" if name else text
 
 
 _FORMATS: tuple[Callable[[str], str], ...] = (
-    _put_month_first,
-    _put_day_first,
+    partial(_DAY_FIRST.sub, r"\2 \1, \3"),
+    partial(_MONTH_FIRST.sub, r"\2 \1 \3"),
     _spell_out_number,
     _write_digits,
-    _remove_thousands_separator,
+    partial(_THOUSANDS.sub, r"\1\2"),
 )
 
 
@@ -117,33 +106,17 @@ def shortened(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> Aug
 
 def shorten(reference: str, question: str) -> list[str]:
     """List the shorter forms of a reference that still answer the question, without the reference itself."""
-    rules: list[Callable[[str], Iterable[str]]] = [_drop_brackets_or_article, _split_alternatives]
-    if _ASKS_FOR_DATE.search(question):
-        rules.append(_drop_day)
+    forms = [pattern.sub("", reference).strip() for pattern in (_BRACKETS, _ARTICLE)]
+    alternatives = [alternative.strip() for alternative in reference.split(" or ")]
+    forms += alternatives if len(alternatives) == 2 else []
+    if _ASKS_FOR_DATE.search(question) and (date := _DATE.fullmatch(reference)):
+        forms += [f"{date['month'] or date['first']} {date['year']}", date["year"]]
     if ASKS_FOR_PERSON.search(question):
-        rules.append(_drop_title_or_middle_name)
+        forms.append(_TITLE.sub("", reference))
+        if (name := _NAME.fullmatch(forms[-1])) and name["first"][0].isupper():
+            forms.append(f"{name['first']} {name['last']}")
     # A form that the question contains is no answer.
-    return [form for rule in rules for form in rule(reference) if form and form != reference and form not in question]
-
-
-def _drop_brackets_or_article(text: str) -> Iterable[str]:
-    return [pattern.sub("", text).strip() for pattern in (_BRACKETS, _ARTICLE)]
-
-
-def _split_alternatives(text: str) -> Iterable[str]:
-    alternatives = [alternative.strip() for alternative in text.split(" or ")]
-    return alternatives if len(alternatives) == 2 else []
-
-
-def _drop_day(text: str) -> Iterable[str]:
-    date = _DATE.fullmatch(text)
-    return [f"{date['month'] or date['first']} {date['year']}", date["year"]] if date else []
-
-
-def _drop_title_or_middle_name(text: str) -> Iterable[str]:
-    without_title = _TITLE.sub("", text)
-    name = _NAME.fullmatch(without_title)
-    return [without_title, f"{name['first']} {name['last']}"] if name and name["first"][0].isupper() else [without_title]
+    return [form for form in forms if form and form != reference and form not in question]
 
 
 def misspelled(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:

@@ -54,8 +54,7 @@ def _other_correct_answer(answer: LabelledAnswer, rng: KeyedRandom, pool: Answer
 def _exchange_answer(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> str | None:
     """Replace the reference inside the answer by another question's; None if it is not there verbatim."""
     reference = max((text for text in answer.short_references if text in answer.candidate), key=len, default="")
-    borrowed = pool.similar_references(reference, rng) if reference else ()
-    if not borrowed or overlaps_reference(borrowed[0], answer.references):
+    if not reference or not (other := pool.draw_incorrect(reference, answer.references, rng)):
         return None
-    candidate = answer.candidate.replace(reference, borrowed[0])
+    candidate = answer.candidate.replace(reference, other)
     return None if contains_reference(candidate, answer.references) else candidate
