@@ -67,14 +67,6 @@ def fit_tie_model(differences: ArrayLike, labels: ArrayLike) -> DavidsonTieModel
     return DavidsonTieModel(float(np.exp(best[0])), float(best[1]))
 
 
-class PairScore(NamedTuple):
-    """A logit of A minus that of B, before the temperature; whether the pair was truncated; length of the input in tokens."""
-
-    difference: float
-    truncated: bool
-    tokens: int
-
-
 class PairEncoderJudge:
     """Implements `judges.pairwise.PairJudge`.
 
@@ -131,20 +123,15 @@ class PairEncoderJudge:
         verdicts = self._verdicts(pairs)
         return [combine_orders(verdict, replace(verdict, prompt_tokens=None)) for verdict in verdicts]
 
-    def differences(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """Compute d(A, B) of each pair in its own order, before the temperature, shape (n,)."""
-        return np.array([score.difference for score in self._score(pairs)], dtype=float)
-
     def encode(self, pairs: Sequence[Pair]) -> tuple[list[EncodedRow], list[EncodedRow]]:
         """Encode each pair in both orders."""
-        pairs = [_visible(pair) for pair in pairs]
-        questions, references = [pair.question for pair in pairs], ["\n".join(pair.references) for pair in pairs]
-        a, b = [pair.answer_a for pair in pairs], [pair.answer_b for pair in pairs]
+        questions = [pair.question for pair in pairs]
+        references = ["\n".join(map(normalize_text, pair.references)) for pair in pairs]
+        a, b = [normalize_text(pair.answer_a) for pair in pairs], [normalize_text(pair.answer_b) for pair in pairs]
         return self.encoder.encode_pair(questions, references, a, b), self.encoder.encode_pair(questions, references, b, a)
 
     def fit(self, pairs: Sequence[Pair], labels: Sequence[float], training: Training, work_folder: str | Path) -> dict[str, float]:
-        """Train on pairs, labelled 1 (A is better) to 0 (B is), and return metrics; a repeated call with the same work folder
-        resumes."""
+        """Train on pairs labelled from 1 (A is better) to 0 (B is), and return metrics; a repeated call resumes."""
         from bert_judge.judges.bert import trainer
 
         rows, swapped = self.encode(pairs)
@@ -158,7 +145,7 @@ class PairEncoderJudge:
         """Fit temperature and tie weight on held-out pairs."""
         targets = np.asarray(labels, float)
         # Each pair counts in both orders.
-        differences = self.differences(pairs)
+        differences = self._differences(*self.encode(pairs))
         fitted = fit_tie_model(np.concatenate([differences, -differences]), np.concatenate([targets, 1 - targets]))
         self.checkpoint.metadata.temperature = fitted.temperature
         self.checkpoint.metadata.pairwise["log_nu"] = fitted.log_nu
@@ -167,29 +154,26 @@ class PairEncoderJudge:
         """Write weights, tokenizer and, last, judge.json."""
         self.checkpoint.save(Path(folder))
 
-    def _score(self, pairs: Sequence[Pair]) -> list[PairScore]:
-        rows, swapped = self.encode(pairs)
+    def _differences(self, rows: Sequence[EncodedRow], swapped: Sequence[EncodedRow]) -> np.ndarray:
+        """Compute d(A, B) of each encoded pair, before the temperature, shape (n,)."""
         logits = self.engine.logits([*rows, *swapped])
-        differences = logits[: len(rows)] - logits[len(rows) :]
-        return [
-            PairScore(difference, row.truncated or swapped_row.truncated, len(row.ids) + len(swapped_row.ids))
-            for difference, row, swapped_row in zip(differences.tolist(), rows, swapped, strict=True)
-        ]
+        return logits[: len(rows)] - logits[len(rows) :]
 
     def _verdicts(self, pairs: Sequence[Pair]) -> list[OrderVerdict]:
-        scores = self._score(pairs)
-        probabilities = self.tie_model.probabilities([score.difference for score in scores])
+        rows, swapped = self.encode(pairs)
+        differences = self._differences(rows, swapped)
+        columns = self.tie_model.probabilities(differences), differences.tolist(), rows, swapped
         return [
             OrderVerdict(
                 # A tie if A and B are equally likely.
                 "tie" if p[0] == p[2] else VERDICTS[int(np.argmax(p))],
                 # Rounding may leave [0, 1].
                 min(1.0, max(0.0, float(p[0] + p[1] / 2))),
-                raw=json.dumps({"difference": score.difference}),
-                truncated=score.truncated,
-                prompt_tokens=score.tokens,
+                raw=json.dumps({"difference": difference}),
+                truncated=row.truncated or swapped_row.truncated,
+                prompt_tokens=len(row.ids) + len(swapped_row.ids),
             )
-            for p, score in zip(probabilities, scores, strict=True)
+            for p, difference, row, swapped_row in zip(*columns, strict=True)
         ]
 
 
@@ -229,8 +213,3 @@ def fair_lengths(lengths: Sequence[int], limit: int) -> list[int]:
             break
         remaining, parts_left = remaining - length, parts_left - 1
     return [min(length, share) for length in lengths]
-
-
-def _visible(pair: Pair) -> Pair:
-    references = tuple(normalize_text(text) for text in pair.references)
-    return Pair(pair.question, normalize_text(pair.answer_a), normalize_text(pair.answer_b), references)

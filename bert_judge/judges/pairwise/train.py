@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +32,6 @@ judge = PairEncoderJudge("path/to/this/folder")
 judge.compare([Pair("Name a fruit.", "An apple.", "Granite.")])[0].verdict"""
 
 
-@dataclass(frozen=True)
-class LabelledPair:
-    """A pair with its label: 1 if A is better, 0 if B is, 0.5 for a tie; that of several votes may lie between."""
-
-    pair: Pair
-    label: float
-
-
-@dataclass(frozen=True)
-class PairSplit:
-    """The labelled pairs of some sets; `train` and `held_out` share no question, and `fingerprint` covers unlabelled pairs too."""
-
-    train: list[LabelledPair]
-    held_out: list[LabelledPair]
-    fingerprint: str
-
-
 def train_pair_judge(
     spec: Mapping[str, Any],
     pairs: Sequence[str | Path],
@@ -63,15 +45,15 @@ def train_pair_judge(
     `folder` receives weights, tokenizer, metrics.json, README.md and, last, judge.json; `work_folder` holds training checkpoints.
     """
     folder, manifest, seed = Path(folder), load_manifest(backbone), spec["training"]["seed"]
-    data = read_split(spec, pairs, seed)
-    log.info("%d training pairs, %d held out", len(data.train), len(data.held_out))
+    train, held_out, fingerprint = read_split(spec, pairs, seed)
+    log.info("%d training pairs, %d held out", len(train), len(held_out))
     judge = PairEncoderJudge(manifest.path, spec["max_length"])
     training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
     # Checkpoints of other rows or another spec must not be resumed.
-    checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, data.fingerprint)
-    training_metrics = judge.fit([row.pair for row in data.train], [row.label for row in data.train], training, checkpoints)
-    judge.calibrate([row.pair for row in data.held_out], [row.label for row in data.held_out])
-    held_out_metrics = measure(judge, data.held_out)
+    checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, fingerprint)
+    training_metrics = judge.fit(_to_pairs(train), train["target"].tolist(), training, checkpoints)
+    judge.calibrate(_to_pairs(held_out), held_out["target"].tolist())
+    held_out_metrics = measure(judge, _to_pairs(held_out), held_out["target"].to_numpy())
     log.info("held-out questions: %s", {name: round(value, 4) for name, value in held_out_metrics.items()})
     metadata = judge.checkpoint.metadata
     metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
@@ -79,13 +61,13 @@ def train_pair_judge(
     # Without judge.json, which is written last, the folder does not count as a judge.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     tables.write_json(folder / METRICS, {"validation": held_out_metrics, "training": training_metrics})
-    _write_card(folder, spec["judge"], metadata, held_out_metrics, len(data.train))
+    _write_card(folder, spec["judge"], metadata, held_out_metrics, len(train))
     judge.save(folder)
     resume.clear(work_folder)
 
 
-def read_split(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> PairSplit:
-    """Read labelled pairs, and split them by question.
+def read_split(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """Return labelled pairs to train on, others of held-out questions, and a fingerprint of all pairs.
 
     Raises:
         InputError: a table cannot be read, or there are no labelled pairs on one side of the split.
@@ -93,46 +75,43 @@ def read_split(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) 
     frame = pd.concat([tables.read(path, tables.PAIRS) for path in pairs], ignore_index=True).drop_duplicates("pair_id")
     train, held_out = split(labelled_pairs(frame), spec["validation_fraction"], seed)
     for purpose, rows in (("train on", train), ("validate with", held_out)):
-        if not rows:
+        if rows.empty:
             names = ", ".join(spec["pairs"])
             raise InputError(f"judge {spec['judge']}: the pairs of {names} leave no labelled row to {purpose}; add pairs")
-    return PairSplit(train, held_out, tables.fingerprint(frame))
+    return train, held_out, tables.fingerprint(frame)
 
 
-def labelled_pairs(frame: pd.DataFrame) -> list[LabelledPair]:
-    """Return the labelled pairs of a table. The label of several votes is their mean, a tie being half a vote."""
-    labelled = []
-    for row in frame[frame["label"].notna()].to_dict("records"):
-        votes = row["votes"] if isinstance(row["votes"], list) and row["votes"] else [row["label"]]
-        references = row["references"] if isinstance(row["references"], list) else []
-        pair = Pair(row["question"], row["answer_a"], row["answer_b"], tuple(references))
-        labelled.append(LabelledPair(pair, sum(TARGETS[vote] for vote in votes) / len(votes)))
-    return labelled
+def labelled_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with a label, as `target` from 1 (A is better) to 0 (B is): the mean of the votes, a tie being half."""
+    rows = frame[frame["label"].notna()]
+    votes = rows["votes"].where(rows["votes"].map(bool) & rows["votes"].notna(), rows["label"].map(lambda label: [label]))
+    return rows.assign(target=[sum(TARGETS[vote] for vote in of_row) / len(of_row) for of_row in votes])
 
 
-def split(rows: Sequence[LabelledPair], held_out_share: float, seed: int) -> tuple[list[LabelledPair], list[LabelledPair]]:
+def split(rows: pd.DataFrame, held_out_share: float, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split into training and held-out rows; all pairs of a question are on one side, even if they come from different files."""
-    train: list[LabelledPair] = []
-    held_out: list[LabelledPair] = []
-    for row in rows:
-        # A different draw from the one that splits sets (`tables.question_point`), where all rows of a set may be on one side.
-        key = tables.question_key(tables.question_stem(row.pair.question))
-        (held_out if keyed_random.fraction("validation", seed, key) < held_out_share else train).append(row)
-    return train, held_out
+    # A different draw from the one that splits sets (`tables.question_point`), where all rows of a set may be on one side.
+    keys = rows["question"].map(lambda question: tables.question_key(tables.question_stem(question)))
+    is_held_out = keys.map(lambda key: keyed_random.fraction("validation", seed, key)) < held_out_share
+    return rows[~is_held_out], rows[is_held_out]
 
 
-def measure(judge: PairJudge, rows: Sequence[LabelledPair]) -> dict[str, float]:
+def _to_pairs(rows: pd.DataFrame) -> list[Pair]:
+    columns = zip(rows["question"], rows["answer_a"], rows["answer_b"], rows["references"], strict=True)
+    return [Pair(*texts, tuple(references) if isinstance(references, list) else ()) for *texts, references in columns]
+
+
+def measure(judge: PairJudge, pairs: Sequence[Pair], labels: np.ndarray) -> dict[str, float]:
     """Measure n, agreement, consistency, share of ties and log-loss of P(A) of a judge's verdicts on both orders."""
-    preferences = judge.compare([row.pair for row in rows])
-    labels = np.array([row.label for row in rows])
+    preferences = judge.compare(pairs)
     verdicts = [preference.verdict for preference in preferences]
     scores = np.clip([0.5 if preference.score is None else preference.score for preference in preferences], 1e-6, 1 - 1e-6)
     truth = ["A" if label > 0.5 else "B" if label < 0.5 else "tie" for label in labels]
     return {
-        "n": float(len(rows)),
+        "n": float(len(pairs)),
         "agreement": metrics.accuracy(truth, verdicts),
         "consistency": float(np.mean([bool(preference.consistent) for preference in preferences])),
-        "ties": verdicts.count("tie") / len(rows),
+        "ties": verdicts.count("tie") / len(pairs),
         "log_loss": float(-np.mean(labels * np.log(scores) + (1 - labels) * np.log(1 - scores))),
     }
 

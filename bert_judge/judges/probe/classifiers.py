@@ -36,18 +36,9 @@ def to_classes(aspect: str, values: np.ndarray, spec: Mapping[str, Any]) -> np.n
         value = values[(values < low) | (values > high)][0]
         raise InputError(f"aspects.{aspect}.range: a label is {value:g}, outside {low} to {high}; fix the range or the labels")
     if spec["head"] == "binary":
-        return (values >= positive_threshold(spec)).astype(int)
+        positive_from = (low + high) / 2 if spec["positive_from"] is None else spec["positive_from"]
+        return (values >= positive_from).astype(int)
     return np.floor(values + 0.5).astype(int)
-
-
-def positive_threshold(spec: Mapping[str, Any]) -> float:
-    low, high = spec["range"]
-    return (low + high) / 2 if spec["positive_from"] is None else spec["positive_from"]
-
-
-def expected_value(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the mean class, shape (n,), under probabilities of shape (n, k) of classes of shape (k,)."""
-    return probabilities @ classes.astype(float)
 
 
 def normalize(value: float, spec: Mapping[str, Any]) -> float:

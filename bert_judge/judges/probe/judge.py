@@ -131,7 +131,7 @@ class Probe:
             truncated, tokens = truncated | hidden.truncated, tokens + hidden.tokens
             for name, head in heads.items():
                 states = np.concatenate([hidden.by_layer[layer] for layer in head.layers], axis=1)
-                values[name] = classifiers.expected_value(head.model.predict_proba(states), head.model.classes_)
+                values[name] = head.model.predict_proba(states) @ head.model.classes_.astype(float)
         return [
             self._to_label(
                 {name: float(values[name][row]) for name in self.heads},

@@ -11,21 +11,21 @@ from test_pair_tables import ROW
 
 from bert_judge import tables
 from bert_judge.judges.pairwise import OrderVerdict, Pair, Preference, combine_orders
-from bert_judge.judges.pairwise.train import LabelledPair, labelled_pairs, split
+from bert_judge.judges.pairwise.train import labelled_pairs, split
 from bert_judge.labels.stage import FAILED, compare_pairs
 
 
 def test_label_is_the_mean_of_the_votes() -> None:
     frame = pd.DataFrame([ROW | {"label": "A"}, ROW | {"label": "B", "votes": None}, ROW])
-    assert [one.label for one in labelled_pairs(frame)] == [0.75, 0.0]
+    assert labelled_pairs(frame)["target"].tolist() == [0.75, 0.0]
 
 
 def test_questions_are_on_one_side_of_the_split() -> None:
-    rows = [LabelledPair(Pair(f"Q{n % 50}", str(n), "x"), 1.0) for n in range(200)]
+    rows = pd.DataFrame({"question": [f"Q{n % 50}" for n in range(200)]})
     train, held_out = split(rows, 0.3, 0)
     assert len(train) + len(held_out) == 200
-    assert train and held_out
-    assert not {row.pair.question for row in train} & {row.pair.question for row in held_out}
+    assert len(train) and len(held_out)
+    assert set(train["question"]).isdisjoint(held_out["question"])
 
 
 # --- the stage ---
