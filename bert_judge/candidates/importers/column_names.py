@@ -119,14 +119,7 @@ def _has_role(name: str, role: str) -> bool:
     if not words or _normalize(name) in _vocabulary().ambiguous:
         return False
     if role == "question":
-        return set(words) <= role_words["question"] and words[-1] in {
-            "question",
-            "prompt",
-            "query",
-            "instruction",
-            "problem",
-            "input",
-        }
+        return set(words) <= role_words["question"] and words[-1] in role_words["question_ending"]
     if role == "references":
         answer = role_words["answer"] | role_words["reference"]
         has_correct_answer = not role_words["correct"].isdisjoint(words) and not answer.isdisjoint(words)

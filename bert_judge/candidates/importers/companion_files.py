@@ -1,9 +1,14 @@
-"""Companion files: references and questions that a framework's own file lacks."""
+"""Companion files: references and questions that a framework's own file lacks; and the answers of BERT-as-a-Judge, which need them.
+
+BERT-as-a-Judge writes `{folder}/{task}/{model}/candidates.json`, a list of answers in the order of the questions. Questions and
+references come from a second file in the same order; a judge's `scores.json`, a list in the same order, becomes the column `label`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +16,7 @@ from bert_judge.candidates.importers import column_names
 from bert_judge.candidates.importers.answers import parse_question
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
+from bert_judge.tables.readers.json_documents import iterate_list
 from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
 T = TypeVar("T")
@@ -69,3 +75,29 @@ def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[LocatedRe
             name: values.parse_cell(path, location, column, parse, record.get(column)) for name, (column, parse) in parsers.items()
         }
         yield location, {"question": "", **row}
+
+
+def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedRecord]:
+    """Yield the answers with their questions as plain rows. Raises InputError: no references, or lists of different lengths."""
+    if companions.references is None:
+        raise InputError(f"{path}: contains answers only; name the file of questions and references with --references")
+    questions, scores = questions_in_order(companions.references), companions.scores
+    task, model = path.resolve().parent.parent.name, path.resolve().parent.name
+    lists = (questions, iterate_list(path), iterate_list(scores) if scores else iter(()))
+    for count, (row, member, score) in enumerate(zip_longest(*lists)):
+        if row is None and member is None:
+            raise InputError(f"{scores}: has more scores than there are answers ({count}); give the scores of these answers")
+        if row is None or member is None:
+            # The remaining questions are counted for the message only.
+            total = count if row is None else count + 1 + sum(1 for _ in questions)
+            raise InputError(
+                f"{path}: has {'more' if row is None else 'fewer'} answers than the references have questions ({total}); "
+                "give the questions of these answers, in their order"
+            )
+        location, candidate = member
+        if not isinstance(candidate, str | None):
+            raise InputError(f"{path}: {location} is {str(candidate)[:60]!r}; candidates.json is a list of texts")
+        if scores and score is None:
+            raise InputError(f"{scores}: has fewer scores ({count}) than there are answers; give the scores of these answers")
+        label = values.parse_label(score[1]) if score else None
+        yield location, {**row, "candidate": candidate, "model": model, "task": task, "label": label}

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bert_judge.candidates.importers import batches, bert_as_a_judge, helm, inspect_logs, judgelm, lighteval, lm_eval
+from bert_judge.candidates.importers import batches, helm, inspect_logs, judgelm, lighteval, lm_eval
 from bert_judge.candidates.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
-from bert_judge.candidates.importers.companion_files import CompanionFiles, references_by_id
+from bert_judge.candidates.importers.companion_files import CompanionFiles, read_candidates, references_by_id
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.containers import sniff
@@ -85,7 +85,7 @@ FRAMEWORKS = {
     "bert_as_a_judge": Framework(
         "candidates of BERT-as-a-Judge",
         lambda *_: make_column_reader(PLAIN_COLUMNS),
-        bert_as_a_judge.read_candidates,
+        read_candidates,
         has_keys=lambda keys: keys == [json_documents.LIST, json_documents.TEXT],
     ),
 }

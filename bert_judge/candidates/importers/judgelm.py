@@ -72,7 +72,7 @@ class JudgeLMPairReader:
                 "answer_b": second.candidate,
                 "model_a": first.model,
                 "model_b": second.model,
-                "label": None if scores is None else _preferred(scores[a], scores[b]),
+                "label": scores and ("tie" if scores[a] == scores[b] else "A" if scores[a] > scores[b] else "B"),
                 "task": first.task,
                 "id": first.id,
             }
@@ -86,7 +86,3 @@ def _parse_scores(judgement: Any, answers: int) -> Sequence[float] | None:
     scores = [values.to_float(word) for word in words]
     # False for NaN and -1.
     return scores if len(scores) == answers and all(score >= 0 for score in scores) else None
-
-
-def _preferred(score_a: float, score_b: float) -> str:
-    return "tie" if score_a == score_b else "A" if score_a > score_b else "B"

@@ -14,6 +14,26 @@ from bert_judge.tables.readers.rows import Record
 MIN_ROWS, MIN_SOLUTION_CHARACTERS = 10, 300
 
 
+# Whether a question and its reference are suspicious, how, and what to do.
+_CHECKS: tuple[tuple[Callable[[str, str], bool], str, str], ...] = (
+    (
+        lambda _, text: "####" in text or "\\boxed" in text or len(text) > MIN_SOLUTION_CHARACTERS,
+        "look like whole solutions",
+        "give the final answers alone if verdicts seem wrong",
+    ),
+    (
+        lambda _, text: bool(re.match(r"\s*[\[{]\s*['\"]", text)) and not isinstance(values.parse_literal(text), str),
+        "look like lists written as texts",
+        "write several references as a list",
+    ),
+    (
+        lambda question, text: bool(re.fullmatch(r"\d", text)) and question_stem(question) != question,
+        "are numbers, and the options of their questions have letters",
+        "give the letter or text of the correct option",
+    ),
+)
+
+
 def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> list[str]:
     """Return one line per kind of suspicious input, with the number of rows and an example."""
     answers, several = [], 0
@@ -27,7 +47,7 @@ def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> li
     lines = [
         f"{len(matching):,} of the first {len(answers):,} references {description}, e.g. {_shorten(matching[0])}; {advice}"
         for is_suspicious, description, advice in _CHECKS
-        if (matching := [answer.references[0] for answer in answers if is_suspicious(answer)])
+        if (matching := [answer.references[0] for answer in answers if is_suspicious(answer.question, answer.references[0])])
     ]
     if len(answers) >= MIN_ROWS and len(distinct := {answer.references for answer in answers}) == 1:
         lines.append(
@@ -41,32 +61,11 @@ def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> li
     return lines
 
 
-def _is_solution(answer: Answer) -> bool:
-    text = answer.references[0]
-    return "####" in text or "\\boxed" in text or len(text) > MIN_SOLUTION_CHARACTERS
-
-
-def _is_list(answer: Answer) -> bool:
-    text = answer.references[0]
-    return bool(re.match(r"\s*[\[{]\s*['\"]", text)) and not isinstance(values.parse_literal(text), str)
-
-
-def _is_index(answer: Answer) -> bool:
-    return bool(re.fullmatch(r"\d", answer.references[0])) and question_stem(answer.question) != answer.question
-
-
 def _are_indices(answers: Sequence[Answer]) -> bool:
     """Return whether all references are small numbers, of which most answers contain none."""
     numbers = {answer.references[0] for answer in answers}
     with_digit = sum(any(letter.isdigit() for letter in answer.candidate) for answer in answers)
     return numbers <= set("01234") and len(numbers) > 1 and 2 * with_digit < len(answers)
-
-
-_CHECKS: tuple[tuple[Callable[[Answer], bool], str, str], ...] = (
-    (_is_solution, "look like whole solutions", "give the final answers alone if verdicts seem wrong"),
-    (_is_list, "look like lists written as texts", "write several references as a list"),
-    (_is_index, "are numbers, and the options of their questions have letters", "give the letter or text of the correct option"),
-)
 
 
 def _shorten(text: str) -> str:
