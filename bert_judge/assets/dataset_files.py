@@ -118,18 +118,12 @@ def _name_parts(name: str, word: str) -> set[str]:
 
 
 def _one_format(names: Sequence[str]) -> list[str]:
-    for ending in ENDINGS:
-        if files := [name for name in names if name.lower().endswith(ending)]:
-            return files
-    return []
+    by_ending = ([name for name in names if name.lower().endswith(ending)] for ending in ENDINGS)
+    return next(filter(None, by_ending), [])
 
 
 def _check_shards(names: Sequence[str], dataset: str) -> None:
-    present = set(names)
-    for name in names:
-        if not (shard := _SHARD.match(name)):
-            continue
-        for number in range(int(shard[3])):
-            expected = f"{shard[1]}-{number:05d}-of-{shard[3]}{shard[4]}"
-            if expected not in present:
-                raise InputError(f"{dataset} lacks {expected}, a shard of the split; download the dataset again")
+    for shard in filter(None, map(_SHARD.match, names)):
+        expected = {f"{shard[1]}-{number:05d}-of-{shard[3]}{shard[4]}" for number in range(int(shard[3]))}
+        if missing := expected.difference(names):
+            raise InputError(f"{dataset} lacks {min(missing)}, a shard of the split; download the dataset again")

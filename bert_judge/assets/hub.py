@@ -113,7 +113,9 @@ def _snapshot(
 
 
 def _download(kind: str, repository: str, branch: str | None, commit: str, sizes: dict[str, int]) -> Path:
-    missing = [name for name in sizes if not _is_cached(kind, repository, name, commit)]
+    cached = partial(huggingface_hub.try_to_load_from_cache, repository, revision=commit, repo_type=kind)
+    # The client returns a marker for a file that is known not to exist.
+    missing = [name for name in sizes if not isinstance(cached(name), str)]
     total = sum(sizes[name] for name in missing)
     _check_space(kind, repository, total)
     log.info("%s at %s: %d of %d files to download, %.1f MB", repository, commit, len(missing), len(sizes), total / 1e6)
@@ -125,11 +127,6 @@ def _download(kind: str, repository: str, branch: str | None, commit: str, sizes
     # All files are cached; this records the commit of the branch, so that it is found without a network.
     patterns = [glob.escape(name) for name in sizes]
     return Path(huggingface_hub.snapshot_download(repository, repo_type=kind, revision=branch, allow_patterns=patterns))
-
-
-def _is_cached(kind: str, repository: str, name: str, commit: str) -> bool:
-    # The client returns a marker for a file that is known not to exist.
-    return isinstance(huggingface_hub.try_to_load_from_cache(repository, name, revision=commit, repo_type=kind), str)
 
 
 def _cached_snapshots(kind: str, repository: str, revision: str | None) -> list[Path]:

