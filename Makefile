@@ -22,7 +22,7 @@ help:
 	@echo "make clean      remove results, logs and the environments"
 
 demo: $(INSTALLED)-demo $(INSTALLED)-smollm2
-	@echo "==> Running the demo on $(CORES) cores: a small real model and simulated ones, offline, four to ten minutes the first time"
+	@echo "==> Running the demo on $(CORES) cores: a small real model and simulated ones, offline, about five minutes the first time"
 	@$(BIN)/snakemake --cores $(CORES)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
