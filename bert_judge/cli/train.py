@@ -27,8 +27,6 @@ from bert_judge.tables.readers.rows import open_rows
 # A judge that is trained further needs smaller steps than an encoder with a new head.
 FINE_TUNING = {"learning_rate": 3e-5, "epochs": 3.0}
 JUDGE_FILE = "judge.json"
-# Logger of the trainer's steps.
-CALLBACKS = "bert_judge.judges.bert.trainer"
 REQUIRED = ("question", "references", "candidate", "label")
 
 
@@ -141,10 +139,10 @@ class _TrainingHandler(logging.Handler):
         self.advance, self.steps = advance, 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name == CALLBACKS and isinstance(record.args, tuple):
-            step, total = int(str(record.args[0])), int(str(record.args[1]))
-            self.advance(step / total, step - self.steps)
-            self.steps = step
+        fields = vars(record)
+        if "total_steps" in fields:
+            self.advance(fields["step"] / fields["total_steps"], fields["step"] - self.steps)
+            self.steps = fields["step"]
         elif record.levelno >= logging.WARNING or record.name.startswith("bert_judge.cli"):
             log(f"{'warning: ' if record.levelno >= logging.WARNING else ''}{record.getMessage()}")
 

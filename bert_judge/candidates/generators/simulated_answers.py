@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from bert_judge.judges.lexical.normalization import NUMBER_WORDS
 from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks import Sample
 from bert_judge.tasks.demo import PEOPLE, answers_of_kind, is_person, similar_answers
+from bert_judge.tasks.number_words import TENS, UNITS
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # Zero to twenty.
-UNITS = tuple(NUMBER_WORDS)
-TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 # Wrong words for answers that have no similar ones.
 WRONG_WORDS = ("copper", "harbour", "seventh", "northern", "velvet", "orchard", "silent", "granite", "autumn", "lantern")
 

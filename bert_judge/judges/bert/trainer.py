@@ -276,7 +276,10 @@ class ThroughputCallback(TrainerCallback):
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         if "loss" in (logs := kwargs["logs"] or {}):
             rate = self.summary(state)["tokens_per_second"]
-            log.info("step %d of %d, loss %.4f, %.0f tokens/s", state.global_step, state.max_steps, float(logs["loss"]), rate)
+            message = "step %d of %d, loss %.4f, %.0f tokens/s"
+            # The progress bar of `bert-judge train` reads these attributes of the record.
+            steps = {"step": state.global_step, "total_steps": state.max_steps}
+            log.info(message, state.global_step, state.max_steps, float(logs["loss"]), rate, extra=steps)
 
     def summary(self, state: TrainerState) -> dict[str, float]:
         """Return tokens, seconds and tokens_per_second of this process, without what an earlier one did."""

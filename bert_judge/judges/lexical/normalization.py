@@ -14,15 +14,11 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from bert_judge.judges.visible_text import strip_invisible
+from bert_judge.tasks.number_words import TENS, UNITS
 
 ARTICLES = frozenset({"a", "an", "the"})
-_SMALL_NUMBERS = (
-    "zero one two three four five six seven eight nine ten "
-    "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
-)
-NUMBER_WORDS = {word: str(number) for number, word in enumerate(_SMALL_NUMBERS.split())}
-_MULTIPLES_OF_TEN = "ten twenty thirty forty fifty sixty seventy eighty ninety"
-_TENS = {word: 10 * tens for tens, word in enumerate(_MULTIPLES_OF_TEN.split(), 1) if tens > 1}
+NUMBER_WORDS = {word: str(number) for number, word in enumerate((*UNITS, "twenty"))}
+_TENS = {word: 10 * tens for tens, word in enumerate(TENS) if word}
 _SCALES = {"thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SCALES |= {"千": 1000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _SMALL_ORDINALS = (
