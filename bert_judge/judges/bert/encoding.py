@@ -149,5 +149,6 @@ def closest_references(references: Sequence[Sequence[str]], candidates: Sequence
     closest = []
     for texts, candidate in zip(references, candidates, strict=True):
         words = _WORD.findall(candidate.casefold())
-        closest.append(max(texts, key=lambda text, words=words: token_f1(_WORD.findall(text.casefold()), words)))
+        scores = [token_f1(_WORD.findall(text.casefold()), words) for text in texts]
+        closest.append(texts[scores.index(max(scores))])
     return closest

@@ -20,7 +20,7 @@ class ImportedJudgeConfig(JudgeConfig):
 
 class ImportedKind(JudgeKind):
     name = "imported"
-    config = ImportedJudgeConfig
+    config: type[JudgeConfig] = ImportedJudgeConfig
     looks_up_labels = True
 
     def settings(self, block: ImportedJudgeConfig) -> Spec:

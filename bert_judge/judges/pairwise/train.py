@@ -98,7 +98,9 @@ def split(rows: pd.DataFrame, held_out_share: float, seed: int) -> tuple[pd.Data
 
 def _to_pairs(rows: pd.DataFrame) -> list[Pair]:
     columns = zip(rows["question"], rows["answer_a"], rows["answer_b"], rows["references"], strict=True)
-    return [Pair(*texts, tuple(references) if isinstance(references, list) else ()) for *texts, references in columns]
+    return [
+        Pair(question, a, b, tuple(references) if isinstance(references, list) else ()) for question, a, b, references in columns
+    ]
 
 
 def measure(judge: PairJudge, pairs: Sequence[Pair], labels: np.ndarray) -> dict[str, float]:
