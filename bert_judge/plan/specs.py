@@ -221,8 +221,8 @@ class Specs(ResolvedConfig):
 
     def report_spec(self) -> Spec:
         kinds = {name: self.config.judges[name].kind for name in self.config.scorers}
-        simulated = bool(self.models_of_generator("simulated"))
-        spec = {**self.standings_spec(), "kinds": kinds, "simulated": simulated}
+        simulated = self.models_of_generator("simulated")
+        spec = {**self.standings_spec(), "kinds": kinds, "simulated_models": sorted(simulated)}
         if self.config.attacks:
             spec["attacks"] = self.attack_rates_spec()
         if self.config.audit:

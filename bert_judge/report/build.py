@@ -105,18 +105,18 @@ def _standings_context(
     """Return the template variables of the standings stage, and the charts of all sections."""
     results = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
     standings, agreement, shifts = results["standings"], results["agreement"], results["rank_shifts"]
-    lead, names = sections.lead_judge(views), [view.name for view in views]
+    errors = sections.judge_errors(agreement)
+    lead, names = sections.lead_judge(views, errors), [view.name for view in views]
     rankings = leaderboard.rankings(standings, results["model_pairs"], lead)
     if labelled and rankings and (corrected := audit_views.correct_ranking(labelled, rankings[0])):
         rankings[0] = corrected
-    errors = sections.judge_errors(agreement)
     reference = next(iter(shifts["reference"]), None)
     shifted_judges, rank_shifts = leaderboard.rank_shifts(shifts, names)
     figures = {**_score_charts(results, views), **figures}
     if reference is not None and rank_shifts:
         figures["ranks"] = charts.rank_shifts(shifted_judges, rank_shifts, reference)
     return {
-        "simulated": spec["simulated"],
+        "simulated_models": spec["simulated_models"],
         "gold": spec["gold"],
         "judges": views,
         "lead": lead,

@@ -71,9 +71,14 @@ def colour_of(number: int) -> int:
     return 0 if number == 0 else 1 + (number - 1) % (len(PALETTE) - 1)
 
 
-def lead_judge(views: Sequence[JudgeView]) -> str:
-    """Return the judge of the headline: the first trained judge, else gold, else the first."""
-    return next((view.name for view in views if view.role == "trained"), views[0].name)
+def lead_judge(views: Sequence[JudgeView], errors: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the judge of the headline: the best trained one, else gold, else the first of all.
+
+    Args:
+        errors: rows of the agreement table over all answers, smallest error first; empty without gold.
+    """
+    trained = [view.name for view in views if view.role == "trained"]
+    return next((row["judge"] for row in errors if row["judge"] in trained), (trained or [views[0].name])[0])
 
 
 def trained_judges(spec: Mapping[str, Any]) -> list[str]:

@@ -72,7 +72,7 @@ def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: ob
         judges["bert"].mkdir(parents=True, exist_ok=True)
         (judges["bert"] / "metrics.json").write_text(metrics if isinstance(metrics, str) else json.dumps(metrics))
     kinds = {"strict": "lexical", "gold": "imported", "bert": "bert"}
-    report = {**spec, "kinds": kinds, "simulated": spec.get("simulated", False)}
+    report = {"kinds": kinds, **spec, "simulated_models": spec.get("simulated_models", [])}
     build_report(report, folder, scores, judges, folder / "report.html", pairs=pairs)
     return folder / "report.html"
 
@@ -206,7 +206,7 @@ def test_page_is_deterministic(tmp_path, scores):
     path = run(tmp_path, scores)
     first = path.read_bytes()
     spec = json.loads(tables.provenance(tmp_path / "standings.parquet")["spec"])
-    build_report({**spec, "kinds": KINDS, "simulated": False}, tmp_path, scores[::-1], {}, path)
+    build_report({**spec, "kinds": KINDS, "simulated_models": []}, tmp_path, scores[::-1], {}, path)
     assert path.read_bytes() == first
 
 
@@ -225,16 +225,26 @@ def test_few_or_no_verdicts(tmp_path, letters):
     assert ("There are no answers yet" in page.text) == (not letters)
 
 
+def test_headline_is_that_of_the_better_trained_judge(tmp_path):
+    files = [
+        write_scores(tmp_path, "large", "sums", {"gold": "cccci", "first": "iiiii", "second": "cccci"}),
+        write_scores(tmp_path, "small", "sums", {"gold": "iiiic", "first": "ccccc", "second": "iiiic"}),
+    ]
+    spec = {"judges": ["gold", "first", "second"], "trained": ["first", "second"], "kinds": {}}
+    assert "judged by second" in read(run(tmp_path, files, **spec)).text
+    assert "judged by first" in read(run(tmp_path / "no_gold", files, gold=None, **spec)).text
+
+
 def test_forty_models(tmp_path):
     names = [f"lab.{i}__Model+{i}-Instruct" for i in range(40)]
     files = [
         write_scores(tmp_path, name, "sums", {"gold": "ci", "strict": "ix", "bert": "cc" if i % 2 else "ci"})
         for i, name in enumerate(names)
     ]
-    path = run(tmp_path, files, simulated=True)
+    path = run(tmp_path, files, simulated_models=names[1:])
     page = read(path)
     assert all(name in page.text for name in names)
-    assert "Simulated data." in page.text
+    assert f"Simulated data. The answers of {names[1]}, {names[2]}" in page.text
     assert "Significantly better than" in page.text
 
 
@@ -255,7 +265,7 @@ def test_standings_without_provenance_are_rejected(tmp_path, scores):
         "trained": [],
         "families": {"sums": "math", "proofs": "math"},
         "kinds": {},
-        "simulated": False,
+        "simulated_models": [],
     }
     with pytest.raises(InputError, match=r"standings\.parquet: no provenance metadata"):
         build_report(spec, tmp_path, scores, {}, tmp_path / "report.html")
