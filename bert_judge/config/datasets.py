@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from bert_judge.config.base import Block, Name, QuestionSplit, Share, Value
+from bert_judge.config.base import NAMES, Block, Name, QuestionSplit, Share, Value
 
 
 class Mix(Block):
@@ -20,28 +20,7 @@ class Mix(Block):
     """maximum number of rows in total"""
 
 
-# What `augment: default` stands for: share of the training rows by kind (measured: docs/log.md).
-DEFAULT_SHARES = {
-    "restated": 0.06,
-    "reformatted": 0.2,
-    "shortened": 0.5,
-    "stated": 0.6,
-    "misstated": 0.2,
-    "paraphrased": 0.4,
-    "contradicted": 1.0,
-    "other_answer": 0.06,
-    "near_miss": 0.14,
-    "swapped_reference": 0.06,
-    "denied": 0.03,
-    "no_answer": 0.04,
-    "truncated": 0.1,
-    "undecided": 0.08,
-    "retracted": 0.1,
-    "self_corrected": 0.25,
-    "padded": 0.2,
-    "verbose": 0.06,
-    "misspelled": 0.04,
-}
+DEFAULT_SHARES: dict[str, float] = NAMES["augment_default"]
 AugmentationKind = Literal[tuple(DEFAULT_SHARES)]  # type: ignore[valid-type]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from bert_judge.config.base import NAMES
 from bert_judge.config.datasets import CONTROLS
 
 Raw = Mapping[str, Any]
@@ -156,7 +157,7 @@ def strings(value: Any) -> list[str]:
 
 def listed_tasks(raw: Raw, *splits: str) -> list[str]:
     """Return the names under `tasks.train` and `tasks.test`, or under the given splits."""
-    return [name for split in splits or ("train", "test") for _, names in _find(raw, f"tasks.{split}") for name in names]
+    return [name for split in splits or ("train", "test") for _, names in find_names(raw, f"tasks.{split}") for name in names]
 
 
 def unknown_name(where: str, name: str, requirement: str, known_names: Iterable[str]) -> str:
@@ -165,7 +166,7 @@ def unknown_name(where: str, name: str, requirement: str, known_names: Iterable[
     return f"{where}: {name!r} is not {requirement}; " + (f"choose one of: {choices}" if choices else "there are none")
 
 
-def _find(raw: Raw, path: str) -> Iterator[tuple[str, list[str]]]:
+def find_names(raw: Raw, path: str) -> Iterator[tuple[str, list[str]]]:
     """Yield (location, names) of every value at a path; `*` stands for any key."""
     values: list[tuple[str, Any]] = [("", raw)]
     for step in path.split("."):
@@ -179,53 +180,11 @@ def _find(raw: Raw, path: str) -> Iterator[tuple[str, list[str]]]:
     yield from ((where.removeprefix("."), strings(value)) for where, value in values)
 
 
-# Path of names → section that must define them.
-_REFERENCES = {
-    "models.*.from": "imports",
-    "models.*.filters": "filters",
-    "tasks.imported.*.from": "imports",
-    "judges.*.from": "imports",
-    "judges.*.dataset": "datasets",
-    "judges.*.judge": "judges",
-    "judges.*.judges": "judges",
-    "judges.*.pairs": "pairs",
-    "pairs.*.from": "imports",
-    "pairs.*.gold": "judges",
-    "pairs.*.judges": "judges",
-    "datasets.*.teacher": "judges",
-    "datasets.*.weak_teacher.teacher": "judges",
-    "filters.*.judge": "judges",
-    "scorers": "judges",
-    "gold": "judges",
-    "audit.judge": "judges",
-    "attacks.judges": "judges",
-}
-# Lists whose entries must be distinct.
-_LISTS = (
-    "scorers",
-    "task_files",
-    "attacks.judges",
-    "attacks.tasks",
-    "models.*.from",
-    "models.*.filters",
-    "judges.*.from",
-    "judges.*.judges",
-    "judges.*.pairs",
-    "pairs.*.tasks",
-    "pairs.*.models",
-    "pairs.*.judges",
-    "datasets.*.tasks",
-    "datasets.*.models",
-    "filters.*.tasks",
-    "filters.*.models",
-)
-
-
 def _undefined_names(raw: Raw) -> list[str]:
     lines = [
         unknown_name(where, name, f"defined under {section}", strings(raw.get(section, {})))
-        for path, section in _REFERENCES.items()
-        for where, names in _find(raw, path)
+        for path, section in NAMES["references"].items()
+        for where, names in find_names(raw, path)
         for name in names
         if name not in strings(raw.get(section, {})) and not (path == "filters.*.judge" and name in CONTROLS)
     ]
@@ -233,7 +192,7 @@ def _undefined_names(raw: Raw) -> list[str]:
     lines += [
         unknown_name(where, name, "listed under tasks.train", tasks)
         for path in ("filters.*.tasks", "datasets.*.tasks")
-        for where, names in _find(raw, path)
+        for where, names in find_names(raw, path)
         for name in names
         if name not in tasks
     ]
@@ -241,7 +200,7 @@ def _undefined_names(raw: Raw) -> list[str]:
         unknown_name(f"datasets.{key}.{where}", name, "a task of the dataset", strings(dataset.get("tasks")))
         for key, dataset in entries(raw, "datasets").items()
         for path in ("mix.per_task", "weak_teacher.tasks")
-        for where, names in _find(dataset, path)
+        for where, names in find_names(dataset, path)
         for name in names
         if name not in strings(dataset.get("tasks"))
     ]
@@ -249,7 +208,10 @@ def _undefined_names(raw: Raw) -> list[str]:
 
 
 def _duplicate_names(raw: Raw) -> list[str]:
-    lists = [("tasks.train and tasks.test", listed_tasks(raw)), *(entry for path in _LISTS for entry in _find(raw, path))]
+    lists = [
+        ("tasks.train and tasks.test", listed_tasks(raw)),
+        *(entry for path in NAMES["distinct"] for entry in find_names(raw, path)),
+    ]
     return [
         f"{where}: {name!r} is listed twice; remove one"
         for where, names in lists

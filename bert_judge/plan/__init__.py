@@ -70,7 +70,7 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
         problems += error.errors
     path_problems = checks.check_paths(raw)
     problems += [*checks.check_tasks(raw), *path_problems, *checks.check_folders(raw)]
-    problems += checks.check_consistency(config) if config else []
+    problems += checks.check_consistency(config, raw) if config else []
     if config is None or path_problems:
         # The remaining checks read files and need a valid configuration.
         raise ConfigError(problems)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
@@ -25,15 +24,6 @@ Pairs = Set[tuple[str, str]]
 SINGLE_SHARD = "1-of-1"
 # Jobs are separate processes, possibly on other machines; they inherit the targets of the run.
 TARGETS_VARIABLE = "BERT_JUDGE_TARGETS"
-PAIRS = re.compile(r"results/(?:pairs/(?P<set>[^/]+)/.+|labels/(?P<judge>[^/]+)/pairs/(?P<compared>[^/]+)\.parquet)")
-ANSWERS = re.compile(r"results/(?:candidates|scores|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
-FILTERED = re.compile(r"results/filtered/(?P<filter>[^/]+)/[^/]+\.parquet")
-STUDENT = re.compile(r"results/students/(?P<model>[^/]+)/.+")
-TRAINED = re.compile(r"results/judges/(?P<judge>[^/]+)/.+")
-DATASET = re.compile(r"results/datasets/(?P<dataset>[^/]+)/.+")
-NO_ANSWERS = re.compile(r"prepare|results/(?:prepared|tasks)/.+")
-TRAINING = ("datasets", "judges")
-
 # (judge, model, task) of a label table, which implies the answer table; judge is None for an answer table alone.
 TableKeys = set[tuple[str | None, str, str]]
 
@@ -80,7 +70,9 @@ def plan_label_batches(
         exists: for a judge that loads quickly, returns whether the table of a task exists. Such a table has its own job unless a
             batch produced it, so a finished table never joins a batch, and a single table without shards is no batch.
     """
-    training = training_specs(plan, judge)
+    # Other weights of a trained judge mean another batch.
+    dataset = getattr(plan.config.judges[judge], "dataset", None)
+    training = {"training": plan.judge_spec(judge), "dataset": plan.dataset_spec(dataset)} if dataset else {}
     current = {
         task: {"verdicts": plan.labels_spec(judge, model, task), **training, **_answers_spec(plan, model, task)}
         for task in _tasks_with_answers(plan, model)
@@ -90,13 +82,11 @@ def plan_label_batches(
         tasks_in_batches = {task for batch in read_manifests(folder).values() for task in batch.specs}
         batched_tasks = {task for task in batched_tasks if task in tasks_in_batches or not exists(task)}
     num_shards = getattr(plan.config.judges[judge], "num_shards", 1)
-    return _plan_batches(current, batched_tasks, folder, _answer_inputs(model), batch_all=exists is None, num_shards=num_shards)
 
+    def answers(tasks: list[str]) -> dict[str, str]:
+        return {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}
 
-def training_specs(plan: Plan, judge: str) -> dict[str, Any]:
-    """Return the specs that the weights of a trained judge depend on; other weights mean another batch."""
-    dataset = getattr(plan.config.judges[judge], "dataset", None)
-    return {"training": plan.judge_spec(judge), "dataset": plan.dataset_spec(dataset)} if dataset else {}
+    return _plan_batches(current, batched_tasks, folder, answers, batch_all=exists is None, num_shards=num_shards)
 
 
 def _plan_batches(
@@ -142,12 +132,12 @@ def _plan_batches(
             new[batch.name] = batch
             for task in group:
                 names[task][shard] = batch.name
-    names_by_task = {task: [shards[shard] for shard in sorted(shards, key=_number)] for task, shards in names.items() if shards}
+    names_by_task = {
+        task: [shards[shard] for shard in sorted(shards, key=lambda shard: int(shard.partition("-")[0]))]
+        for task, shards in names.items()
+        if shards
+    }
     return Batches(new | manifests, names_by_task, frozenset(manifests))
-
-
-def _number(shard: str) -> int:
-    return int(shard.partition("-")[0])
 
 
 def _tasks_with_answers(plan: Plan, model: str) -> list[str]:
@@ -168,10 +158,6 @@ def _answers_spec(plan: Plan, model: str, task: str) -> dict[str, Any]:
         case selections.Escalated(model=base):
             model = base
     return {"answers": plan.candidates_spec(model, task), "questions": plan.task_spec(task)}
-
-
-def _answer_inputs(model: str) -> Callable[[list[str]], dict[str, str]]:
-    return lambda names: {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in names}
 
 
 def _question_inputs(plan: Plan, names: Iterable[str]) -> dict[str, str]:
@@ -214,30 +200,34 @@ def _required_tables(plan: Plan, targets: Iterable[str] | None) -> TableKeys:
 
 
 def _tables_for_target(plan: Plan, target: str) -> TableKeys:
-    if NO_ANSWERS.fullmatch(target):
-        return set()
-    if target in TRAINING:
-        return _dataset_tables(plan, plan.config.datasets)
-    if match := DATASET.fullmatch(target):
-        return _dataset_tables(plan, [match["dataset"]])
-    if match := TRAINED.fullmatch(target):
-        return _judge_tables(plan, [match["judge"]])
-    if target in ("pairs", "preferences"):
-        return _pair_tables(plan, plan.config.pairs) | _judge_tables(plan, plan.pair_judges)
-    if match := PAIRS.fullmatch(target):
-        judges = [match["judge"]] if match["judge"] else []
-        return _pair_tables(plan, [match["set"] or match["compared"]]) | _judge_tables(plan, judges)
-    if match := ANSWERS.fullmatch(target):
-        judges = [match["judge"]] if match["judge"] else plan.config.scorers if "/scores/" in target else []
-        judged = _label_tables(plan, judges, [(match["model"], match["task"])])
-        students = _student_tables(plan, [match["model"]])
-        return (judged or {(None, match["model"], match["task"])}) | _judge_tables(plan, judges) | students
-    if match := FILTERED.fullmatch(target):
-        return _filter_tables(plan, [match["filter"]])
-    if match := STUDENT.fullmatch(target):
-        return _student_tables(plan, [match["model"]])
-    if target == "attacks" or target.startswith("results/attacks/"):
-        return _attack_tables(plan)
+    match target.removesuffix(".parquet").split("/"):
+        case ["prepare"] | ["results", "prepared" | "tasks", *_]:
+            return set()
+        case ["datasets" | "judges"]:
+            return _dataset_tables(plan, plan.config.datasets)
+        case ["results", "datasets", dataset, _, *_]:
+            return _dataset_tables(plan, [dataset])
+        case ["results", "judges", judge, _, *_]:
+            return _judge_tables(plan, [judge])
+        case ["pairs" | "preferences"]:
+            return _pair_tables(plan, plan.config.pairs) | _judge_tables(plan, plan.pair_judges)
+        case ["results", "pairs", pair_set, _, *_]:
+            return _pair_tables(plan, [pair_set])
+        case ["results", "labels", judge, "pairs", pair_set]:
+            return _pair_tables(plan, [pair_set]) | _judge_tables(plan, [judge])
+        case ["results", "candidates", model, task]:
+            return {(None, model, task)} | _student_tables(plan, [model])
+        case ["results", "labels", judge, model, task]:
+            return _label_tables(plan, [judge], [(model, task)]) | _judge_tables(plan, [judge]) | _student_tables(plan, [model])
+        case ["results", "scores", model, task]:
+            judges = plan.config.scorers
+            return _label_tables(plan, judges, [(model, task)]) | _judge_tables(plan, judges) | _student_tables(plan, [model])
+        case ["results", "filtered", name, _]:
+            return _filter_tables(plan, [name])
+        case ["results", "students", model, _, *_]:
+            return _student_tables(plan, [model])
+        case ["attacks"] | ["results", "attacks", *_]:
+            return _attack_tables(plan)
     scorers = plan.config.scorers
     everything = _label_tables(plan, scorers, plan.score_tables) | _judge_tables(plan, scorers) | _attack_tables(plan)
     everything |= _dataset_tables(plan, plan.config.datasets) | _pair_tables(plan, plan.config.pairs)

@@ -13,9 +13,10 @@ from typing import Any
 from bert_judge import tasks
 from bert_judge.assets.gguf import find_gguf
 from bert_judge.assets.prepare import local_folder
-from bert_judge.config import Attacks, Audit, Config, Dataset, Filter
+from bert_judge.config import Attacks, Audit, Config, Dataset, Filter, PairSet
+from bert_judge.config.base import NAMES
 from bert_judge.config.datasets import CONTROLS
-from bert_judge.config.validation import entries, listed_tasks, strings
+from bert_judge.config.validation import entries, find_names, listed_tasks, strings
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
 from bert_judge.runtime.errors import InputError
@@ -122,7 +123,7 @@ def _limit_problems(config: Config) -> list[str]:
     return problems
 
 
-def check_consistency(config: Config) -> list[str]:
+def check_consistency(config: Config, raw: Mapping[str, Any]) -> list[str]:
     """Return the contradictions between sections that are each valid. Reads no file."""
     problems = _limit_problems(config)
     training_sets: dict[str, Dataset | Filter] = {f"datasets.{name}": entry for name, entry in config.datasets.items()}
@@ -145,7 +146,7 @@ def check_consistency(config: Config) -> list[str]:
         problems.append(f"gold: {config.gold!r} must be listed under scorers too")
     problems += _attack_problems(config, config.attacks) if config.attacks else []
     problems += _audit_problems(config, config.audit) if config.audit else []
-    return [*problems, *_pair_problems(config), *_filter_problems(config)]
+    return [*problems, *_pair_problems(config, raw), *_filter_problems(config)]
 
 
 def _attack_problems(config: Config, attacks: Attacks) -> list[str]:
@@ -205,12 +206,12 @@ def _filter_problems(config: Config) -> list[str]:
     ]
 
 
-def _pair_problems(config: Config) -> list[str]:
+def _pair_problems(config: Config, raw: Mapping[str, Any]) -> list[str]:
     """Return judges used where another kind is required, and pair sets that leak into training."""
     pairwise = {name for name, judge in config.judges.items() if registry.find(judge.kind).compares_pairs}
     problems = [
         f"{where}: {name!r} is of kind pairwise and compares two answers; name a judge of single answers"
-        for where, name in _pointwise_uses(config)
+        for where, name in _pointwise_uses(config, raw)
         if name in pairwise
     ]
     for key, entry in config.pairs.items():
@@ -231,17 +232,11 @@ def _pair_problems(config: Config) -> list[str]:
     return problems
 
 
-def _pointwise_uses(config: Config) -> Iterator[tuple[str, str]]:
+def _pointwise_uses(config: Config, raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (location, name) of every judge that must judge single answers."""
-    yield from (("scorers", name) for name in config.scorers)
-    yield from (("gold", name) for name in [config.gold] if name)
-    yield from ((f"datasets.{key}.teacher", entry.teacher) for key, entry in config.datasets.items())
-    yield from (
-        (f"datasets.{key}.weak_teacher.teacher", e.weak_teacher.teacher) for key, e in config.datasets.items() if e.weak_teacher
-    )
-    yield from ((f"filters.{key}.judge", entry.judge) for key, entry in config.filters.items())
-    yield from ((f"pairs.{key}.gold", entry.gold) for key, entry in config.pairs.items() if entry.gold)
-    yield from (("attacks.judges", name) for name in (config.attacks.judges if config.attacks else []))
+    for path, section in NAMES["references"].items():
+        if section == "judges" and path not in ("audit.judge", "pairs.*.judges") and not path.startswith("judges."):
+            yield from ((where, name) for where, names in find_names(raw, path) for name in names)
     for key in config.judges:
         yield from ((f"judges.{key}.judges", name) for name in depends_on(config, key).judges)
 
@@ -255,19 +250,11 @@ def _leaks(config: Config, key: str) -> list[str]:
             trained = config.pairs.get(training_set)
             if training_set == key:
                 problems.append(f"pairs.{key}.judges: {name!r} is trained on these pairs; compare others")
-            elif (
-                trained
-                and entry.source
-                and trained.source == entry.source
-                and _overlap(entry.question_split, trained.question_split)
-            ):
-                if not any(
-                    _disjoint(entry.where[column], trained.where[column]) for column in entry.where if column in trained.where
-                ):
-                    problems.append(
-                        f"pairs.{key}.judges: {name!r} is trained on {training_set}, whose part of the questions of {entry.source} "
-                        "overlaps; separate them with `question_split`"
-                    )
+            elif trained and _share_rows(entry, trained):
+                problems.append(
+                    f"pairs.{key}.judges: {name!r} is trained on {training_set}, whose part of the questions of {entry.source} "
+                    "overlaps; separate them with `question_split`"
+                )
             elif trained and set(entry.tasks) & set(trained.tasks):
                 problems.append(
                     f"pairs.{key}.judges: {name!r} is trained on answers to the same tasks ({training_set}); name other tasks"
@@ -275,11 +262,15 @@ def _leaks(config: Config, key: str) -> list[str]:
     return problems
 
 
-def _disjoint(first: Any, second: Any) -> bool:
-    """Return whether no value passes both filters."""
+def _share_rows(first: PairSet, second: PairSet) -> bool:
+    """Return whether two sets may read the same rows of a file: their questions overlap, and so do their filters."""
+    low, high = zip(first.question_split, second.question_split, strict=True)
+    if not first.source or first.source != second.source or max(low) >= min(high):
+        return False
+    return all(_overlap(first.where[column], second.where[column]) for column in first.where if column in second.where)
+
+
+def _overlap(first: Any, second: Any) -> bool:
+    """Return whether a value passes both filters."""
     listed = [value if isinstance(value, list) else [value] for value in (first, second)]
-    return not any(value in listed[1] for value in listed[0])
-
-
-def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
-    return max(first[0], second[0]) < min(first[1], second[1])
+    return any(value in listed[1] for value in listed[0])

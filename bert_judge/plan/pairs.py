@@ -57,16 +57,13 @@ class PairSpecs(ResolvedConfig):
         return {name: {"@".join(pair): pair for pair in self._schedule(entry)} for name, entry in generated.items()}
 
     def _schedule(self, entry: PairSet) -> set[ModelPair]:
-        models = self.pair_models(entry)
+        # In the order of the configuration.
+        models = list(self.models) if entry.models == "all" else entry.models
         if entry.schedule == "sampled":
             return sample_pairs(models, entry.opponents, lambda *models: bool(self._shared_tasks(entry, models)), entry.seed)
         everyone = combinations(models, 2)
         pairs = everyone if entry.baseline is None else ((m, entry.baseline) for m in models if m != entry.baseline)
         return {pair for first, second in pairs if self._shared_tasks(entry, pair := _sorted(first, second))}
-
-    def pair_models(self, entry: PairSet) -> list[str]:
-        """Return the models of a set in the order of the configuration."""
-        return list(self.models) if entry.models == "all" else entry.models
 
     def _shared_tasks(self, entry: PairSet, pair: ModelPair) -> list[str]:
         """Return the tasks of the set that both models have answers to."""

@@ -126,11 +126,6 @@ class ResolvedConfig:
             return None
         return self.config.tasks.sources.get(task) or published_sources().get(task)
 
-    def source_path(self, task: str) -> Path | None:
-        """Return the local file of a task's source; None if it has none or is on the hub."""
-        source = self.source_of(task)
-        return Path(source.path) if source and source.path else None
-
     def import_path(self, name: str) -> Path:
         return Path(self.config.imports[name].path)
 
@@ -138,7 +133,8 @@ class ResolvedConfig:
         """Return the file that a task's questions come from: an imported file, a data set, a user's task file, or None."""
         if imported := self.import_of(task):
             return self.import_path(imported)
-        return self.source_path(task) or tasks.file_of(task)
+        source = self.source_of(task)
+        return Path(source.path) if source and source.path else tasks.file_of(task)
 
     def import_of(self, task: str) -> str | None:
         """Return the import that a task's questions come from; None if they are not imported."""

@@ -10,10 +10,10 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.evaluation.attacks import FAMILIES
-from bert_judge.report.format import display_text, records
+from bert_judge.report.format import TITLES, display_text, records
 
 MAX_EXAMPLES = 40
-TITLES = {"attack": "Attacks", "benign_perturbation": "Benign perturbations"}
+KINDS: dict[str, str] = TITLES["attacks"]
 
 
 def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def build_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str
     """
     table = tables.read(rates, tables.ATTACK_RATES)
     judges = [judge for judge in spec["judges"] if (table["judge"] == judge).any()]
-    kinds = [_kind_view(table[table["kind"] == kind], kind, judges) for kind in TITLES if (table["kind"] == kind).any()]
+    kinds = [_kind_view(table[table["kind"] == kind], kind, judges) for kind in KINDS if (table["kind"] == kind).any()]
     example_rows = _examples(tables.read(examples, tables.ATTACK_EXAMPLES), table)
     return {"judges": judges, "kinds": kinds, "examples": example_rows}
 
@@ -39,7 +39,7 @@ def _kind_view(table: pd.DataFrame, kind: str, judges: Sequence[str]) -> dict[st
     summary = rate_rows(table[table["level"] == "kind"]) + rate_rows(table[table["level"] == "theme"])
     themes = table[table["level"] == "family"].groupby("theme", sort=False)
     return {
-        "title": TITLES[kind],
+        "title": KINDS[kind],
         "summary": summary,
         "families": [(_spaced(theme), rate_rows(rows)) for theme, rows in themes],
     }
@@ -49,7 +49,7 @@ def _rate_row(rows: pd.DataFrame, group: str, judges: Sequence[str]) -> dict[str
     by_judge = {row["judge"]: row for row in records(rows)}
     family = FAMILIES.get(group)
     return {
-        "name": "all" if group in TITLES else _spaced(group),
+        "name": "all" if group in KINDS else _spaced(group),
         "description": family.description if family else "",
         "source": family.source if family else "",
         "cells": [by_judge.get(judge) for judge in judges],

@@ -8,13 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import yaml
 from markupsafe import Markup, escape
 
+from bert_judge.report.templates import resource
 from bert_judge.runtime.logs import escape_controls
 
 MISSING = "–"
 TABLE_FORMATS = ("markdown", "csv", "latex")
-LEVEL_TITLES = {"all": "All tasks", "family": "Family", "task": "Task"}
+# Titles and colours of the report.
+TITLES: dict[str, Any] = yaml.safe_load(resource("titles.yaml"))
+LEVEL_TITLES: dict[str, str] = TITLES["levels"]
 # Long texts keep their beginning and end: the verdict often depends on the last sentence.
 HEAD, TAIL = 3000, 1500
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")

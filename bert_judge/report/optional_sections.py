@@ -14,6 +14,7 @@ from bert_judge.judges.cascade.escalation import fitted_judges
 from bert_judge.report import charts
 from bert_judge.report.format import (
     MISSING,
+    TITLES,
     comparison_phrase,
     count,
     difference_with_interval,
@@ -25,8 +26,8 @@ from bert_judge.report.format import (
 from bert_judge.runtime.errors import InputError
 
 Row = Mapping[str, Any]
-STAGES = {"answers": "Answers of", "verdicts": "Verdicts of", "training": "Training of", "llm_on_all": "All verdicts by"}
-PREDICTORS = {"probe": "probe", "majority": "majority class", "length": "answer length"}
+STAGES: dict[str, str] = TITLES["cost_stages"]
+PREDICTORS: dict[str, str] = TITLES["predictors"]
 
 
 # --- cost ---

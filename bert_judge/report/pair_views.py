@@ -8,22 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.report.format import group_title, is_known, records
-
-# Measure → heading, in the order of the columns.
-COLUMNS = {
-    "agreement": "Agreement",
-    "agreement_one_order": "Agreement, one order",
-    "macro_f1": "Macro-F1",
-    "kappa": "κ",
-    "consistency": "Consistency",
-    "position_bias": "Position bias",
-    "prefers_longer": "Prefers longer",
-    "length_bias": "Length bias vs. people",
-    "panel_agreement": "Agreement with other people",
-    "inconsistent": "Inconsistent",
-    "invalid": "Undecided",
-}
+from bert_judge.report.format import TITLES, group_title, is_known, records
 
 
 def build_views(agreement: Path, ranks: Path, correlations: Path) -> list[dict[str, Any]]:
@@ -68,7 +53,7 @@ def _nest(rows: pd.DataFrame, inner: str) -> dict[str, dict[str, dict[str, Any]]
 def _measures_view(rows: pd.DataFrame, level: str, task: str) -> dict[str, Any]:
     """Return a group's title, `columns` of measures known for at least one judge, and `rows` of (judge, measure → row)."""
     measures = set(rows["measure"][rows["value"].notna()])
-    columns = {measure: heading for measure, heading in COLUMNS.items() if measure in measures}
+    columns = {measure: heading for measure, heading in TITLES["pair_measures"].items() if measure in measures}
     return {"title": group_title(level, task), "columns": columns, "rows": list(_nest(rows, "measure").items())}
 
 

@@ -11,36 +11,10 @@ import pandas as pd
 
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.judges.bert import judge_folder
-from bert_judge.report.format import LEVEL_TITLES, MISSING, count, decimal, group_title, is_known, records
+from bert_judge.report.format import LEVEL_TITLES, MISSING, TITLES, count, decimal, group_title, is_known, records
 
-# Colours on light and on dark pages. The first is the gold judge's alone; with more judges than colours, the others repeat.
-PALETTE = (
-    ("#1b1f24", "#f0f3f6"),
-    ("#0a5fb4", "#58a6ff"),
-    ("#c04f00", "#ff9b52"),
-    ("#00795a", "#3cc9a0"),
-    ("#8a3ab9", "#c99bf2"),
-    ("#a07800", "#dcbb4e"),
-    ("#b0266e", "#f283bb"),
-    ("#4d6a7d", "#9db4c4"),
-    ("#0090b3", "#4fd8f5"),
-    ("#d11a2a", "#ff6b6b"),
-    ("#5b8c00", "#a8d84a"),
-    ("#6d4030", "#c9a08c"),
-)
-METRIC_TITLES = {
-    "n": "rows",
-    "macro_f1": "macro-F1",
-    "kappa": "κ",
-    "auroc": "AUROC",
-    "ece": "ECE",
-    "ece_uncalibrated": "ECE before calibration",
-    "accuracy_encoder": "accuracy of the encoder alone",
-    "accuracy_features": "accuracy of the lexical features alone",
-    "share_read": "share of rows that need the encoder",
-    "mfu": "model FLOPs utilization",
-}
-TRAIT_TITLES = {"model": "Model", "length": "Answer length (characters)", "style": "Style", "status": "Status"}
+PALETTE: list[list[str]] = TITLES["palette"]
+METRIC_TITLES: dict[str, str] = TITLES["metrics"]
 
 
 @dataclass(frozen=True)
@@ -157,7 +131,7 @@ def breakdown_views(agreement: pd.DataFrame, judges: Sequence[str]) -> list[dict
         Per trait its title, `judges` in the given order, and `rows` of (group, number of answers, agreement row per judge).
     """
     views = []
-    for level, title in TRAIT_TITLES.items():
+    for level, title in TITLES["traits"].items():
         trait_rows = agreement[agreement["level"] == level]
         cells = {(row["group"], row["judge"]): row for row in records(trait_rows)}
         columns = [judge for judge in judges if judge in set(trait_rows["judge"])]

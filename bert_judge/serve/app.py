@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pydantic_core
+import yaml
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -21,21 +22,6 @@ from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import bodies, decisions
 from bert_judge.serve.batcher import JudgeFailed
-from bert_judge.serve.bodies import (
-    Batch,
-    DecisionError,
-    DecisionErrorBody,
-    ErrorBody,
-    Judged,
-    JudgedBatch,
-    JudgedPair,
-    JudgedPairs,
-    JudgeRequest,
-    LabelBody,
-    PairBatch,
-    PreferenceBody,
-    Single,
-)
 from bert_judge.serve.guard import error_response
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
@@ -44,30 +30,14 @@ from bert_judge.serve.metrics import Metrics
 Answer = TypeVar("Answer")
 # The web page: static files that call the API.
 PAGE = Path(__file__).with_name("page")
-JudgeResponse = Judged | JudgedBatch | JudgedPair | JudgedPairs
+JudgeResponse = bodies.Judged | bodies.JudgedBatch | bodies.JudgedPair | bodies.JudgedPairs
+# Status → description, of all requests and of those with a body.
+REFUSALS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text("utf-8"))
 # Status for a request whose client disconnected before the answer, as in nginx.
 CLIENT_CLOSED_REQUEST = 499
-# Of every request, and further ones of those with a body.
-REFUSALS = {
-    400: "The body is not valid JSON in UTF-8, or nested too deeply; or a header is malformed.",
-    401: "The token is missing or wrong.",
-    403: "The request comes from a page of another origin.",
-    421: "The host name is not that of this machine.",
-    503: "A judge is not running, its queue is full, or there are too many connections; see Retry-After.",
-}
-BODY_REFUSALS = {
-    404: "Unknown judge.",
-    408: "The body did not arrive in time.",
-    413: "The body, a text or the number of rows is too large.",
-    415: "The content type is not JSON.",
-    422: "The body does not match the schema.",
-    429: "Rate limit exceeded; see Retry-After.",
-    500: "The judge failed on this request.",
-    504: "The request timed out.",
-}
 
 
-def _describe(refusals: Mapping[int, str], model: type[BaseModel] = ErrorBody) -> dict[int | str, dict[str, Any]]:
+def _describe(refusals: Mapping[int, str], model: type[BaseModel] = bodies.ErrorBody) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": model, "description": text} for status, text in refusals.items()}
 
 
@@ -117,7 +87,7 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
         lifespan=run_judges,
         docs_url=None,
         redoc_url=None,
-        responses=_describe(REFUSALS),
+        responses=_describe(REFUSALS["all"]),
     )
     app.state.limits = limits
     app.router.route_class = _StrictRoute
@@ -131,17 +101,17 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
     for path, file in (("/", "index.html"), ("/page.js", "page.js"), ("/page.css", "page.css")):
         app.add_route(path, partial(_send_page, file))
 
-    @app.post("/v1/judge", responses=_describe(BODY_REFUSALS))
-    async def judge(body: JudgeRequest, request: Request) -> JudgeResponse:
+    @app.post("/v1/judge", responses=_describe(REFUSALS["body"]))
+    async def judge(body: bodies.JudgeRequest, request: Request) -> JudgeResponse:
         """Judge one answer (`candidate`) or several (`rows`), or compare two answers (`answer_a`, `answer_b`; `pairs`)."""
         return await _cancel_on_disconnect(request, _answer(pool, limits, body), limits.answer_seconds)
 
-    @app.post("/v1/decisions", responses=_describe(REFUSALS | BODY_REFUSALS, DecisionErrorBody))
+    @app.post("/v1/decisions", responses=_describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody))
     async def decide(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of OpenAI's Decisions API about an answer and its references."""
         return await _cancel_on_disconnect(request, decisions.decide(pool, limits, body), limits.answer_seconds)
 
-    @app.post("/v1/systemone", responses=_describe(REFUSALS | BODY_REFUSALS, DecisionErrorBody))
+    @app.post("/v1/systemone", responses=_describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody))
     async def decide_system_one(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of TypeSafe's System One API about an answer and its references."""
         return await _cancel_on_disconnect(request, decisions.decide_system_one(pool, limits, body), limits.answer_seconds)
@@ -174,23 +144,25 @@ async def _send_page(file: str, _: Request) -> FileResponse:
     return FileResponse(PAGE / file)
 
 
-async def _answer(pool: JudgePool, limits: Limits, body: JudgeRequest) -> JudgeResponse:
-    if isinstance(body, Single | Batch):
-        rows = body.rows if isinstance(body, Batch) else [body]
+async def _answer(pool: JudgePool, limits: Limits, body: bodies.JudgeRequest) -> JudgeResponse:
+    if isinstance(body, bodies.Single | bodies.Batch):
+        rows = body.rows if isinstance(body, bodies.Batch) else [body]
         bodies.check_items("rows", rows, limits)
         judge = pool.judge(body.judge)
-        labels = [LabelBody.model_validate(label) for label in await judge.submit([row.to_item() for row in rows])]
+        labels = [bodies.LabelBody.model_validate(label) for label in await judge.submit([row.to_item() for row in rows])]
         return (
-            JudgedBatch(judge=judge.name, labels=labels) if isinstance(body, Batch) else Judged(judge=judge.name, **dict(labels[0]))
+            bodies.JudgedBatch(judge=judge.name, labels=labels)
+            if isinstance(body, bodies.Batch)
+            else bodies.Judged(judge=judge.name, **dict(labels[0]))
         )
-    pairs = body.pairs if isinstance(body, PairBatch) else [body]
+    pairs = body.pairs if isinstance(body, bodies.PairBatch) else [body]
     bodies.check_items("pairs", pairs, limits)
     pair_judge = pool.pair_judge(body.judge)
     answers = await pair_judge.submit([pair.to_item() for pair in pairs])
-    preferences = [PreferenceBody.model_validate(preference) for preference in answers]
-    if isinstance(body, PairBatch):
-        return JudgedPairs(judge=pair_judge.name, preferences=preferences)
-    return JudgedPair(judge=pair_judge.name, **dict(preferences[0]))
+    preferences = [bodies.PreferenceBody.model_validate(preference) for preference in answers]
+    if isinstance(body, bodies.PairBatch):
+        return bodies.JudgedPairs(judge=pair_judge.name, preferences=preferences)
+    return bodies.JudgedPair(judge=pair_judge.name, **dict(preferences[0]))
 
 
 async def _cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Answer], seconds: float) -> Answer:
@@ -221,7 +193,7 @@ async def _handle_rejection(request: Request, error: RequestRejected) -> Respons
     response = error_response(error)
     if request.url.path in decisions.PATHS:
         # The form in which clients of these protocols show a message.
-        nested = DecisionErrorBody(error=DecisionError(message=str(error)))
+        nested = bodies.DecisionErrorBody(error=bodies.DecisionError(message=str(error)))
         headers = {name: value for name, value in response.headers.items() if name == "retry-after"}
         return JSONResponse(nested.model_dump(), error.status, headers)
     return response

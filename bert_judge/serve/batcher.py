@@ -49,19 +49,14 @@ class _Job(Generic[Item, Answer]):
     answers: list[Answer] = field(default_factory=list)
 
 
-@dataclass
-class _Slice(Generic[Item, Answer]):
-    """Consecutive rows of a request in a round."""
-
-    job: _Job[Item, Answer]
-    items: Sequence[Item]
+# Consecutive rows of a request in a round.
+_Slice = tuple[_Job[Item, Answer], Sequence[Item]]
 
 
 class Batcher(Generic[Item, Answer]):
     """Judge behind a queue that combines rows of several requests.
 
     Args:
-        name: name of the judge.
         load: called once in the judge's thread; returns the function that judges, with one answer per item, in order.
         cost: returns the characters of an item.
     """
@@ -87,16 +82,11 @@ class Batcher(Generic[Item, Answer]):
         self._task: asyncio.Task[None] | None = None
 
     def load(self) -> None:
-        """Load the judge in its thread.
-
-        Raises:
-            InputError: it cannot be loaded.
-        """
+        """Load the judge in its thread. Raises InputError: it cannot be loaded."""
         self._judge = self._worker.submit(self._load).result()
 
     def start(self) -> None:
         """Start processing, until `stop`."""
-        self._loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(self._run(), name=f"rounds of {self.name}")
 
     async def stop(self) -> None:
@@ -115,13 +105,7 @@ class Batcher(Generic[Item, Answer]):
 
     @property
     def alive(self) -> bool:
-        """True if the judge accepts rows."""
         return self._task is not None and not self._task.done()
-
-    @property
-    def busy(self) -> bool:
-        """True if a request is waiting."""
-        return bool(self._open)
 
     async def submit(self, items: Sequence[Item]) -> list[Answer]:
         """Return one answer per item, in order. Cancelling removes all rows that are not in the current round.
@@ -147,10 +131,6 @@ class Batcher(Generic[Item, Answer]):
             if job.num_scheduled < len(items):
                 self._update_queue(job.num_scheduled - len(items), -sum(costs[job.num_scheduled :]))
                 job.num_scheduled = len(items)
-
-    async def ask(self, items: Sequence[Item]) -> list[Answer]:
-        """Call `submit` from any event loop, while the batcher's own is running."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.submit(items), self._loop))
 
     def _check_capacity(self, rows: int, characters: int) -> None:
         # An empty queue accepts any request.
@@ -190,7 +170,7 @@ class Batcher(Generic[Item, Answer]):
                 remaining -= job.costs[job.num_scheduled]
                 job.num_scheduled += 1
             if job.num_scheduled > start:
-                slices.append(_Slice(job, job.items[start : job.num_scheduled]))
+                slices.append((job, job.items[start : job.num_scheduled]))
                 self._update_queue(start - job.num_scheduled, -sum(job.costs[start : job.num_scheduled]))
             if job.num_scheduled < len(job.items):
                 self._jobs.append(job)
@@ -207,7 +187,7 @@ class Batcher(Generic[Item, Answer]):
 
     async def _run_judge(self, slices: Sequence[_Slice[Item, Answer]]) -> list[Answer] | Exception:
         """Return the answers of a round, or the error of the judge."""
-        items = [item for piece in slices for item in piece.items]
+        items = [item for _, rows in slices for item in rows]
         started = time.monotonic()
         loop, finished = asyncio.get_running_loop(), asyncio.Event()
         future = self._worker.submit(self._judge, items)
@@ -231,8 +211,8 @@ class Batcher(Generic[Item, Answer]):
 
     def _set_results(self, slices: Sequence[_Slice[Item, Answer]], answers: list[Answer] | Exception) -> None:
         end = 0
-        for piece in slices:
-            job, start, end = piece.job, end, end + len(piece.items)
+        for job, rows in slices:
+            start, end = end, end + len(rows)
             # Cancelled, or another slice of the request failed.
             if job.future.done():
                 continue

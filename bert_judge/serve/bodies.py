@@ -1,4 +1,4 @@
-"""Define the request and response bodies of the HTTP API."""
+"""Define the request and response bodies of the HTTP API. To refuse a body is to raise `RequestRejected`."""
 
 from __future__ import annotations
 
@@ -181,11 +181,7 @@ class DecisionErrorBody(BaseModel):
 
 
 def check_json(body: bytes, limits: Limits) -> None:
-    """Refuse a body with more values than any valid request, before they become objects that take 100 times its size.
-
-    Raises:
-        RequestRejected: it has more values.
-    """
+    """Refuse a body with more values than any valid request, before they become objects that take 100 times its size."""
     limit = limits.rows * (limits.references + MAX_KEYS)
     text = body.replace(rb"\\", b"").replace(rb"\"", b"")
     # Every other piece is outside quotation marks; a value has four of them at most, those of its key included.
@@ -196,11 +192,7 @@ def check_json(body: bytes, limits: Limits) -> None:
 
 
 def check_counts(body: Any, limits: Limits) -> None:
-    """Refuse too many rows, pairs or keys before each of them is validated.
-
-    Raises:
-        RequestRejected: there are too many.
-    """
+    """Refuse too many rows, pairs or keys before each of them is validated."""
     if not isinstance(body, Mapping):
         return
     for name in ("rows", "pairs"):
@@ -223,11 +215,7 @@ def _check_parts(name: str, item: Mapping[str, Any], limits: Limits) -> None:
 
 
 def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) -> None:
-    """Raise `RequestRejected` for too long texts.
-
-    Args:
-        name: what the items are called in messages, `rows` or `pairs`.
-    """
+    """Refuse too long texts. `name`: what the items are called in messages, `rows` or `pairs`."""
     for index, item in enumerate(items):
         references = _list_references(item)
         for part, text in [*((part, getattr(item, part)) for part in item.texts), *(("references", text) for text in references)]:

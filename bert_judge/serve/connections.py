@@ -28,11 +28,7 @@ LOG_SECONDS = 30.0
 
 
 def raise_file_limit() -> tuple[int, int]:
-    """Raise this process's limit on open files as far as it is allowed to; return the limits of connections and of the backlog.
-
-    Raises:
-        InputError: the limit is too low for a server.
-    """
+    """Raise the limit on open files as far as allowed; return those of connections and backlog. Raises InputError: too low."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = MAX_CONNECTIONS + RESERVED_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_CONNECTIONS + RESERVED_FILES)
     if files < MIN_FILES:

@@ -11,7 +11,6 @@ import time
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -80,11 +79,7 @@ def read_token(file: Path | None) -> str | None:
 
 
 def check_address(host: str, token: str | None) -> None:
-    """Require a token unless the address is loopback.
-
-    Raises:
-        InputError: the address is public and there is no token.
-    """
+    """Require a token unless the address is loopback. Raises InputError: the address is public and there is no token."""
     if token is None and not is_loopback(host):
         raise InputError(
             f"--host {host}: reachable from other machines, which requires a token; set {TOKEN_VARIABLE} or --token-file"
@@ -106,30 +101,19 @@ def has_token(authorization: str, token: str) -> bool:
 
 
 class RateLimiter:
-    """Per-client token bucket.
+    """Token bucket per client: `rate` requests per second, 0 for no limit; an empty bucket is full after `burst_seconds`."""
 
-    Args:
-        rate: requests per second; 0 for no limit.
-        burst_seconds: time to fill an empty bucket.
-        clock: returns seconds.
-    """
-
-    def __init__(self, rate: float, burst_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rate: float, burst_seconds: float) -> None:
         self.rate = rate
         self.capacity = max(1.0, rate * burst_seconds)
-        self._clock = clock
         # Client → (tokens, time of the last request), least recent first.
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, client: str) -> None:
-        """Count a request.
-
-        Raises:
-            RequestRejected: the client exceeds the rate limit.
-        """
+        """Count a request. Raises RequestRejected: the client exceeds the rate limit."""
         if not self.rate:
             return
-        now = self._clock()
+        now = time.monotonic()
         tokens, last = self._buckets.pop(client, (self.capacity, now))
         tokens = min(self.capacity, tokens + (now - last) * self.rate)
         if tokens < 1:
@@ -192,7 +176,7 @@ class Guard:
             await self._read_body(Headers(scope=scope), receive, body)
             await self.app(scope, _replay_body(bytes(body), receive), send)
         except RequestRejected as rejection:
-            challenge = "Bearer" if is_api(scope["path"]) else 'Basic realm="bert-judge", charset="UTF-8"'
+            challenge = "Bearer" if scope["path"].startswith(API_PREFIXES) else 'Basic realm="bert-judge", charset="UTF-8"'
             await error_response(rejection, challenge)(scope, receive, send)
         finally:
             self._hold(-len(body))
@@ -210,7 +194,7 @@ class Guard:
             raise RequestRejected(403, f"origin {headers['origin']!r}: cross-origin requests are not allowed")
         if self.token is not None and scope["path"] != PUBLIC_PATH and not has_token(headers.get("authorization", ""), self.token):
             raise RequestRejected(401, "the token is missing or wrong; send the header Authorization: Bearer TOKEN")
-        if not is_api(scope["path"]) and scope["path"] not in PAGE_PATHS:
+        if not scope["path"].startswith(API_PREFIXES) and scope["path"] not in PAGE_PATHS:
             raise RequestRejected(404, f"{scope['path']}: not found")
         if scope["method"] == "POST":
             self._rate_limiter.take((scope.get("client") or ("?", 0))[0])
@@ -247,10 +231,6 @@ class Guard:
 
     def _body_too_large(self) -> RequestRejected:
         return RequestRejected(413, f"the body is larger than {self.limits.body_bytes:,} bytes; send several requests")
-
-
-def is_api(path: str) -> bool:
-    return path.startswith(API_PREFIXES)
 
 
 def error_response(rejection: RequestRejected, challenge: str = "Bearer") -> JSONResponse:

@@ -40,11 +40,7 @@ class JudgePool:
         return [*self.pointwise.values(), *self.pairwise.values()]
 
     def load(self) -> None:
-        """Load the judges one after the other, to limit peak memory.
-
-        Raises:
-            InputError: a judge cannot be loaded.
-        """
+        """Load the judges one after the other, to limit peak memory. Raises InputError: a judge cannot be loaded."""
         for batcher in self.all:
             batcher.load()
 
@@ -54,11 +50,7 @@ class JudgePool:
             batcher.close()
 
     def judge(self, name: str | None) -> Batcher[Items, Label]:
-        """Return the pointwise judge of this name, or the default.
-
-        Raises:
-            RequestRejected: it does not exist.
-        """
+        """Return the pointwise judge of this name, or the default. Raises RequestRejected: it does not exist."""
         return _get(self.pointwise, name, "pointwise judge")
 
     def pair_judge(self, name: str | None) -> Batcher[Pair, Preference]:
@@ -67,11 +59,7 @@ class JudgePool:
 
 
 def pointwise(name: str, load: Callable[[], Judge], limits: Limits, metrics: Metrics) -> Batcher[Items, Label]:
-    """Return a pointwise judge behind its queue.
-
-    Args:
-        load: called in the judge's thread.
-    """
+    """Return a pointwise judge behind its queue; `load` is called in the judge's thread."""
 
     def loaded() -> Callable[[Sequence[Items]], list[Label]]:
         judge = NamedJudge(name, "", load())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_judge import plan, tables, tasks
+from bert_judge import plan, tables
 from bert_judge.config import files as config_files
 from bert_judge.tasks.build import build_task
 
@@ -20,7 +20,7 @@ def example(monkeypatch: pytest.MonkeyPatch) -> plan.Plan:
 
 def test_example_tasks_are_built(example: plan.Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for task in example.tasks:
-        source = example.source_path(task) or tasks.file_of(task)
+        source = example.source_file(task)
         build_task(example.task_spec(task), tmp_path / f"{task}.parquet", source)
     built = {task: tables.read(tmp_path / f"{task}.parquet", tables.TASK) for task in example.tasks}
     assert {task: len(frame) for task, frame in built.items()} == {"squares": 10, "quiz": 6, "rivers": 3}

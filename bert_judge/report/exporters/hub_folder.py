@@ -38,33 +38,6 @@ CHECK_ROWS = (
 TOLERANCE = 1e-4
 ATTACK_HEADINGS = {"attack": "Attacks judged correct", "benign_perturbation": "Benign perturbations judged incorrect"}
 
-_USAGE = """\
-
-## Use without bert-judge
-
-The code below returns the encoder's raw score
-{%- if stack %}; the judge's score adds the trees in `features.txt`, by the formula above{% elif temperature != 1 %}; the judge's
-score is calibrated, by the formula above{% endif %}. For a reference `r`, a candidate `c`
-{{- " and a question `q`" if question }}:
-
-```python
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-tokenizer = AutoTokenizer.from_pretrained("{{ name }}")
-model = AutoModelForSequenceClassification.from_pretrained("{{ name }}")
-logits = model(**tokenizer({{ call }}, truncation=True, return_tensors="pt")).logits
-score = logits.softmax(-1)[0, 1]
-```
-{% if pair %}
-```python
-from sentence_transformers import CrossEncoder
-
-CrossEncoder("{{ name }}").predict([({{ call }})], apply_softmax=True)[:, 1]
-```
-{% endif %}
-Inputs longer than {{ max_length }} tokens are truncated differently: the judge always keeps the reference.
-"""
-
 
 def write(source: Path, folder: Path, name: str | None = None, attacks: pd.DataFrame | None = None) -> float:
     """Write the folder, and verify that it reproduces the judge's scores.
@@ -163,8 +136,10 @@ def _extend_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame 
     else:
         prefix = f'"{TAGS["question"]}" + q + ' if card.input.question else ""
         call = f'{prefix}"{TAGS["candidate"]}" + c + "{TAGS["reference"]}" + r'
-    template = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True).from_string(_USAGE)
-    usage = template.render(
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("bert_judge", "report/exporters"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    )
+    usage = environment.get_template("usage.md.jinja").render(
         name=name,
         call=call,
         pair=pair,

@@ -12,29 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
+
 from bert_judge.runtime.errors import InputError
 
 T = TypeVar("T")
-CORRECT_WORDS = frozenset({"correct", "true", "yes", "right", "pass", "passed"})
-INCORRECT_WORDS = frozenset({"incorrect", "false", "no", "wrong", "fail", "failed"})
-NULL_WORDS = frozenset({"", "nan", "null", "none"})
-
-# Keys of an object that holds a question or an answer, in order of precedence.
-_TEXT_KEYS = ("content", "text", "value")
-_QUESTION_KEYS = ("question", "query", "prompt", "input", "problem", "instruction", "stem", "messages", *_TEXT_KEYS)
-_ANSWER_KEYS = (
-    *("answer", "response", "output", "prediction", "pred", "completion", "generated_text", "generation", "result"),
-    *("message", "messages", "choices", "candidates", "parts", *_TEXT_KEYS),
-)
-# Keys of an object that holds references: TriviaQA, SQuAD, verl, DROP and others. All that are there are read.
-_REFERENCE_KEYS = (
-    *("value", "aliases", "text", "content", "ground_truth", "target", "targets", "expected", "gold", "reference"),
-    *("references", "answer", "answers", "expected_output", "expected_response", "expected_facts", "output", "spans", "number"),
-)
-# Of messages: OpenAI and TRL, ShareGPT, OpenCompass.
-_ROLE_KEYS, _MESSAGE_KEYS = ("role", "from"), ("content", "value", "prompt", "text", "parts")
 USER, ASSISTANT = "user", "assistant"
-_ROLES = {USER: {"user", "human"}, ASSISTANT: {"assistant", "gpt", "bot", "model", "ai", "chatgpt"}}
+_WORDS: Any = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
+_KEYS: Mapping[str, list[str]] = _WORDS["keys"]
+NULL_WORDS = frozenset(_WORDS["null"])
 # A list or object in brackets, NumPy's array, and a tuple of texts; a tuple of numbers is an interval or a vector.
 _LITERAL = re.compile(r"\[.*\]|\{.*\}|array\(.*\)|\(\s*['\"].*\)", re.DOTALL)
 _ARRAY = re.compile(r"\barray\((\[[^][]*\])(?:,\s*dtype=[\w'<>]+)?\)")
@@ -96,13 +82,12 @@ def parse_message(value: Any, role: str) -> str:
         return parse_text(value) if isinstance(parsed, str) else parse_message(parsed, role)
     if isinstance(value, Mapping):
         if _is_message(value):
-            return parse_message(_first(value, _MESSAGE_KEYS), role)
-        keys = _QUESTION_KEYS if role == USER else _ANSWER_KEYS
-        if (member := _first(value, keys)) is not None:
+            return parse_message(_first(value, _KEYS["message"]), role)
+        if (member := _first(value, _KEYS[role])) is not None:
             return parse_message(member, role)
     if isinstance(value, Sequence) and not isinstance(value, bytes) and value:
         if all(map(_is_message, value)):
-            matching = [message for message in value if str(_first(message, _ROLE_KEYS)).lower() in _ROLES[role]]
+            matching = [message for message in value if str(_first(message, _KEYS["role"])).lower() in _WORDS["roles"][role]]
             if not matching:
                 raise UnreadableCell(f"has no message of the {role}; it is {_preview(value)}")
             return parse_message(matching[-1], role)
@@ -139,7 +124,7 @@ def _members(value: Any) -> Iterator[str]:
     elif _is_message(value):
         yield parse_message(value, ASSISTANT)
     elif isinstance(value, Mapping):
-        parts = [value[key] for key in _REFERENCE_KEYS if value.get(key) is not None]
+        parts = [value[key] for key in _KEYS["references"] if value.get(key) is not None]
         if not parts:
             raise UnreadableCell(f"is {_preview(value)}; give a text")
         for part in parts:
@@ -172,8 +157,8 @@ def parse_label(value: Any) -> float | None:
         word = value.strip().casefold()
         if word in NULL_WORDS:
             return None
-        if word in CORRECT_WORDS | INCORRECT_WORDS:
-            return float(word in CORRECT_WORDS)
+        if verdict := next((name for name, words in _WORDS["verdicts"].items() if word in words), None):
+            return float(verdict == "correct")
         number = to_float(word)
     elif isinstance(value, numbers.Number):
         number = value
@@ -260,12 +245,12 @@ def is_null(value: Any) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(any(key in value for key in keys) for keys in (_ROLE_KEYS, _MESSAGE_KEYS))
+    return isinstance(value, Mapping) and all(any(key in value for key in keys) for keys in (_KEYS["role"], _KEYS["message"]))
 
 
-def _first(value: Mapping[str, Any], keys: Sequence[str], default: Any = None) -> Any:
+def _first(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
     """Return the first member with one of these keys that is not null."""
-    return next((value[key] for key in keys if value.get(key) is not None), default)
+    return next((value[key] for key in keys if value.get(key) is not None), None)
 
 
 def _format_number(value: Any) -> str:

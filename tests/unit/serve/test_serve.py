@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from serve_clients import JSON, Exact, Short, client, row
 
 from bert_judge.integrations import judging
 from bert_judge.runtime.errors import InputError
+from bert_judge.serve import guard
 from bert_judge.serve.guard import RateLimiter, check_address, has_token, is_loopback, read_token
 from bert_judge.serve.limits import Limits, RequestRejected
 
@@ -284,9 +286,10 @@ def test_a_token_is_read_from_a_file_or_the_environment(tmp_path: Any, monkeypat
         read_token(tmp_path / "none")
 
 
-def test_each_client_has_its_own_rate() -> None:
+def test_each_client_has_its_own_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    rate = RateLimiter(2, 1.5, clock=lambda: now[0])
+    monkeypatch.setattr(guard, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    rate = RateLimiter(2, 1.5)
     for _ in range(3):
         rate.take("a")
     with pytest.raises(RequestRejected) as refused:

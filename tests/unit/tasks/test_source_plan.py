@@ -135,8 +135,8 @@ def test_a_data_set_of_the_hub_is_an_asset_and_a_file_is_none(data: Path) -> Non
             "data_set": {"config": ["main"], "split": "test"},
         }
     }
-    assert made.source_path("quiz") == data / "quiz.jsonl"
-    assert made.source_path("gsm8k_test") is None and made.source_path("facts_test") is None
+    assert made.source_file("quiz") == data / "quiz.jsonl"
+    assert made.source_file("gsm8k_test") is None and made.source_file("facts_test") is None
     assert (made.family("quiz"), made.family("gsm8k_test"), made.family("facts_test")) == ("short_answer", "math", "short_answer")
     assert str(data) not in tables.canonical(made.task_spec("quiz"))
 
@@ -151,7 +151,7 @@ def test_the_configurations_own_definition_takes_the_place_of_a_published_task(d
     changed = raw(data)
     changed["tasks"] |= {"sources": {"gsm8k_test": {"path": "quiz.jsonl", "family": "math"}}}
     made = plan.build_plan(changed)
-    assert made.assets == {} and made.source_path("gsm8k_test") == data / "quiz.jsonl"
+    assert made.assets == {} and made.source_file("gsm8k_test") == data / "quiz.jsonl"
 
 
 def test_a_new_source_or_limit_touches_no_other_task(data: Path) -> None:
