@@ -135,7 +135,7 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
 
 def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:
     if choice.backend == "torch":
-        return TorchBackend(model, getattr(torch, choice.precision))
+        return TorchBackend(model, choice.precision)
     return openvino.convert(model, choice.precision)
 
 

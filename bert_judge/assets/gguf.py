@@ -10,15 +10,17 @@ import hashlib
 import importlib.util
 import logging
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from bert_judge import tables
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 ENDING = ".gguf"
 PACKAGE_PREFIX = "package:"
+# How long a process waits for another one that dequantises the same file.
+WAIT_SECONDS = 600.0
 
 
 def find_gguf(name: str) -> Path | None:
@@ -63,16 +65,10 @@ def dequantize(file: Path) -> Path:
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "bert-judge" / "gguf" / digest[:16]
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-            _convert(file, Path(temporary) / "model")
-            try:
-                (Path(temporary) / "model").rename(folder)
-            except OSError:
-                # Another process was faster.
-                if not folder.is_dir():
-                    raise
+    with tables.exclusive(folder, WAIT_SECONDS):
+        if not folder.is_dir():
+            with tables.atomic_folder(folder) as temporary:
+                _convert(file, temporary)
     return folder
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from bert_judge import tables
 from bert_judge.runtime.errors import ConfigError
 
 # The files directly in these folders summarise a run; other tables belong to a model, a task or a judge.
@@ -51,8 +52,8 @@ def claim(outputs: Iterable[Path], config: Path, *, workflow: Path) -> None:
             ]
         )
     if not OWNER_FILE.exists() or owner != name:
-        OWNER_FILE.parent.mkdir(exist_ok=True)
-        OWNER_FILE.write_text(name, "utf-8")
+        with tables.atomic(OWNER_FILE) as temporary:
+            temporary.write_text(name, "utf-8")
 
 
 def new_pages(since: float) -> Iterator[str]:

@@ -16,14 +16,19 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
+from bert_judge.judges.bert.checkpoint import max_input_length
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError, pip_install
 
 TORCH, OPENVINO = "torch", "openvino"
-PRECISIONS = ("float32", "bfloat16", "int8")
+# Of a logit, against float32 (measured: docs/log.md).
+LOGIT_ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
+PRECISIONS = tuple(LOGIT_ERRORS)
 # Converting a smaller encoder takes longer than judging with it.
 MIN_PARAMETERS = 5_000_000
+# Tokens: the vectors and tiles of a CPU are full, so that rounding does not depend on how far beyond a row is padded.
+LENGTH_MULTIPLE = 16
 Batch = dict[str, np.ndarray]
 # Limited by the caches of a CPU, and by the number of kernel launches of a GPU.
 CPU_BATCH_TOKENS, CUDA_BATCH_TOKENS = 2048, 65536
@@ -38,7 +43,7 @@ class Backend(Protocol):
         batch_tokens: default tokens per batch, padding included. 0: every row alone, because with 8-bit rounding a row's logits
             would depend on the other rows of its batch.
         parallel_batches: number of batches that run at the same time, each in its own thread.
-        length_multiple: batches are padded to a multiple of this many tokens.
+        length_multiple: rows are padded to a multiple of this many tokens.
         logit_error: bound that the rounding error of a logit, against float32, rarely exceeds; 0 if negligible.
     """
 
@@ -55,12 +60,22 @@ class Backend(Protocol):
 
 def pad_rows(rows: Sequence[EncodedRow], pad_id: int, length_multiple: int = 1) -> Batch:
     """Pad on the right, with mask 0, to arrays of shape (rows, longest row up to a multiple of `length_multiple`)."""
-    shape = (len(rows), math.ceil(max(len(row.ids) for row in rows) / length_multiple) * length_multiple)
+    shape = (len(rows), round_up(max(len(row.ids) for row in rows), length_multiple))
     ids, mask, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for i, row in enumerate(rows):
         length = len(row.ids)
         ids[i, :length], types[i, :length], mask[i, :length] = row.ids, row.types, 1
     return dict(zip(INPUT_NAMES, (ids, mask, types), strict=True))
+
+
+def round_up(length: int, multiple: int) -> int:
+    """Return the smallest multiple that is not less than a length."""
+    return math.ceil(length / multiple) * multiple
+
+
+def select_length_multiple(model: PreTrainedModel) -> int:
+    """Return `LENGTH_MULTIPLE`, or a divisor of it if padding could exceed the longest input of a model."""
+    return math.gcd(max_input_length(model), LENGTH_MULTIPLE)
 
 
 def model_inputs(config: object) -> tuple[str, ...]:
@@ -71,13 +86,15 @@ def model_inputs(config: object) -> tuple[str, ...]:
 class TorchBackend:
     """PyTorch: runs every model (two logits, in eval mode) on its device; the reference for OpenVINO. See `Backend`."""
 
-    parallel_batches, length_multiple, logit_error = 1, 1, 0.0
+    parallel_batches = 1
 
-    def __init__(self, model: PreTrainedModel, dtype: torch.dtype = torch.float32) -> None:
-        self.model, self.dtype = model, dtype
+    def __init__(self, model: PreTrainedModel, precision: str = "float32") -> None:
+        self.model, self.dtype = model, getattr(torch, precision)
         self.device = next(model.parameters()).device
         self.batch_tokens = CUDA_BATCH_TOKENS if self.device.type == "cuda" else CPU_BATCH_TOKENS
-        self.name = f"torch, {self.device}, {str(dtype).removeprefix('torch.')}"
+        self.length_multiple = select_length_multiple(model)
+        self.logit_error = LOGIT_ERRORS[precision]
+        self.name = f"torch, {self.device}, {precision}"
 
     def run(self, batch: Batch) -> np.ndarray:
         tensors = {name: torch.from_numpy(batch[name]).to(self.device) for name in model_inputs(self.model.config)}

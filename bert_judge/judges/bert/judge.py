@@ -360,17 +360,12 @@ class BERTJudge:
             _, references, candidates = inputs
             inputs[1] = [[text] for text in closest_references(references, candidates)]
         output = self.engine.score(*inputs)
-        if self.engine.logit_error:
-            self._recheck_in_float32(output, None if tree_logits is None else tree_logits[rows], inputs)
+        # Rounding must not flip a verdict.
+        logits, error = output.logits, self.engine.logit_error
+        close = self._undecided(logits - error, logits + error, None if tree_logits is None else tree_logits[rows])
+        log.debug("%d of %d rows are scored again in float32", len(close), len(logits))
+        logits[close] = self.engine.score(*_take(close, *inputs), exact=True).logits
         return output
-
-    def _recheck_in_float32(self, output: EncoderOutput, tree_logits: np.ndarray | None, inputs: Sequence[Sequence[Any]]) -> None:
-        """Replace the logits whose rounding error could flip the verdict by exact ones."""
-        error = self.engine.logit_error
-        rows = self._undecided(output.logits - error, output.logits + error, tree_logits)
-        log.debug("%d of %d rows are scored again in float32", len(rows), len(output.logits))
-        if len(rows):
-            output.logits[rows] = self.engine.score(*_take(rows, *inputs), exact=True).logits
 
     def _undecided(self, low: np.ndarray, high: np.ndarray, tree_logits: np.ndarray | None) -> np.ndarray:
         """Return the positions where encoder logits of `low` and of `high` give different verdicts."""

@@ -21,26 +21,23 @@ import torch
 from openvino import opset13 as ops
 from openvino.frontend import FrontEndManager
 from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PreTrainedModel
 
-from bert_judge.judges.bert.backend import Batch, model_inputs
+from bert_judge.judges.bert.backend import LOGIT_ERRORS, Batch, model_inputs, select_length_multiple
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-# Of a logit (measured: docs/log.md).
-LOGIT_ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
 # Each batch runs in its own thread, so batches are smaller than torch's, less so with AMX (measured: docs/log.md).
 BATCH_TOKENS, AMX_BATCH_TOKENS = 512, 1024
-AMX_TILE_ROWS = 16
 PRECISION_HINTS = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
 
 
 class OpenvinoBackend:
     """See `backend.Backend`. In int8, `group_size` activations share a scale; 0: activations are not quantised."""
 
-    def __init__(self, model: openvino.Model, config: PretrainedConfig, precision: str, group_size: int = 0) -> None:
+    def __init__(self, converted: openvino.Model, model: PreTrainedModel, precision: str, group_size: int = 0) -> None:
         threads = torch.get_num_threads()
         settings = {
             "INFERENCE_NUM_THREADS": threads,
@@ -48,14 +45,12 @@ class OpenvinoBackend:
             "INFERENCE_PRECISION_HINT": PRECISION_HINTS[precision],
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": group_size,
         }
-        self.compiled = openvino.Core().compile_model(model, "CPU", settings)
-        self.names = model_inputs(config)
+        self.compiled = openvino.Core().compile_model(converted, "CPU", settings)
+        self.names = model_inputs(model.config)
         self.parallel_batches = threads
         amx = precision == "bfloat16" and hardware.supports_amx()
         self.batch_tokens = 0 if group_size else AMX_BATCH_TOKENS if amx else BATCH_TOKENS
-        # Padding must not make a batch longer than the model's position embeddings.
-        pads_to_tiles = amx and getattr(config, "max_position_embeddings", AMX_TILE_ROWS) % AMX_TILE_ROWS == 0
-        self.length_multiple = AMX_TILE_ROWS if pads_to_tiles else 1
+        self.length_multiple = select_length_multiple(model)
         self.logit_error = LOGIT_ERRORS[precision]
         self.name = f"openvino, cpu, {precision}"
         self._thread = threading.local()
@@ -74,7 +69,7 @@ def convert(model: PreTrainedModel, precision: str) -> OpenvinoBackend:
         # Larger is faster; it must divide the length of every row of weights.
         group_size = math.gcd(model.config.hidden_size, model.config.intermediate_size)
     try:
-        return OpenvinoBackend(_convert(model, precision), model.config, precision, group_size)
+        return OpenvinoBackend(_convert(model, precision), model, precision, group_size)
     except (RuntimeError, TypeError, ValueError) as error:
         architecture, reason = model.config.model_type, " ".join(str(error).split())[:200]
         message = f"backend openvino: a {architecture} model cannot be run in {precision} ({reason}); choose backend torch"

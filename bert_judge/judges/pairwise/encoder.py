@@ -26,7 +26,7 @@ from bert_judge.runtime.errors import InputError
 MAX_LOG_TEMPERATURE, MAX_LOG_NU = 2.5, 6.0
 # Standard deviation of the normal prior on the log temperature, for few pairs.
 PRIOR_WIDTH = 2.0
-VERDICTS = ("A", "tie", "B")
+VERDICTS = np.array(["A", "tie", "B"])
 
 
 class DavidsonTieModel(NamedTuple):
@@ -48,6 +48,11 @@ class DavidsonTieModel(NamedTuple):
         better, worse, tie = np.exp(half - largest), np.exp(-half - largest), np.exp(self.log_nu - largest)
         total = better + worse + tie
         return np.stack([better / total, tie / total, worse / total], axis=-1)
+
+    def verdicts(self, differences: ArrayLike) -> np.ndarray:
+        """Return the likeliest verdict of each difference, shape (n,); a tie if A and B are equally likely."""
+        p = self.probabilities(differences)
+        return VERDICTS[np.where(p[:, 0] == p[:, 2], 1, p.argmax(axis=1))]
 
 
 def fit_tie_model(differences: ArrayLike, labels: ArrayLike) -> DavidsonTieModel:
@@ -154,26 +159,29 @@ class PairEncoderJudge:
         """Write weights, tokenizer and, last, judge.json."""
         self.checkpoint.save(Path(folder))
 
-    def _differences(self, rows: Sequence[EncodedRow], swapped: Sequence[EncodedRow]) -> np.ndarray:
-        """Compute d(A, B) of each encoded pair, before the temperature, shape (n,)."""
-        logits = self.engine.logits([*rows, *swapped])
+    def _differences(self, rows: Sequence[EncodedRow], swapped: Sequence[EncodedRow], *, exact: bool = False) -> np.ndarray:
+        """Compute d(A, B) of each encoded pair, before the temperature, shape (n,); `exact`: see `Engine.score`."""
+        logits = self.engine.logits([*rows, *swapped], exact=exact)
         return logits[: len(rows)] - logits[len(rows) :]
 
     def _verdicts(self, pairs: Sequence[Pair]) -> list[OrderVerdict]:
         rows, swapped = self.encode(pairs)
-        differences = self._differences(rows, swapped)
-        columns = self.tie_model.probabilities(differences), differences.tolist(), rows, swapped
+        model, differences, error = self.tie_model, self._differences(rows, swapped), 2 * self.engine.logit_error
+        # Rounding must not flip a verdict.
+        close = np.flatnonzero(model.verdicts(differences - error) != model.verdicts(differences + error)).tolist()
+        differences[close] = self._differences([rows[i] for i in close], [swapped[i] for i in close], exact=True)
+        verdicts = model.verdicts(differences).tolist()
+        columns = verdicts, model.probabilities(differences), differences.tolist(), rows, swapped
         return [
             OrderVerdict(
-                # A tie if A and B are equally likely.
-                "tie" if p[0] == p[2] else VERDICTS[int(np.argmax(p))],
+                verdict,
                 # Rounding may leave [0, 1].
                 min(1.0, max(0.0, float(p[0] + p[1] / 2))),
                 raw=json.dumps({"difference": difference}),
                 truncated=row.truncated or swapped_row.truncated,
                 prompt_tokens=len(row.ids) + len(swapped_row.ids),
             )
-            for p, difference, row, swapped_row in zip(*columns, strict=True)
+            for verdict, p, difference, row, swapped_row in zip(*columns, strict=True)
         ]
 
 

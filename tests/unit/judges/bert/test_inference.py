@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.judges.bert import checkpoint
 from bert_judge.judges.bert.backend import TorchBackend
-from bert_judge.judges.bert.inference import batch_by_tokens, compute_logits
+from bert_judge.judges.bert.inference import Engine, batch_by_tokens, compute_logits
+from bert_judge.runtime import hardware
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200))
@@ -53,6 +56,31 @@ class RecordingBackend:
     def run(self, batch: dict[str, np.ndarray]) -> np.ndarray:
         self.shapes.append(batch["input_ids"].shape)
         return self.exact.run(batch)
+
+
+@pytest.fixture(scope="module")
+def general() -> checkpoint.Checkpoint:
+    return checkpoint.load(GENERAL_FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("backend", "precision"),
+    [("torch", "float32"), ("torch", "bfloat16"), ("openvino", "float32"), ("openvino", "bfloat16"), ("openvino", "int8")],
+)
+def test_a_logit_depends_on_its_row_only(general: checkpoint.Checkpoint, backend: str, precision: str) -> None:
+    """Except for float32, to the last bit: in another order, in any company and in batches of any size."""
+    if precision == "bfloat16" and hardware.best_dtype(torch.device("cpu")) != torch.bfloat16:
+        pytest.skip("this CPU does not compute in bfloat16")
+    engine, generator = Engine(general, backend, precision), random.Random(0)
+    words = ["Paris", "Lyon", "no", "it", "is", "the", "capital", "of", "1789", "Größe", "東京", "maybe", "not"]
+    candidates = [" ".join(generator.choices(words, k=generator.choice([1, 3, 8, 20, 40, 90]))) for _ in range(60)]
+    rows = general.encoder.encode(["What is the capital of France?"] * 60, candidates, ["Paris"] * 60)
+    expected = dict(zip(rows, engine.logits(rows), strict=True))
+    for batch_tokens in (None, 1, 150, 4096):
+        engine.batch_tokens = batch_tokens
+        some = generator.sample(rows, 25)
+        error = np.abs(engine.logits(some) - [expected[row] for row in some]).max()
+        assert error <= (5e-6 if precision == "float32" else 0)
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)

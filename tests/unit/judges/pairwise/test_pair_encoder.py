@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bert_judge.config import Training
+from bert_judge.judges.bert.backend import LOGIT_ERRORS, BackendChoice
+from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.pairwise import Pair
 from bert_judge.judges.pairwise.encoder import DavidsonTieModel, PairEncoderJudge, fair_lengths, fit_tie_model
@@ -56,6 +59,23 @@ def test_pairs_do_not_influence_each_other(judge: PairEncoderJudge) -> None:
     alone = [judge.compare([pair])[0] for pair in EXAMPLES]
     assert [one.score for one in together] == pytest.approx([one.score for one in alone], abs=1e-5)
     assert judge.compare([]) == []
+
+
+def test_rounding_changes_no_verdict(judge: PairEncoderJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [Pair("Pick one", f"answer {n}", f"{n} answers", ()) for n in range(30)]
+    exact_logits = judge.engine.logits
+
+    def verdicts(precision: str, shift: float) -> list[str]:
+        def rounded_logits(rows: Sequence[EncodedRow], *, exact: bool = False) -> np.ndarray:
+            signs = np.array([(-1) ** row.ids[1] for row in rows])
+            return exact_logits(rows, exact=True) + (0.0 if exact else shift) * signs
+
+        monkeypatch.setattr(judge.engine, "choice", BackendChoice("torch", precision, "test"))
+        monkeypatch.setattr(judge.engine, "logits", rounded_logits)
+        return [preference.verdict for preference in judge.compare(pairs)]
+
+    shift = 0.99 * LOGIT_ERRORS["bfloat16"]
+    assert verdicts("bfloat16", shift) == verdicts("float32", 0.0)
 
 
 def test_equal_answers_tie_and_a_long_one_is_truncated(judge: PairEncoderJudge) -> None:
