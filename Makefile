@@ -65,7 +65,7 @@ lint: $(INSTALLED)-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/snakefmt --check Snakefile rules
+	@$(BIN)/snakefmt --check Snakefile workflow rules
 	@$(BIN)/snakemake --lint
 
 licences: $(INSTALLED)-test

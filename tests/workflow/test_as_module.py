@@ -1,7 +1,9 @@
-"""The rules as a module of another workflow, under other names and with a part of its configuration."""
+"""The rules as a module of another workflow, under other names, with a part of its configuration, and as catalogues deploy them."""
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +24,16 @@ rule summary:
     input: "results/scores/solid/facts_test.parquet"
     output: "summary.txt"
     shell: "ls {{input}} > {{output}}"
+"""
+# What Snakedeploy writes into `workflow/Snakefile`, but for the place of the module.
+DEPLOYED = """
+configfile: "config/config.yaml"
+
+module bert_judge:
+    snakefile: {snakefile!r}
+    config: config
+
+use rule * from bert_judge
 """
 CONFIG = {
     "text": "about another matter",
@@ -56,3 +68,20 @@ def test_faults_of_its_part_stop_the_outer_workflow(tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(OUTER.format(snakefile=str(PROJECT / "Snakefile")))
     ended = outer.run("--dry-run")
     assert ended.code != 0 and "gold: 'nobody' is not defined under judges" in ended.text and "Traceback" not in ended.text
+
+
+def test_the_workflow_of_a_catalogue_with_the_configuration_of_its_page(tmp_path: Path) -> None:
+    [configuration] = re.findall(r"```yaml\n(.*?)```", (PROJECT / "config/README.md").read_text("utf-8"), re.DOTALL)
+    for name, content in [
+        ("config/config.yaml", configuration),
+        ("workflow/Snakefile", DEPLOYED.format(snakefile=str(PROJECT / "workflow/Snakefile"))),
+    ]:
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(content)
+    assert {"Scores of solid on facts_test", "Standings"} <= Workspace(tmp_path).planned()
+
+
+def test_both_snakefiles_are_one_workflow(tmp_path: Path) -> None:
+    clone = Workspace.create(tmp_path, CONFIG["judging"])
+    shutil.copytree(PROJECT / "workflow", tmp_path / "workflow")
+    assert clone.planned("--snakefile", "workflow/Snakefile") == clone.planned()
