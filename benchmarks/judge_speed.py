@@ -1,11 +1,20 @@
 """Speed of a trained judge, next to other implementations of the same checkpoint on the same rows.
 
-    BERT_JUDGE_DATA=… python benchmarks/judge_speed.py [--judge results/judges/bert] [--rows 300] [--rounds 3]
+    BERT_JUDGE_DATA=… python benchmarks/judge_speed.py [--judge general] [--rows 300] [--rounds 3] [--peers-python PYTHON …]
 
-Needs the extra `bench`. All implementations run on the GPU if there is one, otherwise on the CPU. They are interleaved over
-several rounds; the best round of each counts. Flips: share of rows whose verdict at 0.5 differs from that of the same encoder in
-float32; for implementations with lexical features, from that of the whole judge in float32 without early exit. This judge scores
-duplicate rows once, the others every time; the second line says how many rows are distinct.
+All implementations run on the GPU if there is one, otherwise on the CPU. They are interleaved over several rounds; the best round
+of each counts. This judge scores duplicate rows once, the others every time; the third line says how many rows are distinct.
+
+sentence-transformers' `CrossEncoder` runs with every backend of every `--peers-python` (default: this Python, with the extra
+`bench`) in a process of its own, because its extras need other releases of transformers than this project, and than each other:
+
+    python -m venv peers-openvino && peers-openvino/bin/pip install 'sentence-transformers[openvino]==6.2.0' datasets torch==2.13.0
+    python -m venv peers-onnx && peers-onnx/bin/pip install 'sentence-transformers[onnx]==5.7.0' torch==2.13.0
+    python benchmarks/judge_speed.py --peers-python peers-openvino/bin/python --peers-python peers-onnx/bin/python
+
+Flips: share of rows whose verdict at 0.5 differs from that of the same implementation in float32 on PyTorch: for this judge's
+encoder alone, from the encoder; with lexical features, from the whole judge without early exit; for CrossEncoder and plain
+transformers, which truncate long rows in another way, from CrossEncoder.
 
 On a GPU every implementation has an untimed warm-up, and those that are slow per row (transformers with batch size 1; lexical
 features, which run on the CPU) score the first `--slow-rows` rows only: their line says so, and their rates refer to these rows.
@@ -18,6 +27,7 @@ multiplication.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,31 +40,28 @@ import timing
 import torch
 from timing import Rows, Time
 
-from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.config import Training
 from bert_judge.judges.bert import checkpoint
+from bert_judge.judges.bert.backend import OPENVINO, has_openvino
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.runtime.hardware import best_device, best_dtype
+from bert_judge.judges.bert.judge_folder import find_folder
+from bert_judge.report.exporters import hub_folder
+from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 
 EXACT, LOOP = "this judge, encoder alone, float32", "transformers, batches of 1"
-RIVAL = "CrossEncoder"
+RIVAL, REFERENCE = "CrossEncoder", "CrossEncoder, PyTorch, float32"
 EARLY, FEATURES = "this judge, lexical features and early exit", "this judge, lexical features, every row read"
-HEADER = (
-    "way",
-    "rows/s",
-    "rows per core second",
-    "against the loop at its best",
-    "against CrossEncoder at its best",
-    "verdicts flipped",
-)
+# Peer → heading of the ratio to its fastest way.
+PEERS = {
+    LOOP: "against the loop at its best",
+    f"{RIVAL}, PyTorch": "against CrossEncoder on PyTorch",
+    RIVAL: "against CrossEncoder at its best",
+}
 CAUSAL, EUROBERT = "Qwen3-0.6B's shape, one token", "EuroBERT-210m's shape"
 # What fits the CPU, and a GPU. None: all rows.
 DEFAULTS: dict[bool, dict[str, int | None]] = {
     False: {"rows": 300, "rounds": 3, "slow_rows": None, "large_rows": 24},
     True: {"rows": 20_000, "rounds": 2, "slow_rows": 1_000, "large_rows": 4_000},
 }
-# Rows that a judge is trained on here, and further ones that its encoder and its trees are weighed on.
-TRAINED_ON, WEIGHED_ON = 320, 160
 
 
 @dataclass(frozen=True)
@@ -63,18 +70,6 @@ class Way:
 
     run: Callable[[], Any]
     rows: int
-
-
-def trained(folder: Path, backbone: str) -> Path:
-    """A judge trained for a minute, lexical features included; some of its rows may be among those that are timed."""
-    rows = timing.mixed(TRAINED_ON + WEIGHED_ON, seed=1)
-    seen, held = columns(rows, 0, TRAINED_ON), columns(rows, TRAINED_ON)
-    prepare({"repository": backbone, "revision": None, "remote_code": False}, folder / "backbone.json")
-    judge = BERTJudge(load_manifest(folder / "backbone.json").path)
-    judge.fit(*seen, rows.labels[:TRAINED_ON], training=Training(epochs=1), work_folder=folder / "work")
-    judge.calibrate(*held, rows.labels[TRAINED_ON:])
-    judge.save(folder / "judge")
-    return folder / "judge"
 
 
 def columns(rows: Rows, start: int = 0, stop: int | None = None) -> tuple[list[str], list[str], list[str]]:
@@ -90,64 +85,77 @@ def pairs(judge: BERTJudge, rows: Rows) -> peers.Pairs:
     return [(reference, f"{candidate} {separator} {question}") for reference, candidate, question in both]
 
 
-def same_checkpoint(folder: Path, rows: Rows, options: argparse.Namespace) -> str:
+def same_checkpoint(judge: str, scratch: Path, rows: Rows, options: argparse.Namespace) -> str:
     """The table of the ways to run one checkpoint."""
     n = len(rows.labels)
     slow = min(options.slow_rows or n, n)
     # Encoder against encoder: the other ways know no lexical features.
-    fast, exact = BERTJudge(folder, calibrated=False), BERTJudge(folder, calibrated=False, backend="torch", precision="float32")
-    whole = BERTJudge(folder, backend="torch", precision="float32", early_exit=False)
-    own = {
-        EARLY: (BERTJudge(folder), slow),
-        FEATURES: (BERTJudge(folder, early_exit=False), slow),
-        f"this judge, encoder alone ({fast.engine.choice.backend}, {fast.engine.choice.precision})": (fast, n),
-        EXACT: (exact, n),
-    }
+    fast, exact = BERTJudge(judge, calibrated=False), BERTJudge(judge, calibrated=False, backend="torch", precision="float32")
+    whole = BERTJudge(judge, backend="torch", precision="float32", early_exit=False)
+    own = {EARLY: (BERTJudge(judge), slow), FEATURES: (BERTJudge(judge, early_exit=False), slow)}
+    others = [fast]
+    if not options.cuda and supports_int8() and has_openvino():
+        others.append(BERTJudge(judge, calibrated=False, backend=OPENVINO, precision="int8"))
+    for other in others:
+        own[f"this judge, encoder alone ({other.engine.choice.backend}, {other.engine.choice.precision})"] = (other, n)
+    own[EXACT] = (exact, n)
     ways: dict[str, Way] = {}
-    for name, (judge, count) in own.items():
+    for name, (model, count) in own.items():
         # Converted, compiled and started up before the clock runs.
-        judge.predict(*columns(rows, 0, count if options.cuda else 8))
-        ways[name] = Way(lambda judge=judge, count=count: judge.predict(*columns(rows, 0, count)), count)
+        model.predict(*columns(rows, 0, count if options.cuda else 8))
+        ways[name] = Way(lambda model=model, count=count: model.predict(*columns(rows, 0, count)), count)
     texts, longest = pairs(exact, rows), exact.checkpoint.encoder.max_length
+    # Weights in float32, which other programs read.
+    folder = scratch / "published"
+    hub_folder.write(exact.path, folder)
     for dtype in dict.fromkeys([torch.float32, best_dtype(best_device())]):
         name = str(dtype).removeprefix("torch.")
-        best, read = peers.cross_encoder(folder, texts, dtype, longest)
-        ways[f"{RIVAL}, batches of {best}, {name}"] = Way(lambda read=read: read(texts), n)
-        for size, count in ((32, n), (1, slow)):
+        for size, count in () if options.skip_plain else ((32, n), (1, slow)):
             read = peers.plain(folder, size, dtype, longest)
             if options.cuda:
                 read(texts[:slow])
             ways[f"transformers, batches of {size}, {name}"] = Way(lambda read=read, count=count: read(texts[:count]), count)
-    times, scores = timing.alternate({name: way.run for name, way in ways.items()}, options.rounds)
-    truth = dict.fromkeys(ways, np.asarray(scores[EXACT]) >= 0.5)
+    with peers.cross_encoders(options.peers_python or [sys.executable], folder, texts, longest) as processes:
+        sizes: dict[str, int] = {}
+        for process in processes:
+            print(f"{RIVAL}: {process.versions}; {', '.join(process.ways)}")
+            for name in process.ways:
+                if f"{RIVAL}, {name}" not in sizes:
+                    size = sizes[f"{RIVAL}, {name}"] = process.best_size(name)
+                    run = lambda process=process, name=name, size=size: process.read(name, size, n)  # noqa: E731
+                    ways[f"{RIVAL}, {name}"] = Way(run, n)
+        print(f"{RIVAL}, best batch sizes: {', '.join(f'{name} {size}' for name, size in sizes.items())}\n", flush=True)
+        times, scores = timing.alternate({name: way.run for name, way in ways.items()}, options.rounds)
+    verdicts = {name: np.asarray(scores[name]) >= 0.5 for name in ways}
+    truth = {name: verdicts[EXACT if name.startswith("this") else REFERENCE] for name in ways}
     truth |= dict.fromkeys((FEATURES, EARLY), whole.explain(*columns(rows, 0, slow)).scores >= 0.5)
-    return compared(ways, times, scores, truth, options.clock)
+    flips = {name: float(np.mean(verdicts[name] != truth[name][: way.rows])) for name, way in ways.items()}
+    return compared(ways, times, flips, options.clock)
 
 
-def compared(
-    ways: Mapping[str, Way], times: Mapping[str, Time], scores: Mapping[str, Any], truth: Mapping[str, np.ndarray], clock: str
-) -> str:
-    """Rates, ratios and flipped verdicts of the ways; `truth` has the verdicts that they should give."""
+def compared(ways: Mapping[str, Way], times: Mapping[str, Time], flips: Mapping[str, float], clock: str) -> str:
+    """Rates, ratios and flipped verdicts of the ways."""
     seconds = {name: getattr(time, clock) / ways[name].rows for name, time in times.items()}
-    loop, rival = (min(seconds[name] for name in ways if name.startswith(peer)) for peer in (LOOP, RIVAL))
+    found = {peer: [seconds[name] for name in ways if name.startswith(peer)] for peer in PEERS}
+    fastest = {peer: min(values) for peer, values in found.items() if values}
     lines = [
         [
             name if way.rows == ways[EXACT].rows else f"{name} (by its first {way.rows} rows)",
             f"{way.rows / times[name].wall:.1f}",
             f"{way.rows / times[name].cpu:.1f}",
-            f"{loop / seconds[name]:.2f}×",
-            f"{rival / seconds[name]:.2f}×",
-            f"{np.mean((np.asarray(scores[name]) >= 0.5) != truth[name][: way.rows]):.2%}",
+            *(f"{peer / seconds[name]:.2f}×" for peer in fastest.values()),
+            f"{flips[name]:.2%}",
         ]
         for name, way in ways.items()
     ]
-    return timing.table(HEADER, lines)
+    header = ("way", "rows/s", "rows per core second", *(PEERS[peer] for peer in fastest), "verdicts flipped")
+    return timing.table(header, lines)
 
 
-def large_models(folder: Path, options: argparse.Namespace) -> str:
+def large_models(judge: str, options: argparse.Namespace) -> str:
     """The price of a prompted judge, and how much of the machine a large encoder uses."""
     rows = timing.mixed(options.large_rows)
-    encoder = checkpoint.load(folder).encoder
+    encoder = checkpoint.load(find_folder(judge)).encoder
     lengths = [len(row.ids) for row in encoder.encode(rows.questions, rows.candidates, rows.references)]
     device = best_device()
     dtype = best_dtype(device)
@@ -175,8 +183,9 @@ def large_models(folder: Path, options: argparse.Namespace) -> str:
 def main() -> None:
     cuda = best_device().type == "cuda"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--judge", type=Path, help="folder of a trained judge; without it one is trained for a minute")
-    parser.add_argument("--backbone", default="minilm", help="of the judge that is trained, as in a judge's configuration")
+    parser.add_argument("--judge", default="general", help="general, or the folder of a trained judge")
+    parser.add_argument("--peers-python", action="append", help="a Python with sentence-transformers; may be repeated")
+    parser.add_argument("--skip-plain", action="store_true", help="without plain transformers")
     parser.add_argument("--rows", type=int)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--slow-rows", type=int, help="rows of the ways that are slow by the row; all on the CPU")
@@ -185,15 +194,13 @@ def main() -> None:
     parser.set_defaults(cuda=cuda, **DEFAULTS[cuda])
     options = parser.parse_args()
     rows = timing.mixed(options.rows)
+    unequal = len(set(zip(*columns(rows), strict=True)))
+    print(f"{timing.machine()}\njudge: {options.judge}")
+    print(f"{len(rows.labels)} rows of {len(timing.FILES)} files, {unequal} of them distinct", flush=True)
     with tempfile.TemporaryDirectory(prefix="judge-speed-") as scratch:
-        folder = options.judge or trained(Path(scratch), options.backbone)
-        which = options.judge or f"trained now on {TRAINED_ON} rows"
-        unequal = len(set(zip(*columns(rows), strict=True)))
-        found = f"{len(rows.labels)} rows of {len(timing.FILES)} files, {unequal} of them distinct"
-        print(f"{timing.machine()}\njudge: {which}; {found}\n", flush=True)
-        print(f"{same_checkpoint(folder, rows, options)}\n", flush=True)
-        if options.large_rows:
-            print(large_models(folder, options))
+        print(f"{same_checkpoint(options.judge, Path(scratch), rows, options)}\n", flush=True)
+    if options.large_rows:
+        print(large_models(options.judge, options))
 
 
 if __name__ == "__main__":

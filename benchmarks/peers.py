@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import timing
@@ -17,15 +21,9 @@ from bert_judge.judges.bert import inference, openvino
 from bert_judge.judges.bert.backend import OPENVINO, Backend, BackendChoice, TorchBackend, choose_backend, has_openvino
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import batch_by_tokens
-from bert_judge.runtime.hardware import best_device, supports_int8
+from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 
-try:
-    from sentence_transformers import CrossEncoder
-except ModuleNotFoundError as error:
-    if error.name != "sentence_transformers":
-        raise
-    sys.exit("sentence-transformers is not installed; pip install -e '.[bench]'")
-
+PROCESS = Path(__file__).with_name("cross_encoder_process.py")
 Pairs = list[tuple[str, str]]
 Run = Callable[[], np.ndarray]
 Read = Callable[[Pairs], np.ndarray]
@@ -68,23 +66,53 @@ def plain(folder: Path, size: int, dtype: torch.dtype, longest: int) -> Read:
     return read
 
 
-def cross_encoder(folder: Path, texts: Pairs, dtype: torch.dtype, longest: int) -> tuple[int, Read]:
-    """sentence-transformers on the best device, and the batch size that suits it best on a part of the rows."""
-    device = best_device()
-    model = CrossEncoder(str(folder), max_length=longest, device=str(device), model_kwargs={"dtype": dtype})
+class CrossEncoders:
+    """sentence-transformers' `CrossEncoder` with all backends of a Python, in a process: see `cross_encoder_process.py`.
 
-    def read(size: int, some: Pairs) -> np.ndarray:
-        logits = model.predict(some, batch_size=size, show_progress_bar=False, activation_fn=torch.nn.Identity())
-        wide = np.asarray(logits, float)
-        return 1 / (1 + np.exp(wide[:, 0] - wide[:, 1]))
+    Attributes:
+        versions: of the packages, for the output.
+        ways: names of the backends with their precision.
+    """
 
-    part, sizes = texts[: min(max(64, len(texts) // 4), TRIED_ROWS)], CPU_SIZES
-    if device.type == "cuda":
-        sizes = CUDA_SIZES
-        read(sizes[0], part)  # or the first size would pay for the start of the GPU's libraries
-    times, _ = timing.alternate({str(size): lambda size=size: read(size, part) for size in sizes}, 1)
-    best = int(min(times, key=lambda size: times[size].wall))
-    return best, lambda some: read(best, some)
+    def __init__(self, python: str, folder: Path, pairs: Pairs, longest: int) -> None:
+        dtypes = dict.fromkeys(["float32", str(best_dtype(best_device())).removeprefix("torch.")])
+        command = [python, str(PROCESS), str(folder), str(longest), *dtypes]
+        self.pairs = pairs
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.versions, self.ways = self._ask(pairs)
+
+    def _ask(self, request: object) -> Any:
+        assert self.process.stdin and self.process.stdout
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline()
+        if not answer:
+            sys.exit(f"{self.process.args[0]}: CrossEncoder ended; does this Python have sentence-transformers?")
+        return json.loads(answer)
+
+    def read(self, way: str, size: int, n: int) -> np.ndarray:
+        """Return the scores of the first n pairs, in batches of `size`."""
+        return np.array(self._ask([way, size, n]))
+
+    def best_size(self, way: str) -> int:
+        """Return the batch size that suits a way best, measured on a part of the pairs."""
+        part, sizes = min(max(64, len(self.pairs) // 4), TRIED_ROWS, len(self.pairs)), CPU_SIZES
+        if best_device().type == "cuda":
+            sizes = CUDA_SIZES
+        # Otherwise the first size would pay for the start of the libraries.
+        self.read(way, sizes[0], sizes[0])
+        times, _ = timing.alternate({f"{way}, batches of {size}": lambda s=size: self.read(way, s, part) for size in sizes}, 1)
+        return min(zip(times.values(), sizes, strict=True), key=lambda item: item[0].wall)[1]
+
+
+@contextmanager
+def cross_encoders(pythons: Sequence[str], folder: Path, pairs: Pairs, longest: int) -> Iterator[list[CrossEncoders]]:
+    """Start a process for each Python; they end with the context."""
+    with ExitStack() as stack:
+        started = []
+        for python in pythons:
+            started.append(CrossEncoders(python, folder, pairs, longest))
+            stack.enter_context(started[-1].process)
+        yield started
 
 
 def causal(lengths: Sequence[int], dtype: torch.dtype) -> Run:

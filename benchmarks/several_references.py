@@ -12,6 +12,7 @@ against each reference; the best round of each counts.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import human_agreement
@@ -24,7 +25,6 @@ import timing
 from bert_judge.config import files as config_files
 from bert_judge.evaluation.statistics import paired_difference, proportion
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.runtime.hardware import best_device, best_dtype
 
 
 def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:
@@ -46,15 +46,16 @@ def speed(rows: pd.DataFrame, folder: Path, each: BERTJudge, one: BERTJudge, rou
     listed = timing.Rows(single["question"].tolist(), single["references"].tolist(), single["candidate"].tolist(), [])
     pairs = judge_speed.pairs(each, listed)
     starts = np.cumsum([0, *(len(texts) for texts in references[:-1])])
-    dtype = best_dtype(best_device())
-    size, read = peers.cross_encoder(folder, pairs, dtype, each.checkpoint.encoder.max_length)
-    rival = f"CrossEncoder, batches of {size}, {str(dtype).removeprefix('torch.')}, every reference"
-    ways = {
-        "this judge, `closest`": lambda: one.predict(questions, references, candidates),
-        "this judge, `all`": lambda: each.predict(questions, references, candidates),
-        rival: lambda: np.maximum.reduceat(read(pairs), starts),
-    }
-    times, _ = timing.alternate(ways, rounds)
+    with peers.cross_encoders([sys.executable], folder, pairs, each.checkpoint.encoder.max_length) as [process]:
+        way = [way for way in process.ways if way.startswith("PyTorch")][-1]
+        size = process.best_size(way)
+        rival = f"CrossEncoder, {way}, batches of {size}, every reference"
+        ways = {
+            "this judge, `closest`": lambda: one.predict(questions, references, candidates),
+            "this judge, `all`": lambda: each.predict(questions, references, candidates),
+            rival: lambda: np.maximum.reduceat(process.read(way, size, len(pairs)), starts),
+        }
+        times, _ = timing.alternate(ways, rounds)
     lines = [[way, f"{len(rows) / time.wall:.1f}", f"{times[rival].wall / time.wall:.2f}×"] for way, time in times.items()]
     return timing.table(("way", "rows/s", "against CrossEncoder"), lines)
 
