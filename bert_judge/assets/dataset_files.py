@@ -4,8 +4,6 @@ They are given by the list `configs` at the top of the README.md, or by the hub'
 `{config}/{split}-00000-of-00001.parquet`, `data/{split}.csv`, `{split}.jsonl`, `{config}/{split}/0000.parquet`.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from collections.abc import Iterable, Mapping, Sequence

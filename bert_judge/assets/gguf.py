@@ -4,8 +4,6 @@ The folder lies in the user's cache, under the hash of the file. transformers re
 slow on a CPU and cannot be saved, and other programs (vLLM, PEFT) need a folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import logging

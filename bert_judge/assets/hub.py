@@ -3,8 +3,6 @@
 A dataset that consists of a script is read from the branch with the hub's parquet copy, so no code of the repository runs.
 """
 
-from __future__ import annotations
-
 import errno
 import glob
 import logging

@@ -1,7 +1,5 @@
 """The files of a model in a folder or repository: selection, completeness and hashes."""
 
-from __future__ import annotations
-
 import fnmatch
 import hashlib
 import json

@@ -5,8 +5,6 @@ a folder, a folder under `LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dat
 Every other stage reads the manifest and works offline.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

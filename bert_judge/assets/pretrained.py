@@ -3,8 +3,6 @@
 transformers initializes missing weights randomly and missing vocabularies as empty, with only a warning; here that is an error.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

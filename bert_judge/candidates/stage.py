@@ -1,7 +1,5 @@
 """The stage that writes a model's answers to a task: read from a file, or generated in shards that survive a kill."""
 
-from __future__ import annotations
-
 import logging
 import tempfile
 from collections.abc import Callable, Mapping

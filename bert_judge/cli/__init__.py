@@ -3,8 +3,6 @@
 A command's module is imported when the command runs, so `--help` and bad input respond at once.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,8 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.garbage import limit_garbage_collection
-from bert_judge.runtime.logs import escape_controls
+from bert_judge.runtime.logs import escape_controls, limit_garbage_collection
 
 # Command → its function, or its group of commands, in this folder, and its line in `bert-judge --help`.
 COMMANDS = {

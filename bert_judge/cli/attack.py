@@ -1,7 +1,5 @@
 """`bert-judge attack`: run the attack suite on one judge and print the results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path

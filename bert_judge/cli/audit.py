@@ -1,7 +1,5 @@
 """`bert-judge audit`: one round of an audit: read the labels, update the estimates, draw the next answers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

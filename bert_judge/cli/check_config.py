@@ -1,7 +1,5 @@
 """`bert-judge check`: validate a configuration."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

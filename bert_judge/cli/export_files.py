@@ -1,7 +1,5 @@
 """Implement `bert-judge export`: accuracies and verdicts in the formats of other programs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -49,7 +47,7 @@ def export(
     if to in TABLE_FORMATS:
         documents = {output: results.accuracy_table(accuracies, to)}
     else:
-        by_model = _model_documents(to, accuracies, _datasets(dataset or [], accuracies), formats.file_timestamp(file))
+        by_model = _model_documents(to, accuracies, _datasets(dataset or [], accuracies), f"{file.stat().st_mtime:.0f}")
         documents = {output / path: content for path, content in by_model.items()}
     with ExitStack() as claims:
         for path in documents:

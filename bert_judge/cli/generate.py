@@ -1,7 +1,5 @@
 """`bert-judge generate`: generate a language model's answers to a file of questions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,16 +25,9 @@ BACKENDS = ("hf", "vllm")
 # Columns of `tables.CANDIDATES`; its `reason` is called `failure`, because `score` adds a reason of its own.
 SCHEMA = pa.schema(
     [
-        ("question", pa.string()),
-        ("references", pa.list_(pa.string())),
-        ("candidate", pa.string()),
-        ("model", pa.string()),
-        ("attempt", pa.int32()),
-        ("status", pa.string()),
-        ("failure", pa.string()),
-        ("reasoning", pa.string()),
-        ("prompt_tokens", pa.int32()),
-        ("completion_tokens", pa.int32()),
+        *(import_files.SCHEMA.field(name) for name in ("question", "references", "candidate", "model", "attempt")),
+        *(pa.field(name, pa.string()) for name in ("status", "failure", "reasoning")),
+        *(pa.field(name, pa.int32()) for name in ("prompt_tokens", "completion_tokens")),
     ]
 )
 

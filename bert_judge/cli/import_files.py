@@ -1,7 +1,5 @@
 """`bert-judge import`: convert other frameworks' files of answers, or of pairs of answers, to plain rows."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`bert-judge label`: label a file of answers with a teacher."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Options that several commands share, and the configuration that they name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

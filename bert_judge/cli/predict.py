@@ -1,7 +1,5 @@
 """`bert-judge predict`: judge one answer from the command line, or JSON lines from stdin."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

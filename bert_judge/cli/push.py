@@ -1,7 +1,5 @@
 """Implement `bert-judge push`: export a trained judge as a hub folder and optionally upload it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`bert-judge run`: start Snakemake on the workflow that comes with this library, from any folder."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """`bert-judge score`: append verdicts to a file of answers."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`bert-judge serve`: serve judges over HTTP and on a web page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

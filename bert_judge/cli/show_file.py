@@ -1,7 +1,5 @@
 """`bert-judge show`: print what a table is, the settings that produced it, its columns and its first rows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

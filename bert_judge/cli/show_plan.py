@@ -3,8 +3,6 @@
 Snakemake's own summary tells which jobs are up to date; this module translates it into rows, tokens and GPU hours.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -85,7 +83,8 @@ def parse_summary(text: str) -> list[Output]:
 def jobs_table(outputs: Iterable[Output]) -> Table:
     """Tabulate the jobs per rule, in the order of the stages."""
     jobs: dict[str, dict[str, bool]] = {}
-    for output in sorted(outputs, key=_stage_index):
+    order = {folder: number for number, folder in enumerate(FOLDERS)}
+    for output in sorted(outputs, key=lambda output: order.get(output.path.split("/")[1], len(FOLDERS))):
         name = str(Path(output.path).parent) if output.rule in FOLDER_RULES else output.path
         rule_jobs = jobs.setdefault(output.rule, {})
         rule_jobs[name] = rule_jobs.get(name, False) or output.pending
@@ -97,11 +96,6 @@ def jobs_table(outputs: Iterable[Output]) -> Table:
     table.add_section()
     table.add_row("all", f"{sum(all_pending):,}", f"{len(all_pending) - sum(all_pending):,}")
     return table
-
-
-def _stage_index(output: Output) -> int:
-    folder = output.path.split("/")[1]
-    return FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)
 
 
 def costs_table(works: Iterable[PendingWork]) -> Table:

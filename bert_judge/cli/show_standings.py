@@ -1,7 +1,5 @@
 """`bert-judge standings`: print accuracy per model and judge, and the judges' agreement with the gold labels."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Hashable, Sequence

@@ -1,7 +1,5 @@
 """Output of the commands: tables as wide as the terminal, or plain and wide in a pipe or log, and progress bars."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`bert-judge train`: train a judge on a file of labelled answers."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil
@@ -78,8 +76,8 @@ def train(
         raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
     disable_progress_bars()
     from bert_judge.cli.quickstart.train import train as train_judge
-    from bert_judge.cli.quickstart.train import work_folder
     from bert_judge.cli.show_standings import show
+    from bert_judge.labels.score_file.score_file import work_folder
 
     work = work_folder(output)
     _check_folder(output, work, force)

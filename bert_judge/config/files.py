@@ -1,7 +1,5 @@
 """Read configuration files strictly: PyYAML silently keeps only the last of duplicate keys, which would drop a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,7 +128,8 @@ def _load_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     except yaml.YAMLError as error:
         return {}, [f"{path}: not YAML: {' '.join(str(error).split())}"]
     if content is not None and not isinstance(content, dict):
-        return {}, [f"{path}: holds a {_describe_type(content)}; a configuration is a mapping of keys (models: …, tasks: …)"]
+        kind = "list" if isinstance(content, list) else "single value"
+        return {}, [f"{path}: holds a {kind}; a configuration is a mapping of keys (models: …, tasks: …)"]
     duplicates = [
         f"{path}:{line}: {key!r} is there twice, first in line {first}; rename or remove one"
         for key, line, first in loader.duplicates
@@ -146,10 +145,6 @@ def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:
         children = node.value if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
         sizes[id(node)] = 1 + sum(_expanded_size(child, sizes) for child in children)
     return sizes[id(node)]
-
-
-def _describe_type(content: object) -> str:
-    return "list" if isinstance(content, list) else "single value"
 
 
 def _deep_merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,25 +111,18 @@ def config_model() -> type[Config]:
 
 
 def parse(raw: Mapping[str, Any]) -> Config:
-    """Validate a configuration.
-
-    Raises:
-        ConfigError: with one line per error.
-    """
-    config, errors = _validate(raw)
-    lines = (validation.check_shape(raw, errors, json_schema()) if errors else []) + validation.check_names(raw)
+    """Validate a configuration. Raises ConfigError: with one line per error."""
+    config: Config | None = None
+    shape: list[str] = []
+    try:
+        # Accept only the documented keys, not the Python names of fields with an alias.
+        config = config_model().model_validate(raw, by_alias=True, by_name=False)
+    except ValidationError as error:
+        shape = validation.check_shape(raw, error.errors(), json_schema())
+    lines = [*shape, *validation.check_names(raw)]
     if lines or config is None:
         raise ConfigError(lines)
     return config
-
-
-def _validate(raw: Mapping[str, Any]) -> tuple[Config | None, list[Any]]:
-    """Return the parsed configuration, or pydantic's errors."""
-    try:
-        # Accept only the documented keys, not the Python names of fields with an alias.
-        return config_model().model_validate(raw, by_alias=True, by_name=False), []
-    except ValidationError as error:
-        return None, error.errors()
 
 
 def json_schema() -> dict[str, Any]:

@@ -8,18 +8,7 @@ from pydantic import Field, model_validator
 
 from bert_judge.config.base import Block, Name, Names, QuestionSplit, Range, Value
 
-Format = Literal[
-    "auto",
-    "parquet",
-    "csv",
-    "jsonl",
-    "json",
-    "lm_eval",
-    "lighteval",
-    "inspect",
-    "helm",
-    "judgelm",
-]
+Format = Literal["auto", "parquet", "csv", "jsonl", "json", "lm_eval", "lighteval", "inspect", "helm", "judgelm"]
 
 
 class Columns(Block):

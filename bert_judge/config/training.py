@@ -1,7 +1,5 @@
 """Training settings of encoders and language models."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator

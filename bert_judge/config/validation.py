@@ -3,8 +3,6 @@
 The checks read the raw mapping, so an invalid value in one section does not hide problems in another.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The stage that merges labelled answers over tasks and models into a dataset, split by question."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

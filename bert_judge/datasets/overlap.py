@@ -1,7 +1,5 @@
 """The stage that checks that no test question is used for training."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

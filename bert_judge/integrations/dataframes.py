@@ -4,8 +4,6 @@
 loads the judge with its first batch and keeps it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Shared by the integrations: a judge by name, loaded once, and labels for plain texts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,11 +17,7 @@ _reader = make_column_reader({name: name for name in ("question", "references", 
 
 @lru_cache(maxsize=8)
 def load_judge(name: str | None = None, threshold: float | None = None) -> NamedJudge:
-    """Return a judge by its name for `bert-judge score --judge`; `general` if omitted.
-
-    Raises:
-        InputError: no such judge.
-    """
+    """Return a judge by its name for `bert-judge score --judge`; `general` if omitted. Raises InputError: no such judge."""
     disable_progress_bars()
     [judge] = judge_loading.load_judges([name or judge_loading.GENERAL], threshold)
     return judge

@@ -31,11 +31,7 @@ class _Verdicts(SampleLevelComputation):
 
 
 def bert_judge(judge: str | None = None) -> SampleLevelMetric:
-    """Return the metric for `LightevalTaskConfig(metrics=[...])`.
-
-    Args:
-        judge: name as for `bert-judge score --judge`.
-    """
+    """Return the metric for `LightevalTaskConfig(metrics=[...])`. `judge`: name as for `bert-judge score --judge`."""
     return SampleLevelMetric(
         "bert_judge", True, SamplingMethod.GENERATIVE, _Verdicts(judge), judging.accuracy, batched_compute=True
     )

@@ -7,8 +7,6 @@ A task's file names two functions of a module in its folder (see `examples/lm_ev
       - {metric: bert_judge, aggregation: !function judge.accuracy, higher_is_better: true}
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -27,11 +25,7 @@ class JudgedDoc(NamedTuple):
 
 
 def record_answer(question: str, references: str | Sequence[str], results: Sequence[Any]) -> dict[str, JudgedDoc]:
-    """Return the value of `process_results`.
-
-    Args:
-        results: as the harness passes them; of several generations the first is judged.
-    """
+    """Return the value of `process_results`. `results`: as the harness passes them; of several generations the first is judged."""
     result = results[0]
     candidate = str(result[0] if isinstance(result, list | tuple) else result)
     return {METRIC: JudgedDoc(question, [references] if isinstance(references, str) else list(references), candidate)}

@@ -1,7 +1,5 @@
 """A judge as a reward function for TRL's trainers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Grading of answers by a probe: aspects, their sum, and the best answers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Resolve a configuration into a plan: the models, the tables, and the specification of each table."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ cover only some rows of each table (a shard), so that several jobs share large t
 batch contains.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import defaultdict

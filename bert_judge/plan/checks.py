@@ -3,8 +3,6 @@
 Each check returns a list of problems, one line each.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

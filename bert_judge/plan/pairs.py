@@ -3,8 +3,6 @@
 Appending a model to the configuration keeps the other comparisons.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property

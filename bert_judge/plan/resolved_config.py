@@ -1,7 +1,5 @@
 """Resolve the names of a configuration: its models, tasks, judges and tables, and their relations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,17 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tasks
-from bert_judge.config import (
-    Config,
-    Dataset,
-    Filter,
-    ImportedModel,
-    LocalModel,
-    Model,
-    SimulatedModel,
-    StudentModel,
-    TaskSource,
-)
+from bert_judge.config import Config, Dataset, Filter, ImportedModel, LocalModel, Model, SimulatedModel, StudentModel, TaskSource
 from bert_judge.judges import registry
 from bert_judge.judges.registry import JudgeKind, Spec
 from bert_judge.tasks.registry import published_sources

@@ -4,8 +4,6 @@ A spec is plain JSON that contains everything that determines the content of a t
 batch sizes. Equal specs mean equal tables, so the workflow reruns a job only when its spec changes.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -3,8 +3,6 @@
 A key with a `*` stands for the models of its files whose names match, a student's key for one model per filter and percentage.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence

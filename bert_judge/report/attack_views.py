@@ -1,7 +1,5 @@
 """Prepare the results of attacks on judges as plain values for the report's template."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

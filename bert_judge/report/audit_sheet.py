@@ -23,7 +23,6 @@ from bert_judge.report.format import display_text, escape_formula
 
 # Nearly the capacity of a spreadsheet cell (32,767 characters), and more than most people read.
 HEAD, TAIL = 16_000, 12_000
-# Spreadsheet programs interpret a cell with one of these prefixes as a formula.
 log = logging.getLogger(__name__)
 
 

@@ -1,7 +1,5 @@
 """Prepare corrected accuracies and ranking, next labels and certificates for the report's template."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +9,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation.audit.corrected import SCHEMAS, next_steps
 from bert_judge.report.format import is_known, records
-from bert_judge.report.leaderboard import is_significant
+from bert_judge.report.leaderboard import compare_models, is_significant
 
 
 class AuditTables(NamedTuple):
@@ -90,24 +88,15 @@ def correct_ranking(audit: AuditTables, ranking: Mapping[str, Any]) -> dict[str,
 def audit_view(audit: AuditTables, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the comparisons of the audited judge, `next_steps` in words, and the certificate of each judge, passed ones first."""
     pairs = audit.pairs[audit.pairs["judge"] == spec["judge"]]
-    keys = list(dict.fromkeys(zip(pairs["model"], pairs["other"], strict=True)))
-    cells = {(row["model"], row["other"], row["method"]): row for row in records(pairs)}
-    comparisons = []
-    for model, opponent in keys:
-        if (model, opponent, "ppi") in cells:
-            row = cells[model, opponent, "ppi"]
-            comparisons.append({**row, "rogan_gladen": _oriented(cells, model, opponent, "rogan_gladen")})
+    by_method = {
+        method: {(row["model"], row["other"]): row for row in records(rows)} for method, rows in pairs.groupby("method", sort=False)
+    }
+    comparisons = [
+        # The other method may rank the two the other way round.
+        {**row, "rogan_gladen": compare_models(by_method["rogan_gladen"], *models)}
+        for models, row in by_method.get("ppi", {}).items()
+    ]
     certificates = records(audit.certificates)
     order = {True: 0, False: 1}
     certificates.sort(key=lambda row: (order.get(row["passed"], 2), row["judge"] != spec["judge"], row["judge"]))
     return {"comparisons": comparisons, "next_steps": next_steps(pairs), "certificates": certificates}
-
-
-def _oriented(cells: Mapping[tuple[str, str, str], dict[str, Any]], model: str, opponent: str, method: str) -> dict[str, Any]:
-    """Return the comparison of model minus opponent by another method, which may rank the two the other way round."""
-    if (model, opponent, method) in cells:
-        return cells[model, opponent, method]
-    row = cells[opponent, model, method]
-    if not is_known(row["difference"]):
-        return row
-    return {**row, "difference": -row["difference"], "low": -row["high"], "high": -row["low"]}

@@ -3,8 +3,6 @@
 Texts of models and judges are escaped, and the page's content security policy allows only its own scripts and no external requests.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping, Sequence

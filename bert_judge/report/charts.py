@@ -3,8 +3,6 @@
 A trace names in `slot` one of the page's colours, so that one chart serves light and dark pages.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

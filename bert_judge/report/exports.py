@@ -1,7 +1,5 @@
 """Export standings and ranks: Markdown for a README, CSV for a spreadsheet, LaTeX for a paper."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Format numbers, texts of models, and tables."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -118,14 +116,14 @@ def display_text(text: str, head: int = HEAD, tail: int = TAIL) -> str:
     return text.translate(CONTROLS)
 
 
-def max_text_length(lengths: Sequence[int], budget: int, limit: int = HEAD + TAIL) -> int:
+def max_text_length(lengths: Sequence[int], budget: int) -> int:
     """Return the length to which texts must be cut so that their total stays within the budget of characters."""
     remaining, count = budget, len(lengths)
     for length in sorted(lengths):
         if length * count > remaining:
-            return min(limit, remaining // count)
+            return min(HEAD + TAIL, remaining // count)
         remaining, count = remaining - length, count - 1
-    return limit
+    return HEAD + TAIL
 
 
 def escape_formula(text: str) -> str:

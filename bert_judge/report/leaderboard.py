@@ -1,23 +1,11 @@
 """Prepare the headline, the ranking of models, their accuracies, comparisons and rank shifts for the report's template."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from bert_judge.report.format import (
-    count,
-    group_title,
-    interval,
-    is_known,
-    p_value,
-    percent,
-    points,
-    points_interval,
-    records,
-)
+from bert_judge.report.format import count, group_title, interval, is_known, p_value, percent, points, points_interval, records
 from bert_judge.report.sections import JudgeView
 from bert_judge.runtime.bootstrap import CONFIDENCE
 
@@ -146,8 +134,7 @@ def rank_shifts(table: pd.DataFrame, judges: Sequence[str]) -> tuple[list[str], 
 
 def _rank_records(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as dictionaries, with ranks as integers or None."""
-    return [{name: _to_int(value) if name in RANK_COLUMNS else value for name, value in row.items()} for row in records(rows)]
-
-
-def _to_int(value: Any) -> int | None:
-    return int(value) if is_known(value) else None
+    return [
+        {name: (int(value) if is_known(value) else None) if name in RANK_COLUMNS else value for name, value in row.items()}
+        for row in records(rows)
+    ]

@@ -1,7 +1,5 @@
 """Prepare the sections on cost, cascades, probes and students as plain values for the report's template."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

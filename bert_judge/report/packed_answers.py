@@ -3,8 +3,6 @@
 The page holds them as gzipped JSON with one list per column; each question is stored once, however many models answered it.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -86,16 +84,14 @@ def pack(answers: pd.DataFrame, judges: Sequence[str], files: Mapping[tuple[str,
         "attempt": [int(attempt) for attempt in included["attempt"]],
         "answer": [texts[key] for key in zip(*(included[name] for name in (TASK, MODEL, "sample_id", "attempt")), strict=True)],
         "errs": included["errs"].astype(int).tolist(),
-        "verdicts": [_encode_verdicts(included[f"{judge}_verdict"]) for judge in judges],
+        # A digit per row: the verdict's index in `tables.VERDICTS`.
+        "verdicts": [
+            "".join(map(str, pd.Categorical(included[f"{judge}_verdict"], categories=tables.VERDICTS).codes)) for judge in judges
+        ],
         "scores": [_encode_scores(included[judge]) for judge in judges],
     }
     packed = gzip.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(), 6, mtime=0)
     return PackedAnswers(base64.b64encode(packed).decode(), len(included), len(answers))
-
-
-def _encode_verdicts(verdicts: pd.Series) -> str:
-    """Return one digit per row: the verdict's index in `tables.VERDICTS`."""
-    return "".join(map(str, pd.Categorical(verdicts, categories=tables.VERDICTS).codes))
 
 
 def _encode_scores(column: pd.Series) -> list[int | None]:

@@ -1,7 +1,5 @@
 """Prepare the results of pairwise comparisons as plain values for the report's template."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

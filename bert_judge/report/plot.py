@@ -1,9 +1,6 @@
 """Plot the standings: accuracy per model and judge, with intervals."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +17,20 @@ MARKERS = {"gold": "D", "trained": "o", "other": "s"}
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def save_standings_plot(standings: Path, path: Path, models: Sequence[str] = ()) -> None:
+def save_standings_plot(standings: Path, path: Path) -> None:
     """Plot the standings over all tasks to a .png, .svg or .pdf file; equal tables give equal files.
 
     Marker: accuracy, with invalid verdicts counted as incorrect. Line: 95% interval. Pale bar: up to the accuracy if all invalid
     verdicts were correct. Tick: accuracy among valid verdicts.
 
     Raises:
-        InputError: the table is no standings table or has no such model, or the file extension is unknown.
+        InputError: the table is no standings table or empty, or the file extension is unknown.
     """
     standings, path = Path(standings), Path(path)
     if path.suffix not in FORMATS:
         raise InputError(f"{path}: unknown image format; use one of {', '.join(FORMATS)}")
     table = tables.read(standings, tables.STANDINGS)
-    table = table[(table["level"] == "all") & (table["model"].isin(models) if models else True)]
+    table = table[table["level"] == "all"]
     if table.empty:
         raise InputError(f"{standings}: no row to plot; score some answers first")
     defaults: dict[str, Any] = {"judges": sorted(table["judge"].unique()), "gold": None, "trained": [], "kinds": {}}

@@ -1,7 +1,5 @@
 """Prepare the judges, their errors, agreement and validation metrics for the report's template."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

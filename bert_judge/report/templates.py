@@ -1,7 +1,5 @@
 """Load templates and resources of HTML pages, and hash their scripts for the content security policy."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from importlib import resources

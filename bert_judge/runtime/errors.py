@@ -1,7 +1,5 @@
 """Errors in the user's input, as opposed to bugs: programs print the message without a traceback."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import shlex
 

@@ -3,8 +3,6 @@
 Outside a cluster job nothing is checked: there the same stages may run without a GPU.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """The compute device and its fast number formats."""
 
-from __future__ import annotations
-
 import torch
 
 

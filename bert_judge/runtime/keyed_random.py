@@ -1,7 +1,5 @@
 """Random numbers derived from a key: the same key gives the same number in every process, on any machine, in any order."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The order of arguments is scikit-learn's: truth first, then predictions or scores. scikit-learn is imported on first use.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -16,11 +14,11 @@ BINS = 10
 THRESHOLDS = np.linspace(0.05, 0.95, 37)
 
 
-def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Compute the share of predictions that equal the truth, shape (n,); NaN for no rows."""
     from sklearn.metrics import accuracy_score
 
-    return float(accuracy_score(y_true, y_pred, sample_weight=sample_weight)) if np.size(y_true) else math.nan
+    return float(accuracy_score(y_true, y_pred)) if np.size(y_true) else math.nan
 
 
 def macro_f1(

@@ -7,8 +7,6 @@ One job may produce several tables of a model (a `Batch`), so that an expensive 
 light job then writes each table from the shards, so that every table stays a target of its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -83,10 +81,10 @@ def run_resumable(
     return [results[key] for key in keys]
 
 
-def work_folder(output: str | Path, root: str | Path = "results") -> Path:
+def work_folder(output: str | Path) -> Path:
     """Return the folder of an output's shards: `results/.work/{stage}/{key}` for `results/{stage}/{key}.parquet`."""
-    path = Path(output).relative_to(root)
-    return Path(root, ".work", path.with_suffix("") if path.suffix == ".parquet" else path)
+    path = Path(output).relative_to("results")
+    return Path("results", ".work", path.with_suffix("") if path.suffix == ".parquet" else path)
 
 
 def store_folder(model: str, root: str | Path = "results") -> Path:

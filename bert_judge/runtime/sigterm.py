@@ -3,8 +3,6 @@
 SLURM sends SIGTERM before pre-emption, at the time limit and on `scancel`; SIGKILL follows after the cluster's grace time.
 """
 
-from __future__ import annotations
-
 import logging
 import signal
 import threading
@@ -61,10 +59,6 @@ def stop_requested() -> bool:
 
 
 def stop(progress: str) -> NoReturn:
-    """End the process once all results are saved.
-
-    Raises:
-        SystemExit: with `EXIT_STATUS`.
-    """
+    """End the process once all results are saved. Raises SystemExit: with `EXIT_STATUS`."""
     log.warning("stopped by SIGTERM after %s; the next run resumes from here", progress)
     raise SystemExit(EXIT_STATUS)

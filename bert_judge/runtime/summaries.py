@@ -1,7 +1,5 @@
 """Start and end of a workflow run: to which configuration the summary belongs, where its pages are, and what failed first."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Define the HTTP API: judging, health, metrics and the list of judges."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager

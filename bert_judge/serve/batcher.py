@@ -7,8 +7,6 @@ batches exactly as for a file, so verdicts are identical.
 All methods except `load` and `close` must run in one event loop; the judge runs in its thread.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -1,7 +1,5 @@
 """Define the request and response bodies of the HTTP API. To refuse a body is to raise `RequestRejected`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Bound the connections of a server: their number, in total and per client, and how long one may take to send a request."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

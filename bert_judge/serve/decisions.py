@@ -7,8 +7,6 @@ A judge can answer one question, whether a candidate agrees with a reference. It
 Sources: `openai.types.decision` of the client, and https://docs.typesafe.ai/api.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Check every request before it is processed: host, origin, token, rate limit and body size."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import ipaddress

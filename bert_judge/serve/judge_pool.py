@@ -1,7 +1,5 @@
 """Select the judges of a server, each behind its queue: those that are named, those of a run's configuration, or all that exist."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Define the limits of a server and the rejection of requests that exceed them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Collect server metrics in the Prometheus text format."""
 
-from __future__ import annotations
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 

@@ -1,7 +1,5 @@
 """Run the server process: bind, load judges, serve until SIGTERM, and finish accepted requests."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket
@@ -57,11 +55,7 @@ def serve(
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a bound socket that does not listen yet.
-
-    Raises:
-        InputError: the address does not exist or is in use.
-    """
+    """Return a bound socket that does not listen yet. Raises InputError: the address does not exist or is in use."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         sock = socket.socket(family, kind)

@@ -1,7 +1,5 @@
 """The stage that filters answers for a student: the best by a judge's score, a random draw, or all."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The stage that trains a student: filtered answers and a base model in, a folder that is an ordinary model out."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence

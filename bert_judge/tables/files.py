@@ -4,8 +4,6 @@ The parquet metadata of a table contain the name and version of its schema, the 
 the revisions of the models involved, and the time. A path that exists is a complete table; see `outputs`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

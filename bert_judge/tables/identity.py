@@ -1,7 +1,5 @@
 """Compute content-based identifiers of samples, pairs and questions."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

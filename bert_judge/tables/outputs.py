@@ -4,9 +4,8 @@ A writer locks its output, writes to a private temporary name in the same folder
 exists is complete, also after a crash of the machine. The next writer of an output removes what a killed one left.
 """
 
-from __future__ import annotations
-
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -80,7 +79,7 @@ def exclusive(output: str | Path, wait_seconds: float = 0.0) -> Iterator[None]:
     try:
         if lock.lock_counter == 1:
             path.write_text(str(os.getpid()), "ascii")
-            for stale in output.parent.glob(f"{_escape_pattern(hidden_path(output, '.').name)}*.tmp"):
+            for stale in output.parent.glob(f"{glob.escape(hidden_path(output, '.').name)}*.tmp"):
                 _remove(stale)
         yield
     finally:
@@ -103,10 +102,6 @@ def _read_holder(path: Path) -> str:
         return f"process {int(path.read_text('ascii'))}"
     except (OSError, ValueError):
         return "another process"
-
-
-def _escape_pattern(name: str) -> str:
-    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
 def hidden_path(output: Path, ending: str) -> Path:

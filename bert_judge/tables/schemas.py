@@ -1,7 +1,5 @@
 """Schemas of all tables, read from `schemas.yaml`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ They are stored where answers are, under a name that no model can have:
 * `results/candidates/@{dataset}/validation.parquet`: the validation rows of a dataset, on which a cascade is fitted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 # Takes the place of the task for the validation rows of a dataset.

@@ -1,7 +1,5 @@
 """The stage that writes a task table: questions and references from a task function, a dataset or an imported file."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter

@@ -3,8 +3,6 @@ r"""Cells of a dataset row: nested columns by dotted names, parsed as a text, a 
 A number is given in its plain form first ("1234"), then as written ("1,234"), so that rules that compare texts know both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

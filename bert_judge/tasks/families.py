@@ -3,8 +3,6 @@
 A family defines the form of a question (options, a text above it) and what is correct; the source names the columns.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence

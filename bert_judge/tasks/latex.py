@@ -1,7 +1,5 @@
 r"""Boxed answers in LaTeX, with nested braces."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Prompts for the models: the question and an instruction on the form of the answer; one wording per family, three styles."""
 
-from __future__ import annotations
-
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.registry import Sample
 

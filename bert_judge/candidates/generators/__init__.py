@@ -1,7 +1,5 @@
 """Generators send prompts to a language model: one file per backend."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing is generated twice: a killed job, a raised limit, an added row or another table pays only for what is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ between two tokens may be broken the other way. Sampled answers draw from one ra
 Published sampling settings of a model (penalties included) are ignored: only the configuration counts.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

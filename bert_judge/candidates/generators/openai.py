@@ -6,8 +6,6 @@ Failures that affect every row, such as a rejected key or an unknown model, end 
 environment and is written nowhere: server messages are redacted before they are logged.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math
@@ -163,7 +161,28 @@ class OpenAIGenerator:
         return "not sent: the job ended" if self.stopped else None
 
     def _request_body(self, request: Request) -> dict[str, Any]:
-        return request_body(self.settings, request)
+        """Build the body of a chat completion request."""
+        settings = self.settings
+        messages = [{"role": "system", "content": settings["system"]}] if settings["system"] else []
+        messages.append({"role": "user", "content": request.prompt})
+        body: dict[str, Any] = {
+            "model": settings["model"],
+            "messages": messages,
+            settings["max_tokens_field"]: settings["max_new_tokens"],
+            "top_p": settings["top_p"],
+        }
+        if settings["temperature"] is not None:
+            body["temperature"] = settings["temperature"]
+        if settings["temperature"] != 0:
+            # Greedy decoding needs no seed, and some servers do not accept one.
+            body["seed"] = request.seed(settings["seed"], bits=31)
+        if settings["thinking"] is not None:
+            # Published templates use one of these two names for their switch.
+            body["chat_template_kwargs"] = {"enable_thinking": settings["thinking"], "thinking": settings["thinking"]}
+        if request.choices:
+            body |= _choice_constraint(settings["structured_output"], request.choices)
+            body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if settings["logprobs"] else {}
+        return body | settings["extra"]
 
     def _parse_response(self, response: Any, request: Request) -> Completion:
         return parse_response(response, self.settings["reasoning_end"], request.choices)
@@ -208,30 +227,6 @@ class OpenAIGenerator:
 
 class MalformedResponseError(ValueError):
     """A response that violates the protocol; a retry may help."""
-
-
-def request_body(settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
-    """Build the body of a chat completion request; `settings` are the values of `config.OpenAIModel`."""
-    messages = [{"role": "system", "content": settings["system"]}] if settings["system"] else []
-    messages.append({"role": "user", "content": request.prompt})
-    body: dict[str, Any] = {
-        "model": settings["model"],
-        "messages": messages,
-        settings["max_tokens_field"]: settings["max_new_tokens"],
-        "top_p": settings["top_p"],
-    }
-    if settings["temperature"] is not None:
-        body["temperature"] = settings["temperature"]
-    if settings["temperature"] != 0:
-        # Greedy decoding needs no seed, and some servers do not accept one.
-        body["seed"] = request.seed(settings["seed"], bits=31)
-    if settings["thinking"] is not None:
-        # Published templates use one of these two names for their switch.
-        body["chat_template_kwargs"] = {"enable_thinking": settings["thinking"], "thinking": settings["thinking"]}
-    if request.choices:
-        body |= _choice_constraint(settings["structured_output"], request.choices)
-        body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if settings["logprobs"] else {}
-    return body | settings["extra"]
 
 
 def _choice_constraint(method: str, choices: Sequence[str]) -> dict[str, Any]:

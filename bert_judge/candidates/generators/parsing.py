@@ -1,7 +1,5 @@
 """Parts of a completion: the reasoning and the answer, and the probability of each choice of a constrained completion."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

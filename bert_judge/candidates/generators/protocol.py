@@ -1,7 +1,5 @@
 """Requests to a language model, its completions, and the interface of a generator."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A simulated model: it answers from the references, correctly or not by a fixed draw, in a style of its own."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +44,9 @@ class AnswerPlan:
         """Draw a phrase and fill in its placeholders."""
         fields = {"a": self.answer, "b": self.rejected, "c": self.alternative, "first": self.marked_rejected, "f": self.marked}
         fields |= {"x": self.options[0], "y": self.options[-1], "given": " and ".join(self.numbers[:3])}
-        return capitalize_sentence(self.rng.choose(_phrases()[kind], draw).format(**fields, list=self.option_list()))
+        text: str = self.rng.choose(_phrases()[kind], draw).format(**fields, list=self.option_list())
+        # A bare word keeps its case.
+        return text[:1].upper() + text[1:] if " " in text and text[-1:] in ".!?:" else text
 
     def option_list(self) -> str:
         separator, last = self.rng.choose(SEPARATORS, "glue")
@@ -63,82 +63,67 @@ class AnswerPlan:
         return opener + ([self.consideration()] if self.rng.bernoulli(0.5, "considers") else [])
 
 
-@dataclass(frozen=True)
-class StyledAnswer:
-    """A written answer: whether it settles on one answer, and whether it is complete."""
-
-    text: str
-    commits: bool = True
-    finished: bool = True
-
-
-def capitalize_sentence(text: str) -> str:
-    """Capitalize the first letter of a sentence; a bare word keeps its case."""
-    return text[:1].upper() + text[1:] if " " in text and text[-1:] in ".!?:" else text
-
-
 @cache
 def _phrases() -> dict[str, Sequence[str]]:
     return yaml.safe_load((Path(__file__).parent / "simulated_phrases.yaml").read_text("utf-8"))
 
 
-def _terse(plan: AnswerPlan) -> StyledAnswer:
-    return StyledAnswer(plan.phrase("terse", "terse") if plan.prompt_style == "free" else f"{MARKER} {plan.marked}")
+def _terse(plan: AnswerPlan) -> str:
+    return plan.phrase("terse", "terse") if plan.prompt_style == "free" else f"{MARKER} {plan.marked}"
 
 
-def _wordy(plan: AnswerPlan) -> StyledAnswer:
+def _wordy(plan: AnswerPlan) -> str:
     if plan.prompt_style == "strict":
-        return StyledAnswer(plan.phrase("marked", "marked"))
+        return plan.phrase("marked", "marked")
     sentences = [plan.phrase("openers", "opener"), plan.consideration(), plan.phrase("statements", "statement")]
     if plan.prompt_style == "soft":
-        return StyledAnswer(" ".join(sentences) + "\n" + plan.phrase("marked", "marked"))
-    return StyledAnswer(" ".join([*sentences, plan.phrase("closers", "closer")]).strip())
+        return " ".join(sentences) + "\n" + plan.phrase("marked", "marked")
+    return " ".join([*sentences, plan.phrase("closers", "closer")]).strip()
 
 
-def _ignores_format(plan: AnswerPlan) -> StyledAnswer:
+def _ignores_format(plan: AnswerPlan) -> str:
     sentences = [*plan.optional_introduction(), plan.phrase("unformatted", "freely")]
     if plan.rng.bernoulli(0.4, "closes"):
         sentences.append(plan.phrase("closers", "closer"))
-    return StyledAnswer(" ".join(sentences).strip())
+    return " ".join(sentences).strip()
 
 
-def _hedging(plan: AnswerPlan) -> StyledAnswer:
+def _hedging(plan: AnswerPlan) -> str:
     hedged = plan.phrase("hedged", "unsure")
     if plan.prompt_style == "free":
-        return StyledAnswer(hedged)
+        return hedged
     marked = plan.phrase("marked_hedged", "marked")
-    return StyledAnswer(marked if plan.prompt_style == "strict" else f"{hedged}\n{marked}")
+    return marked if plan.prompt_style == "strict" else f"{hedged}\n{marked}"
 
 
-def _self_correcting(plan: AnswerPlan) -> StyledAnswer:
+def _self_correcting(plan: AnswerPlan) -> str:
     corrected = plan.phrase("self_corrected", "turned")
     if plan.prompt_style == "free":
-        return StyledAnswer(corrected)
+        return corrected
     if plan.prompt_style == "strict" or plan.rng.bernoulli(0.5, "turns after the marker"):
-        return StyledAnswer(plan.phrase("marked_self_corrected", "marked"))
-    return StyledAnswer(f"{corrected}\n{MARKER} {plan.marked}")
+        return plan.phrase("marked_self_corrected", "marked")
+    return f"{corrected}\n{MARKER} {plan.marked}"
 
 
-def _truncated(plan: AnswerPlan) -> StyledAnswer:
-    text = " ".join([*plan.optional_introduction(), plan.phrase("truncated", "broken")])
-    return StyledAnswer(text.strip(), commits=False, finished=False)
+def _truncated(plan: AnswerPlan) -> str:
+    return " ".join([*plan.optional_introduction(), plan.phrase("truncated", "broken")]).strip()
 
 
-def _refusing(plan: AnswerPlan) -> StyledAnswer:
-    return StyledAnswer(plan.phrase("refusals", "refusal"), commits=False)
+def _refusing(plan: AnswerPlan) -> str:
+    return plan.phrase("refusals", "refusal")
 
 
-def _lists_all_options(plan: AnswerPlan) -> StyledAnswer:
+def _lists_all_options(plan: AnswerPlan) -> str:
     text = plan.phrase("option_lists", "dump")
     if plan.prompt_style == "strict":
         text = f"{MARKER} {plan.option_list()}"
     elif plan.prompt_style == "soft" and plan.rng.bernoulli(0.7, "marks"):
         text += f"\n{MARKER} {plan.option_list()}"
-    return StyledAnswer(text, commits=False)
+    return text
 
 
 # The order matters: a style is drawn by walking through the weights in it.
-STYLES: dict[str, Callable[[AnswerPlan], StyledAnswer]] = {
+STYLES: dict[str, Callable[[AnswerPlan], str]] = {
     "truncated": _truncated,
     "hedging": _hedging,
     "ignores_format": _ignores_format,
@@ -148,6 +133,8 @@ STYLES: dict[str, Callable[[AnswerPlan], StyledAnswer]] = {
     "terse": _terse,
     "wordy": _wordy,
 }
+# Styles that settle on no answer.
+UNDECIDED = ("truncated", "refusing", "lists_all_options")
 
 
 class SimulatedGenerator:
@@ -179,8 +166,8 @@ def simulate(name: str, settings: Mapping[str, Any], request: Request) -> tuple[
     style = settings["style"]
     if not isinstance(style, str):
         style = rng.weighted({name: style[name] for name in STYLES if name in style}, "style")
-    answer = STYLES[style](_plan_answer(request, rng, knows))
-    return Completion(answer.text, "ok" if answer.finished else "truncated"), knows and answer.commits
+    text = STYLES[style](_plan_answer(request, rng, knows))
+    return Completion(text, "truncated" if style == "truncated" else "ok"), knows and style not in UNDECIDED
 
 
 def probability(p_correct: float, question: str) -> float:

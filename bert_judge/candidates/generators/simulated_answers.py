@@ -1,7 +1,5 @@
 """Correct and wrong answers of simulated models, and the forms in which they may be written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal

@@ -3,8 +3,6 @@
 transformers and vLLM share this code, so both backends see the same prompts.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The common form of imported answers, and helpers to build them from the records of a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,11 +98,7 @@ def _optional(parse: Callable[[Any], T], value: Any, default: T) -> T:
 
 
 def make_answers(references: Any, candidates: Sequence[Any], **common: Any) -> list[Answer]:
-    """Return several answers to one question.
-
-    Raises:
-        values.UnreadableCell: no reference, no answer, or one that is not a text.
-    """
+    """Return several answers to one question. Raises values.UnreadableCell: no reference, no answer, or one that is not a text."""
     texts = tuple(values.parse_texts(references))
     if not texts:
         raise values.UnreadableCell("no reference")

@@ -4,8 +4,6 @@ Neither contains references: these come from a third file with the column `custo
 `metadata: {reference: …}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any

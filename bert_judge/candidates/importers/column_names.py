@@ -1,13 +1,10 @@
 """Detection of the columns of a file by their usual names and the words in them (`column_names.yaml`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -24,20 +21,10 @@ _VALUE = re.compile(r"(?<=\w)[./](?:value|text|content)$", re.IGNORECASE)
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class _Vocabulary:
-    names: Mapping[str, Sequence[str]]
-    extracted: Sequence[str]
-    ambiguous: Sequence[str]
-    fallback: Mapping[str, Sequence[str]]
-    words: Mapping[str, frozenset[str]]
-
-
 @cache
-def _vocabulary() -> _Vocabulary:
-    text = resources.files("bert_judge.candidates.importers").joinpath("column_names.yaml").read_text("utf-8")
-    content = yaml.safe_load(text)
-    return _Vocabulary(**{**content, "words": {name: frozenset(words) for name, words in content["words"].items()}})
+def _vocabulary() -> Mapping[str, Any]:
+    content = yaml.safe_load(Path(__file__).with_name("column_names.yaml").read_text("utf-8"))
+    return content | {"words": {name: frozenset(words) for name, words in content["words"].items()}}
 
 
 def detect_columns(
@@ -65,7 +52,7 @@ def detect_columns(
         if column not in columns and column.partition(".")[0] not in columns:
             raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
     detected = dict(user_columns)
-    for role, names in vocabulary.names.items():
+    for role, names in vocabulary["names"].items():
         if role in detected or (role == "label" and not with_label):
             continue
         if named := _find_column(path, role, columns, names):
@@ -73,10 +60,10 @@ def detect_columns(
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
     missing = [role for role in required if role in REQUIRED and role not in detected]
-    ambiguous = [name for name in columns if _normalize(name) in vocabulary.ambiguous and name not in detected.values()]
+    ambiguous = [name for name in columns if _normalize(name) in vocabulary["ambiguous"] and name not in detected.values()]
     if len(missing) == 1 and len(ambiguous) == 1:
         detected[missing[0]] = ambiguous[0]
-    for role, names in vocabulary.fallback.items():
+    for role, names in vocabulary["fallback"].items():
         if role not in detected and (fallback := _find_fallback(role, columns, names, detected, sample)):
             detected[role] = fallback
     if missing := [role for role in required if role not in detected]:
@@ -86,7 +73,10 @@ def detect_columns(
         )
     for role, column in detected.items():
         conflicts = [name for name in detected if detected[name] == column and name != role]
-        is_conversation = _normalize(column) in vocabulary.fallback["candidate"] and {role, *conflicts} == {"question", "candidate"}
+        is_conversation = _normalize(column) in vocabulary["fallback"]["candidate"] and {role, *conflicts} == {
+            "question",
+            "candidate",
+        }
         if conflicts and not is_conversation:
             raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {conflicts[0]}; set --{role} COLUMN")
     return detected
@@ -94,7 +84,7 @@ def detect_columns(
 
 def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
     """Return the columns that hold verdicts, by name and values, and have no role."""
-    names = _vocabulary().names["label"]
+    names = _vocabulary()["names"]["label"]
     return [
         name
         for name in columns
@@ -105,7 +95,7 @@ def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample:
 def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
     matching = [name for name in columns if _normalize(name) in names]
     if role == "candidate":
-        matching = [name for name in matching if _normalize(name) not in _vocabulary().extracted] or matching
+        matching = [name for name in matching if _normalize(name) not in _vocabulary()["extracted"]] or matching
     preferred = [name for name in matching if _normalize(name) == names[0]]
     matching = matching or [name for name in columns if _has_role(name, role)]
     if len(matching) > 1 and len(preferred) != 1:
@@ -115,8 +105,8 @@ def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[
 
 def _has_role(name: str, role: str) -> bool:
     """Return whether the words of a name are those of a role, e.g. a gold word and an answer word."""
-    words, role_words = _split_words(name), _vocabulary().words
-    if not words or _normalize(name) in _vocabulary().ambiguous:
+    words, role_words = _split_words(name), _vocabulary()["words"]
+    if not words or _normalize(name) in _vocabulary()["ambiguous"]:
         return False
     if role == "question":
         return set(words) <= role_words["question"] and words[-1] in role_words["question_ending"]
@@ -174,7 +164,7 @@ def _option_columns(columns: Sequence[str]) -> dict[str, str]:
 def _split_words(name: str) -> list[str]:
     """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
-    vocabulary = frozenset().union(*_vocabulary().words.values())
+    vocabulary = frozenset().union(*_vocabulary()["words"].values())
     words = re.findall(r"[^\W_]+", spaced.casefold())
     return [word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words]
 
@@ -186,7 +176,7 @@ def _strip_folders(name: str) -> str:
     """
     name = _VALUE.sub("", name.strip())
     folders, _, last = name.rpartition("." if "." in name else "/")
-    is_gold = not _vocabulary().words["gold"].isdisjoint(re.findall(r"[^\W_]+", folders.casefold()))
+    is_gold = not _vocabulary()["words"]["gold"].isdisjoint(re.findall(r"[^\W_]+", folders.casefold()))
     return name if is_gold or not last else last
 
 

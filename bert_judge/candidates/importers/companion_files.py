@@ -4,8 +4,6 @@ BERT-as-a-Judge writes `{folder}/{task}/{model}/candidates.json`, a list of answ
 references come from a second file in the same order; a judge's `scores.json`, a list in the same order, becomes the column `label`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -17,7 +15,7 @@ from bert_judge.candidates.importers.answers import parse_question
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.json_documents import iterate_list
-from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, open_rows
 
 T = TypeVar("T")
 ID_COLUMNS = ("custom_id", "question_id", "sample_id", "id")
@@ -54,11 +52,6 @@ def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> 
     return values_by_id
 
 
-def questions_in_order(path: Path) -> Iterator[Record]:
-    """Yield `question` and `references` of each row. Raises InputError: no column of references, or an invalid cell."""
-    return (row for _, row in _parsed_rows(path))
-
-
 def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[LocatedRecord]:
     """Yield location, and `question`, `references` and (if its column is named) `id` of each row."""
     source = open_rows(path)
@@ -81,7 +74,7 @@ def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedR
     """Yield the answers with their questions as plain rows. Raises InputError: no references, or lists of different lengths."""
     if companions.references is None:
         raise InputError(f"{path}: contains answers only; name the file of questions and references with --references")
-    questions, scores = questions_in_order(companions.references), companions.scores
+    questions, scores = (row for _, row in _parsed_rows(companions.references)), companions.scores
     task, model = path.resolve().parent.parent.name, path.resolve().parent.name
     lists = (questions, iterate_list(path), iterate_list(scores) if scores else iter(()))
     for count, (row, member, score) in enumerate(zip_longest(*lists)):

@@ -1,7 +1,5 @@
 """The files of evaluation frameworks: detection, and their answers one at a time, for files of any size."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator

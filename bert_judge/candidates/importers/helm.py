@@ -1,7 +1,5 @@
 """HELM's `scenario_state.json`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """inspect_ai's logs: a sample per question and epoch, in a zip archive (`.eval`) or a JSON document (`.json`)."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ References are in the line (a judgement made with references) or in a second fil
 data, `pred_text` in its own output. A judgement whose first line is something else (e.g. [-1, -1]) is no label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, count
 from pathlib import Path

@@ -3,8 +3,6 @@
 The columns are `doc`, `model_response` and `metric`; `__doc__` and so on in its documentation.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

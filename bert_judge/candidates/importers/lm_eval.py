@@ -4,8 +4,6 @@ The raw responses are imported, not the filtered ones: finding the answer is the
 filter is imported once. References are derived from what the target is, not from the name of the task.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Answer options in a column of their own: they become lines of the question, and the correct ones letter and text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

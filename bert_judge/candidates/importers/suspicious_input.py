@@ -1,7 +1,5 @@
 """Warnings about input that is readable but probably not what it seems, from the first rows of a file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

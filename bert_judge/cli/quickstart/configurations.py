@@ -1,7 +1,5 @@
 """Configurations of small runs. `bert-judge check` and Snakemake accept them too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

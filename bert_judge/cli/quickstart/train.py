@@ -1,7 +1,5 @@
 """Train a judge on one file of labelled answers, and measure it on held-out questions."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping
@@ -201,8 +199,3 @@ def _write_result(folder: Path, agreement: pd.DataFrame) -> None:
     tables.write_json(metrics, content)
     with tables.atomic(card) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def work_folder(folder: Path) -> Path:
-    """Return the folder for unfinished work, next to the judge."""
-    return tables.hidden_path(folder, ".parts")

@@ -4,8 +4,6 @@ Each kind is a function from a labelled answer to a synthetic row, or to None if
 the seed and on the content of the row only; borrowed answers also depend on the other rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shared by all augmentations: labelled answers, a pool of other answers to borrow from, phrases, and word overlap."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Correct answers: a reference in other words, in another format, shortened, or misspelled."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

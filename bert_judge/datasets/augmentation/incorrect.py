@@ -1,7 +1,5 @@
 """Incorrect answers: another answer, a near miss, the denied reference, or a text without an answer."""
 
-from __future__ import annotations
-
 import re
 
 from bert_judge.datasets.augmentation.answers import (

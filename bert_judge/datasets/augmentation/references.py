@@ -4,8 +4,6 @@ Files with short references never pair two whole sentences. Where several models
 fact in many ways, and the incorrect ones repeat most of these words.
 """
 
-from __future__ import annotations
-
 from bert_judge.datasets.augmentation.answers import (
     AnswerPool,
     AugmentedRow,

@@ -6,8 +6,6 @@ question ("who built it?": "The king built it.") has a correct or an incorrect a
 answers do not contain such sentences, and a judge trained on these files alone rejects them (docs/log.md).
 """
 
-from __future__ import annotations
-
 import re
 
 from bert_judge.datasets.augmentation.answers import (

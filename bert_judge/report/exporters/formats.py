@@ -4,12 +4,9 @@ A document summarises one model and leaves out tasks without a valid verdict; li
 verdicts, because these formats require a score.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -55,11 +52,6 @@ def _lm_eval_scores(result: AccuracyResult) -> dict[str, Any]:
         scores[f"acc,{result.judge}"] = result.accuracy
         scores[f"acc_stderr,{result.judge}"] = (result.high - result.low) / (2 * Z_95)
     return scores | {f"invalid,{result.judge}": result.invalid}
-
-
-def file_timestamp(source: Path) -> str:
-    """Return the source's modification time in seconds since 1970."""
-    return f"{source.stat().st_mtime:.0f}"
 
 
 # --- model hubs ---

@@ -1,7 +1,5 @@
 """Export a trained judge as a model-hub folder that transformers can load without this package, with identical encoder scores."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

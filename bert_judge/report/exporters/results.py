@@ -1,7 +1,5 @@
 """Load accuracies of models on tasks, from the standings of a run or from a scored file."""
 
-from __future__ import annotations
-
 import json
 import math
 from array import array

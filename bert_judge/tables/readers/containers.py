@@ -1,7 +1,5 @@
 """What a file is, judged by its content: compression, encoding, format, and the delimiter of a table."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import csv
@@ -122,11 +120,7 @@ def no_rows(path: Path) -> InputError:
 
 
 def sniff(path: Path, format: str | None = None) -> Container:
-    """Determine how to read a file.
-
-    Raises:
-        InputError: the file is unreadable, empty, or of an unknown format.
-    """
+    """Determine how to read a file. Raises InputError: the file is unreadable, empty, or of an unknown format."""
     with translate_errors(path, format or ENDINGS.get(path.suffix.lower(), "rows")):
         status = path.stat()
         if not path.is_file() and not path.is_dir():

@@ -1,7 +1,5 @@
 """The members of JSON documents. A document is read as a whole, unlike JSON lines, which may have any size (`rows`)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The reader of parquet, CSV and JSON files of any size: chunks of rows, with what is needed to write them unchanged."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter
@@ -118,11 +116,7 @@ def open_rows(path: Path, format: str | None = None, needed: Collection[str] = (
 
 
 def parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
-    """Return the object in a line of a JSONL file.
-
-    Raises:
-        InputError: the line is not a JSON object.
-    """
+    """Return the object in a line of a JSONL file. Raises InputError: the line is not a JSON object."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,5 @@
 """Parsers of the cells of imported files. Each raises `UnreadableCell` for a value it does not accept."""
 
-from __future__ import annotations
-
 import ast
 import datetime
 import json
@@ -32,11 +30,7 @@ class UnreadableCell(ValueError):
 
 
 def parse_cell(path: Path, location: str, column: str, parse: Callable[[Any], T], value: Any) -> T:
-    """Apply one of the parsers below to a cell.
-
-    Raises:
-        InputError: the cell is invalid.
-    """
+    """Apply one of the parsers below to a cell. Raises InputError: the cell is invalid."""
     try:
         return parse(value)
     except UnreadableCell as error:

@@ -11,9 +11,9 @@ import tiny_models
 import yaml
 from test_cli_score import run, write
 
-from bert_judge.cli.quickstart import train as small_run
 from bert_judge.config import parse
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.labels.score_file.score_file import work_folder
 
 WORDS = ["Paris", "Größe", "東京", "42"]
 
@@ -76,7 +76,7 @@ def test_a_judge_that_is_no_better_than_a_rule_is_kept_only_on_demand(tmp_path: 
     assert refused.exit_code == 1 and not (tmp_path / "mine").exists()
     last = refused.stderr.splitlines()[-1]
     assert last.startswith("error: do not use this judge: it agrees with the labels on ") and "contains on 100.0%" in last
-    work = small_run.work_folder(tmp_path / "mine")
+    work = work_folder(tmp_path / "mine")
     [trained] = work.glob("judges/*/judge.json")
     before = trained.stat().st_mtime_ns
     kept = run(*command, "--force")
@@ -128,11 +128,11 @@ def test_what_was_fitted_before_a_kill_is_not_fitted_again(
         first = run(*command)
     assert first.exit_code != 0 and "step 1 of" in caplog.text
     caplog.clear()
-    assert list(small_run.work_folder(tmp_path / "mine").glob("training/*"))
+    assert list(work_folder(tmp_path / "mine").glob("training/*"))
     second = run(*command)
     assert second.exit_code == 0, second.output
     assert "step 1 of" not in caplog.text
-    assert not small_run.work_folder(tmp_path / "mine").exists()
+    assert not work_folder(tmp_path / "mine").exists()
 
 
 def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
