@@ -135,7 +135,7 @@ def test_models_without_labels_are_left_out_of_all(scores, tmp_path):
 def report(tmp_path: Path, scores: list[Path], audit: dict, corrected: Path | None) -> str:
     spec = {"judges": ["strict", "bert"], "gold": None, "trained": [], "families": {"sums": "math"}, "tables": DRAW["tables"]}
     build_standings(spec, scores, tmp_path)
-    spec |= {"kinds": {}, "simulated": False, "audit": audit}
+    spec |= {"kinds": {}, "simulated": False, "simulated_models": [], "audit": audit}
     build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", corrected)
     return (tmp_path / "report.html").read_text(encoding="utf-8")
 
