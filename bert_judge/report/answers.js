@@ -148,7 +148,8 @@
       { title: "Answer", field: "answer", widthGrow: 2, minWidth: 130, formatter: clippedText, responsive: 0 },
       { title: "Status", field: "status", width: 90, formatter: clippedText, responsive: 5, visible: all.names.status.length > 1 },
     ];
-    const narrow = { width: 40, headerVertical: "flip", hozAlign: "center", sorter: "number" };
+    // Tabulator takes a title for HTML without a formatter.
+    const narrow = { width: 40, headerVertical: "flip", hozAlign: "center", sorter: "number", titleFormatter: "plaintext" };
     const judges = all.judges.map((title, index) => ({ ...narrow, title, field: `judge${index}`, formatter: verdictSign(index), responsive: 0 }));
     return [...base, ...judges];
   }

@@ -40,8 +40,7 @@ class Backend(Protocol):
 
     Attributes:
         name: program, device and number format, for log lines.
-        batch_tokens: default tokens per batch, padding included. 0: every row alone, because with 8-bit rounding a row's logits
-            would depend on the other rows of its batch.
+        batch_tokens: default tokens per batch, padding included. 0: every row alone.
         parallel_batches: number of batches that run at the same time, each in its own thread.
         length_multiple: rows are padded to a multiple of this many tokens.
         logit_error: bound that the rounding error of a logit, against float32, rarely exceeds; 0 if negligible.

@@ -3,8 +3,8 @@
 In int8 the weights are integers with one scale per output channel. At run time the CPU plugin computes one scale for every few
 hundred activations of a token (dynamic quantisation:
 https://docs.openvino.ai/2026/openvino-workflow/running-inference/optimize-inference.html). These scales do not depend on other
-rows, but another batch shape changes the order of summation, which rounds some values to the next integer and adds up to 0.03 in
-a logit. So in int8 every row runs alone, without padding, one row per thread.
+rows, but another padding changes the order of summation, which rounds some values to the next integer and adds up to 0.06 in a
+logit (`backend.LENGTH_MULTIPLE`). In int8 every row runs alone, one row per thread.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from score_files import write_scores
 from test_report import ATTACK, HEBREW, run
 
+from bert_judge.report.audit_sheet import write_sheet
+
 CHROMIUM = os.environ.get("BERT_JUDGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: install chromium, or name one in BERT_JUDGE_CHROMIUM")
 MODELS = {
@@ -157,6 +159,23 @@ def test_an_answer_opens_by_keyboard_and_is_escaped(browser: Browser, report: Pa
     assert "row=" in page.evaluate("location.hash")
     page.keyboard.press("Escape")
     assert not page.locator("#answer").is_visible()
+    assert errors == []
+    page.close()
+
+
+def test_hostile_names_and_texts_run_nothing(browser: Browser, tmp_path: Path) -> None:
+    """In the report and on the audit sheet. Models and tasks are names of files, so they have no slash."""
+    hostile = "<img id=evil src=x onerror=document.title='owned'>"
+    verdicts = {"gold": "ci", hostile: "cc"}
+    files = [write_scores(tmp_path, model, f"task {hostile}", verdicts, candidates=[ATTACK, hostile]) for model in (hostile, "bob")]
+    report = run(tmp_path, files, judges=["gold", hostile], trained=[])
+    draw = {"judge": hostile, "size": 10, "design": "uniform", "seed": 0}
+    write_sheet(draw, files, [], tmp_path / "sheet.csv", tmp_path / "sheet.html")
+    page, errors = open_report(browser, report)
+    assert answer_count(page) == "4" and page.locator("#evil").count() == 0
+    page.goto((tmp_path / "sheet.html").as_uri())
+    assert hostile in page.inner_text("main") and ATTACK in page.inner_text("main")
+    assert page.locator("#evil").count() == 0 and page.title() != "owned"
     assert errors == []
     page.close()
 
