@@ -43,7 +43,7 @@ from bert_judge.judges.bert.checkpoint import max_input_length
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import batch_by_tokens, collate
 from bert_judge.judges.bert.trainer import (
-    StopIfDiverged,
+    TrainingMonitor,
     batch_order,
     initialize_head,
     is_head_parameter,
@@ -339,7 +339,7 @@ def _fit(model: Any, heads: AspectHeads, train: LabelledRows, held_out: Labelled
             compute_metrics=lambda output: {
                 "macro_f1": heads.macro_f1(np.asarray(output.predictions), np.asarray(output.label_ids))
             },
-            callbacks=[StopIfDiverged()],
+            callbacks=[TrainingMonitor(sum(len(train[0][index].ids) for index in order))],
         )
         trainer.remove_callback(PrinterCallback)
         with float32_attention(model):

@@ -23,10 +23,9 @@ Booleans = NDArray[np.bool_]
 
 
 def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.DataFrame:
-    """Compare each judge with gold per group, in the schema `tables.AGREEMENT`; the majority class comes last.
+    """Compare each judge with gold per group of answers with a gold verdict, in the schema `tables.AGREEMENT`.
 
-    Args:
-        groups: (level, group) → answers with a valid gold verdict.
+    The majority class comes last.
     """
     rows = []
     for (level, group), frame in groups.items():
@@ -34,7 +33,7 @@ def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.Data
         questions = pd.factorize(frame["sample_id"])[0]
         majority = "correct" if 2 * np.sum(truth == "correct") >= len(truth) else "incorrect"
         verdicts = {judge: _verdicts(frame, judge) for judge in judges}
-        verdicts[MAJORITY] = _categorical([majority] * len(truth))
+        verdicts[MAJORITY] = pd.Categorical([majority] * len(truth), categories=tables.VERDICTS)
         for judge, predicted in verdicts.items():
             scores = frame[judge].to_numpy(dtype=float) if judge in judges else None
             row: dict[str, Any] = {"level": level, "group": group, "judge": judge}
@@ -53,13 +52,10 @@ def judge_comparison_table(groups: Groups, judges: Sequence[str], trained: Seque
         truth = _verdicts(frame, gold)
         agrees = {judge: np.asarray(_verdicts(frame, judge) == truth) for judge in judges}
         questions = pd.factorize(frame["sample_id"])[0]
-        for judge in trained:
-            for second_judge in judges:
-                if second_judge == judge:
-                    continue
-                row = {"level": level, "group": group, "judge": judge, "other": second_judge, "n": len(frame)}
-                row |= statistics.paired_difference(agrees[judge], agrees[second_judge], questions).columns("difference")
-                rows.append(row | {"p_value": statistics.mcnemar_p(agrees[judge], agrees[second_judge])})
+        for judge, second_judge in ((judge, second) for judge in trained for second in judges if second != judge):
+            row = {"level": level, "group": group, "judge": judge, "other": second_judge, "n": len(frame)}
+            row |= statistics.paired_difference(agrees[judge], agrees[second_judge], questions).columns("difference")
+            rows.append(row | {"p_value": statistics.mcnemar_p(agrees[judge], agrees[second_judge])})
     return pd.DataFrame(rows, columns=tables.COMPARISONS.names)
 
 
@@ -89,12 +85,7 @@ def judge_pairs_table(groups: Groups, judges: Sequence[str], gold: str | None) -
 
 
 def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> pd.DataFrame:
-    """Compute the accuracy per score bin and judge, in the schema `tables.RELIABILITY`.
-
-    Args:
-        frame: rows with a valid gold verdict.
-        judges: those to compare with gold; one without scores gets no row.
-    """
+    """Compute the accuracy per score bin and judge, in the schema `tables.RELIABILITY`, from rows with a valid gold verdict."""
     rows: list[dict[str, Any]] = []
     for judge, scores, correct, questions in _scored_rows(frame, judges, gold):
         bins = metrics.bin_index(scores)
@@ -108,18 +99,11 @@ def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> 
 
 def thresholds_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> pd.DataFrame:
     """Compute the agreement per decision threshold and judge, in the schema `tables.THRESHOLDS`; as `reliability_table`."""
-    curves = [
-        pd.DataFrame(
-            {
-                "judge": judge,
-                "threshold": metrics.THRESHOLDS.round(3),
-                "n": len(scores),
-                **metrics.threshold_curve(correct, scores),
-            }
-        )
-        for judge, scores, correct, _ in _scored_rows(frame, judges, gold)
-    ]
-    return pd.concat(curves, ignore_index=True) if curves else tables.empty(tables.THRESHOLDS)
+    curves = [tables.empty(tables.THRESHOLDS)]
+    for judge, scores, correct, _ in _scored_rows(frame, judges, gold):
+        columns = {"judge": judge, "threshold": metrics.THRESHOLDS.round(3), "n": len(scores)}
+        curves.append(pd.DataFrame(columns | metrics.threshold_curve(correct, scores)))
+    return pd.concat(curves, ignore_index=True)
 
 
 def _scored_rows(
@@ -136,11 +120,7 @@ def _scored_rows(
 
 
 def _verdicts(frame: pd.DataFrame, judge: str) -> pd.Categorical:
-    return _categorical(frame[f"{judge}_verdict"])
-
-
-def _categorical(verdicts: Any) -> pd.Categorical:
-    return pd.Categorical(verdicts, categories=tables.VERDICTS)
+    return pd.Categorical(frame[f"{judge}_verdict"], categories=tables.VERDICTS)
 
 
 def _verdict_agreement(predicted: pd.Categorical, truth: pd.Categorical, questions: NDArray[Any]) -> dict[str, Any]:
@@ -148,8 +128,8 @@ def _verdict_agreement(predicted: pd.Categorical, truth: pd.Categorical, questio
     # scikit-learn is slow on many rows, and equal on the weighted cells of the confusion matrix.
     size = len(tables.VERDICTS)
     counts = np.bincount(predicted.codes.astype(np.intp) * size + truth.codes, minlength=size**2)
-    cells = np.flatnonzero(counts)
-    y_true, y_pred, rows = cells % size, cells // size, counts[cells]
+    y_pred, y_true = np.divmod(cells := np.flatnonzero(counts), size)
+    rows = counts[cells]
     classes = [tables.VERDICTS.index(verdict) for verdict in ("correct", "incorrect")]
     return {
         "n": len(truth),
@@ -185,14 +165,8 @@ def _score_metrics(scores: NDArray[np.float64] | None, truth: pd.Categorical) ->
 
 def _model_level_metrics(models: NDArray[Any], predicted: pd.Categorical, truth: pd.Categorical) -> dict[str, Any]:
     """Compare the models' accuracies and ranks under the judge with those under gold."""
-    rows = pd.DataFrame(
-        {
-            "model": models,
-            "correct": predicted == "correct",
-            "valid": predicted != "invalid",
-            "gold": truth == "correct",
-        }
-    )
+    columns = {"correct": predicted == "correct", "valid": predicted != "invalid", "gold": truth == "correct"}
+    rows = pd.DataFrame({"model": models, **columns})
     means = rows.groupby("model", sort=True)[["correct", "gold"]].mean()
     accuracy_decided = rows[rows["valid"]].groupby("model")["correct"].mean()
     ranks = means.rank(method="min", ascending=False).astype(int)

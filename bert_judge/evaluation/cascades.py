@@ -75,9 +75,8 @@ def _evaluate(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Map
 def _lead_over_random_routing(sums: NDArray[np.int64]) -> Interval:
     """Compare the agreement of a cascade with that of random routing between its last and its best cheap judge.
 
-    Args:
-        sums: per question: escalated rows; rows on which the cascade, the last judge, the cheap judge agree with gold; rows.
-            Shape (questions, 5).
+    `sums`: per question, shape (questions, 5): escalated rows; rows on which the cascade, the last judge, the cheap judge agree
+    with gold; rows.
     """
     lines, counts = merge_identical(sums)
     totals: Floats = resample_totals(lines, counts=counts, resamples=statistics.DIFFERENCE_RESAMPLES)

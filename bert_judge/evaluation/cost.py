@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -22,21 +21,14 @@ TOKENS = ["prompt_tokens", "completion_tokens"]
 INSTRUCTION_TOKENS, REPLY_TOKENS, CHARACTERS_PER_TOKEN = 300, 120, 4.0
 
 
-@dataclass(frozen=True)
-class Usage:
-    """Rows, tokens and time of finished tables.
+class Usage(NamedTuple):
+    """Rows of finished tables and their tokens, None without any count; seconds and rows of the jobs that were measured."""
 
-    Attributes:
-        prompt_tokens, completion_tokens: sums; None without any count.
-        timed_rows: rows of the tables whose jobs were measured.
-        seconds: sum over these jobs; None without a measured job.
-    """
-
-    rows: int
-    prompt_tokens: float | None
-    completion_tokens: float | None
-    timed_rows: int
-    seconds: float | None
+    rows: int = 0
+    prompt_tokens: float | None = None
+    completion_tokens: float | None = None
+    timed_rows: int = 0
+    seconds: float | None = None
 
 
 def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | None = None) -> Usage:
@@ -47,13 +39,12 @@ def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | 
     """
     existing = [path for path in paths if path.is_file()]
     counts = [pq.read_table(path, columns=TOKENS).to_pandas() for path in existing]
-    sums = {name: [frame[name].sum() for frame in counts if frame[name].notna().any()] for name in TOKENS}
+    tokens = pd.concat([frame.sum(min_count=1) for frame in counts], axis=1).sum(axis=1, min_count=1) if counts else {}
     if timings is None:
         timings = [(seconds, tables.count(path)) for path in existing if (seconds := job_seconds(path)) is not None]
     return Usage(
-        rows=sum(map(len, counts)),
-        prompt_tokens=float(sum(sums["prompt_tokens"])) if sums["prompt_tokens"] else None,
-        completion_tokens=float(sum(sums["completion_tokens"])) if sums["completion_tokens"] else None,
+        sum(map(len, counts)),
+        *(None if pd.isna(tokens.get(name)) else float(tokens[name]) for name in TOKENS),
         timed_rows=sum(rows for _, rows in timings),
         seconds=sum(seconds for seconds, _ in timings) if timings else None,
     )
@@ -62,21 +53,15 @@ def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | 
 def job_seconds(table: Path) -> float | None:
     """Return the seconds of the job that wrote a table, plus its share, by rows, of the batch job that labelled it with others.
 
-    Args:
-        table: results/candidates/{model}/{task}.parquet or results/labels/{judge}/{model}/{task}.parquet.
-
-    Returns:
-        None if one of the jobs was not measured, or the path is another one.
+    None if one of the jobs was not measured.
     """
-    folders = table.absolute().parts
-    depth = next((n for n, stage in ((4, "labels"), (3, "candidates")) if len(folders) > n and folders[-n] == stage), None)
-    if depth is None:
+    results = next((folder for folder in table.absolute().parents if (folder / "benchmarks").is_dir()), None)
+    if results is None:
         return None
-    results = Path(*folders[:-depth])
     relative = table.absolute().relative_to(results)
-    seconds = _read_seconds(results / "benchmarks" / relative.with_suffix(".tsv"))
+    seconds = _read_seconds(results, relative)
     for batch in _find_batches(results, relative) if relative.parts[0] == "labels" else []:
-        batch_seconds = _read_seconds(results / "benchmarks" / batch.relative_to(results).with_suffix(".tsv"))
+        batch_seconds = _read_seconds(results, batch.relative_to(results))
         rows = sum(tables.count(path) for task in _batch_specs(batch) if (path := table.with_name(f"{task}.parquet")).exists())
         if seconds is None or batch_seconds is None or not rows:
             return None
@@ -88,7 +73,7 @@ def generation_timings(results: Path, model: str) -> list[tuple[float, int]]:
     """Return seconds and rows of the batch jobs that generated a model's answers."""
     timings = []
     for batch in sorted((results / "answer_batches" / model).glob("*.json")):
-        seconds = _read_seconds(results / "benchmarks" / "answer_batches" / model / f"{batch.stem}.tsv")
+        seconds = _read_seconds(results, batch.relative_to(results))
         paths = [results / "candidates" / model / f"{task}.parquet" for task in _batch_specs(batch)]
         if seconds is not None and all(path.exists() for path in paths):
             timings.append((seconds, sum(map(tables.count, paths))))
@@ -106,14 +91,13 @@ def _find_batches(results: Path, relative: Path) -> list[Path]:
 
 
 def _batch_specs(manifest: Path) -> dict[str, Any]:
-    specs: dict[str, Any] = json.loads(manifest.read_text("utf-8"))["specs"]
-    return specs
+    return dict(json.loads(manifest.read_text("utf-8"))["specs"])
 
 
-def _read_seconds(file: Path) -> float | None:
-    """Read a benchmark file of Snakemake; None if it is missing or contains no time."""
+def _read_seconds(results: Path, output: Path) -> float | None:
+    """Read Snakemake's benchmark file of an output, relative to the results; None if it is missing or contains no time."""
     try:
-        frame = pd.read_csv(file, sep="\t")
+        frame = pd.read_csv(results / "benchmarks" / output.with_suffix(".tsv"), sep="\t")
     except (FileNotFoundError, pd.errors.EmptyDataError, pd.errors.ParserError):
         return None
     seconds = pd.to_numeric(frame["s"], errors="coerce").sum(min_count=1) if "s" in frame else float("nan")
@@ -147,9 +131,8 @@ def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.
         usage = measure_usage(results / "labels" / judge / model / f"{task}.parquet" for model, task in pairs)
         rows.append(_cost_row("verdicts", judge, use, usage, gpus["judges"].get(judge, 0)))
     for judge, dataset in spec["trained"].items():
-        rows.append(
-            _cost_row("training", judge, "training", _training_usage(results, judge, dataset), gpus["judges"].get(judge, 0))
-        )
+        usage = _training_usage(results, judge, dataset)
+        rows.append(_cost_row("training", judge, "training", usage, gpus["judges"].get(judge, 0)))
     rows = [row for row in rows if row["rows"]]
     for row in rows:
         row["cost"] = _price_tokens(row, spec["prices"].get(row["stage"], {}).get(row["component"]))
@@ -160,28 +143,19 @@ def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.
 
 
 def _cost_row(stage: str, component: str, use: str, usage: Usage, gpus: int) -> dict[str, Any]:
-    tokens = (usage.prompt_tokens, usage.completion_tokens)
-    # A model that reports one of the two has used none of the other.
-    prompt, completion = (None, None) if tokens == (None, None) else (tokens[0] or 0.0, tokens[1] or 0.0)
-    return {
-        "stage": stage,
-        "component": component,
-        "split": use,
-        "rows": usage.rows,
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "timed_rows": usage.timed_rows,
-        "seconds": usage.seconds,
-        "gpu_hours": None if usage.seconds is None else usage.seconds * gpus / 3600,
-        "price_assumed": False,
-    }
+    row = {"stage": stage, "component": component, "split": use, **usage._asdict()}
+    if any(row[name] is not None for name in TOKENS):
+        # A model that reports one of the two has used none of the other.
+        row |= {name: row[name] or 0.0 for name in TOKENS}
+    hours = None if usage.seconds is None else usage.seconds * gpus / 3600
+    return {**row, "gpu_hours": hours, "price_assumed": False}
 
 
 def _training_usage(results: Path, judge: str, dataset: str) -> Usage:
     table = results / "datasets" / dataset / "train.parquet"
     rows = tables.count(table) if table.is_file() else 0
-    seconds = _read_seconds(results / "benchmarks" / "judges" / f"{judge}.tsv")
-    return Usage(rows, None, None, 0 if seconds is None else rows, seconds)
+    seconds = _read_seconds(results, Path("judges", f"{judge}.json"))
+    return Usage(rows, timed_rows=0 if seconds is None else rows, seconds=seconds)
 
 
 def _llm_judge_on_all_answers(
@@ -198,13 +172,5 @@ def _llm_judge_on_all_answers(
         judge, price = "an LLM judge", None
         prompt_tokens = INSTRUCTION_TOKENS * answers + characters / CHARACTERS_PER_TOKEN
         tokens = {"prompt_tokens": prompt_tokens, "completion_tokens": float(REPLY_TOKENS * answers)}
-    row = {
-        "stage": "llm_on_all",
-        "component": judge,
-        "split": "test",
-        "rows": answers,
-        **tokens,
-        "timed_rows": 0,
-        "price_assumed": price is None,
-    }
-    return {**row, "cost": _price_tokens(tokens, price or spec["assumed_price"])}
+    row = _cost_row("llm_on_all", judge, "test", Usage(answers, **tokens), 0)
+    return {**row, "price_assumed": price is None, "cost": _price_tokens(tokens, price or spec["assumed_price"])}

@@ -102,7 +102,7 @@ def _num_gpus(model: LocalModel | OpenAIModel) -> int:
 def _mean_rates(folder: Path, timings: Sequence[tuple[float, int]] | None = None) -> Rates:
     """Average over the finished tables of a folder; `timings` are those of batch jobs, if these wrote the tables."""
     paths = sorted(folder.rglob("*.parquet"))
-    usage = measure_usage(paths, timings) if paths else Usage(0, None, None, 0, None)
+    usage = measure_usage(paths, timings) if paths else Usage()
     prompt, completion = (
         None if tokens is None else tokens / usage.rows for tokens in (usage.prompt_tokens, usage.completion_tokens)
     )

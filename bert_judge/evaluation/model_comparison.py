@@ -13,13 +13,7 @@ from scipy import sparse
 
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, Groups
-from bert_judge.evaluation.statistics import (
-    adjust_holm,
-    mean_of_clusters,
-    min_detectable_effect,
-    rank_lines,
-    sign_test_p,
-)
+from bert_judge.evaluation.statistics import adjust_holm, mean_of_clusters, min_detectable_effect, rank_lines, sign_test_p
 from bert_judge.runtime.bootstrap import Floats, percentile_bounds, ratio, resample_totals
 
 
@@ -75,10 +69,7 @@ def resample_accuracies(matrix: AnswerMatrix, frame: pd.DataFrame, judges: Seque
     """Compute the accuracy of each model under each judge, as observed and in each resample of the questions.
 
     All models and judges see the same draws, so ranks and rank correlations account for the difficulty that questions have for
-    all models. Invalid verdicts count as incorrect.
-
-    Returns:
-        Judge → shape (1 + resamples, models); NaN where a model has no answer.
+    all models. Invalid verdicts count as incorrect. Shape (1 + resamples, models); NaN where a model has no answer.
     """
     values = [np.ones(len(frame)), *(is_correct(frame, judge) for judge in judges)]
     sums = np.stack([matrix.sum_by_question(matrix.fill(column)) for column in values], axis=1)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.candidates.stage import summarize_statuses
@@ -24,6 +23,7 @@ MODEL, TASK = "(model)", "(task)"
 STATUS = "(status)"
 # Characters of the answer; of question, references and answer together.
 ANSWER_LENGTH, TOTAL_LENGTH = "(characters)", "(all characters)"
+ANSWER_FEATURES = (STATUS, ANSWER_LENGTH, TOTAL_LENGTH)
 # Answers can be long; small batches bound the memory.
 BATCH_ROWS = 256
 # (level, group) → frame of verdicts.
@@ -38,7 +38,7 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
     """Write the score table of one model and task: one row per candidate, in the candidates' order.
 
     Args:
-        spec: `model`, `task` and `judges`, see `Plan.scores_spec`.
+        spec: `Plan.scores_spec`.
         labels: judge → its label table of these candidates.
 
     Raises:
@@ -58,44 +58,40 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
     log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], summarize_statuses(frame))
 
 
-def read_verdicts(path: Path, judges: Sequence[str]) -> pd.DataFrame:
-    """Read a score table without its texts: `sample_id`, `attempt`, and score and verdict of each judge."""
-    return _read_columns(path, tables.scores_schema(judges), {*KEY, *_judge_columns(judges)})
-
-
 def load_verdicts(scores: Sequence[Path], judges: Sequence[str], answer_features: bool = False) -> pd.DataFrame:
     """Read several score tables: `MODEL`, `TASK`, `sample_id`, `attempt`, then score and verdict of each judge.
 
     Rows are sorted by task, model, sample_id and attempt, so that the order of the files does not matter.
 
     Args:
-        answer_features: add `STATUS`, `ANSWER_LENGTH` and `TOTAL_LENGTH`.
+        answer_features: add the columns `ANSWER_FEATURES`.
     """
+    columns = [name for judge in judges for name in (judge, f"{judge}_verdict")]
     frames = []
     for path in scores:
         model, task = identify_table(path)
-        frame = read_verdicts(path, judges)
+        frame = _read_columns(path, tables.scores_schema(judges), {*KEY, *columns})
         for judge in judges:
             frame[f"{judge}_verdict"] = pd.Categorical(frame[f"{judge}_verdict"], categories=tables.VERDICTS)
         if answer_features:
-            frame = frame.assign(**read_answer_features(path))
+            frame = pd.concat([frame, _read_answer_features(path)], axis=1)
         frames.append(frame.assign(**{MODEL: model, TASK: task}))
     if not frames:
-        features = [STATUS, ANSWER_LENGTH, TOTAL_LENGTH] if answer_features else []
-        return pd.DataFrame(columns=[MODEL, TASK, *KEY, *_judge_columns(judges), *features])
+        return pd.DataFrame(columns=[MODEL, TASK, *KEY, *columns, *(ANSWER_FEATURES if answer_features else ())])
     return pd.concat(frames, ignore_index=True).sort_values([TASK, MODEL, *KEY], ignore_index=True)
 
 
-def read_answer_features(path: Path) -> dict[str, NDArray[Any]]:
-    """Compute `STATUS`, `ANSWER_LENGTH` and `TOTAL_LENGTH` of each answer of a score table, reading texts in batches."""
-    columns: dict[str, list[NDArray[Any]]] = {STATUS: [np.array([], dtype=object)], ANSWER_LENGTH: [], TOTAL_LENGTH: []}
+def _read_answer_features(path: Path) -> pd.DataFrame:
+    """Compute `ANSWER_FEATURES` of a score table, reading texts in batches."""
+    frames = [
+        pd.DataFrame({STATUS: pd.Series(dtype=object)} | dict.fromkeys([ANSWER_LENGTH, TOTAL_LENGTH], pd.Series(dtype="int64")))
+    ]
     for batch in tables.read_batches(path, tables.scores_schema([]), BATCH_ROWS):
-        columns[STATUS].append(batch["status"].to_numpy(dtype=object))
-        columns[ANSWER_LENGTH].append(batch["candidate"].str.len().to_numpy(dtype=np.int64))
-        references = batch["references"].map(lambda texts: sum(map(len, texts))).to_numpy(dtype=np.int64)
-        columns[TOTAL_LENGTH].append(columns[ANSWER_LENGTH][-1] + batch["question"].str.len().to_numpy(dtype=np.int64) + references)
-    empty = [np.array([], dtype=np.int64)]
-    return {name: np.concatenate(arrays or empty) for name, arrays in columns.items()}
+        answer, question = (batch[name].str.len().astype("int64") for name in ("candidate", "question"))
+        references = batch["references"].map(lambda texts: sum(map(len, texts))).astype("int64")
+        columns = zip(ANSWER_FEATURES, (batch["status"].astype(object), answer, answer + question + references), strict=True)
+        frames.append(pd.DataFrame(dict(columns)))
+    return pd.concat(frames, ignore_index=True)
 
 
 def read_texts(path: Path, keys: Collection[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
@@ -107,19 +103,11 @@ def read_texts(path: Path, keys: Collection[tuple[str, int]]) -> Iterator[tuple[
 
 
 def identify_table(path: Path) -> tuple[str, str]:
-    """Return (model, task) of a score table, from its metadata.
-
-    Raises:
-        InputError: the file was not written as a score table.
-    """
+    """Return (model, task) of a score table, from its metadata. Raises InputError: it is no score table."""
     spec = json.loads(tables.provenance(path).get("spec", "{}"))
     if not {"model", "task"} <= set(spec):
         raise InputError(f"{path}: not a score table (no model and task in its metadata); create it with the scores stage")
     return spec["model"], spec["task"]
-
-
-def _judge_columns(judges: Sequence[str]) -> list[str]:
-    return [name for judge in judges for name in (judge, f"{judge}_verdict")]
 
 
 def group_by_task(frame: pd.DataFrame) -> Iterator[Group]:
@@ -138,9 +126,7 @@ def group_by_family(frame: pd.DataFrame, families: Mapping[str, str]) -> Iterato
 def group_by_answer_features(frame: pd.DataFrame, styles: Mapping[str, str]) -> Iterator[Group]:
     """Yield each model, class of lengths, style and status, if there are at least two of the kind.
 
-    Args:
-        frame: with the columns `STATUS` and `ANSWER_LENGTH`.
-        styles: model → style of its answers, where it is known.
+    `styles`: model → style of its answers, where it is known.
     """
     for level, values in (
         ("model", frame[MODEL]),
@@ -154,8 +140,8 @@ def group_by_answer_features(frame: pd.DataFrame, styles: Mapping[str, str]) -> 
 
 def length_class(characters: pd.Series) -> pd.Series:
     """Return the class of each length as ordered text: `1–20` characters and so on."""
-    names = ["0", f"1–{LENGTH_BOUNDS[0]}", *(f"{a + 1:,}–{b:,}" for a, b in pairwise(LENGTH_BOUNDS))]
-    names.append(f"over {LENGTH_BOUNDS[-1]:,}")
+    ranges = [f"{a + 1:,}–{b:,}" for a, b in pairwise((0, *LENGTH_BOUNDS))]
+    names = ["0", *ranges, f"over {LENGTH_BOUNDS[-1]:,}"]
     return pd.cut(characters, [-1, 0, *LENGTH_BOUNDS, np.inf], labels=names)
 
 

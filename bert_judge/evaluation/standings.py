@@ -27,15 +27,8 @@ from bert_judge.evaluation.score_tables import (
 SCHEMAS = {
     schema.name: schema
     for schema in (
-        tables.MODEL_PAIRS,
-        tables.AGREEMENT,
-        tables.COMPARISONS,
-        tables.JUDGE_PAIRS,
-        tables.RANK_SHIFTS,
-        tables.RELIABILITY,
-        tables.THRESHOLDS,
-        tables.COST,
-        tables.STANDINGS,
+        *(tables.MODEL_PAIRS, tables.AGREEMENT, tables.COMPARISONS, tables.JUDGE_PAIRS, tables.RANK_SHIFTS),
+        *(tables.RELIABILITY, tables.THRESHOLDS, tables.COST, tables.STANDINGS),
     )
 }
 log = logging.getLogger(__name__)
@@ -44,11 +37,7 @@ log = logging.getLogger(__name__)
 def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Path) -> None:
     """Write the tables of `SCHEMAS`; those that compare with gold are empty without a gold judge.
 
-    Texts are only read for their lengths: memory holds a score and a verdict per answer and judge.
-
-    Args:
-        spec: `Plan.standings_spec`: `judges`, `gold`, `trained`, `families`, `styles`, `tables`.
-        scores: the score tables of all (model, task) in `tables`, in any order.
+    Texts are only read for their lengths: memory holds a score and a verdict per answer and judge. `spec`: `Plan.standings_spec`.
     """
     judges, gold = spec["judges"], spec["gold"]
     frame = load_verdicts(scores, judges, answer_features=True)
@@ -91,15 +80,9 @@ def _standings_table(frame: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame
         by_model = [(str(model), model_answers) for model, model_answers in answers.groupby(MODEL, sort=True)]
         ranks = model_comparison.rank_models(answers, judges)
         for judge in judges:
+            group = {"level": level, "task": task, "judge": judge}
             judge_rows = [
-                {
-                    "level": level,
-                    "task": task,
-                    "model": model,
-                    "judge": judge,
-                    **estimate_accuracy(model_answers, judge),
-                    **ranks[judge, model],
-                }
+                {**group, "model": model, **estimate_accuracy(model_answers, judge), **ranks[judge, model]}
                 for model, model_answers in by_model
             ]
             rows += sorted(judge_rows, key=lambda row: (-row["accuracy"], row["model"]))

@@ -28,12 +28,12 @@ from bert_judge.runtime.bootstrap import (
 
 # Differences are integers with few distinct sums per question, so more resamples cost little.
 DIFFERENCE_RESAMPLES = 2000
+# Of the tests that a minimum detectable effect is about.
+POWER = 0.8
 
 
 def proportion(successes: ArrayLike, clusters: ArrayLike) -> Interval:
-    """Estimate a proportion with a cluster-robust 95% interval.
-
-    Wilson's interval with the number of rows replaced by the effective sample size (`_effective_size`).
+    """Estimate a proportion with a cluster-robust 95% interval: Wilson's for the effective sample size (`_effective_size`).
 
     Args:
         successes: booleans, shape (n,).
@@ -51,9 +51,7 @@ def proportion(successes: ArrayLike, clusters: ArrayLike) -> Interval:
 def proportion_lower_bound(successes: ArrayLike, clusters: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float]:
     """Return a proportion and its one-sided 95% lower bound, by Clopper and Pearson's exact method for the effective sample size.
 
-    Args:
-        successes, clusters: as in `proportion`, n > 0.
-        weights: 1 / inclusion probability of each row, shape (n,).
+    Arguments are as in `proportion`, n > 0; `weights`: 1 / inclusion probability of each row, shape (n,).
     """
     hits = np.asarray(successes, dtype=float)
     weight = np.ones(len(hits)) if weights is None else np.asarray(weights, float) / np.mean(np.asarray(weights, float))
@@ -68,10 +66,7 @@ def _effective_size(residuals: Floats, clusters: ArrayLike, weights: Floats | No
     The number of rows is divided by the design effect, the cluster-robust variance of the mean over the binomial one, at least 1,
     and then multiplied by the ratio of t quantiles that corrects for few clusters (Korn and Graubard 1998, Survey Methodology
     24:193). With one row per cluster and no weights it is n; with 0 or n successes the variance is uninformative, and it is the
-    number of clusters (with weights, Kish's effective size if that is smaller).
-
-    Args:
-        weights: with mean 1, shape (n,).
+    number of clusters (with weights, Kish's effective size if that is smaller). Weights have mean 1, shape (n,).
     """
     codes, distinct = pd.factorize(np.asarray(clusters))
     n, num_clusters = len(residuals), len(distinct)
@@ -88,29 +83,20 @@ def _effective_size(residuals: Floats, clusters: ArrayLike, weights: Floats | No
     return max(n / design_effect * few_clusters, 1.0)
 
 
-def paired_difference(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, seed: int = 0) -> Interval:
-    """Estimate the mean of first minus second on the same rows, with a 95% bootstrap interval over clusters.
-
-    Args:
-        first, second: booleans of the same rows, shape (n,).
-        clusters: question of each row, shape (n,).
-    """
+def paired_difference(first: ArrayLike, second: ArrayLike, clusters: ArrayLike) -> Interval:
+    """Estimate the mean of first minus second, booleans of shape (n,), with a 95% bootstrap interval over clusters."""
     difference = np.asarray(first, dtype=np.int64) - np.asarray(second, dtype=np.int64)
     codes, _ = pd.factorize(np.asarray(clusters))
-    return mean_of_clusters(np.bincount(codes, difference), np.bincount(codes), seed)
+    return mean_of_clusters(np.bincount(codes, difference), np.bincount(codes))
 
 
-def mean_of_clusters(sums: ArrayLike, rows: ArrayLike, seed: int = 0) -> Interval:
-    """Estimate total sum / total rows, with a 95% bootstrap interval over clusters.
-
-    Args:
-        sums, rows: integers per cluster, shape (clusters,), rows above 0.
-    """
+def mean_of_clusters(sums: ArrayLike, rows: ArrayLike) -> Interval:
+    """Estimate total sum / total rows of integers per cluster, shape (clusters,), with a 95% bootstrap interval over clusters."""
     clusters = np.stack([np.asarray(sums), np.asarray(rows)], axis=1).astype(np.int64)
     if not len(clusters):
         return UNKNOWN
     lines, counts = merge_identical(clusters)
-    totals = resample_totals(lines, counts=counts, seed=seed, resamples=DIFFERENCE_RESAMPLES)
+    totals = resample_totals(lines, counts=counts, resamples=DIFFERENCE_RESAMPLES)
     return percentile_interval(totals[:, 0] / totals[:, 1])
 
 
@@ -128,14 +114,11 @@ def mcnemar_p(first: ArrayLike, second: ArrayLike) -> float:
     return float(sign_test_p((a & ~b).sum(), (~a & b).sum()))
 
 
-def min_detectable_effect(sums: ArrayLike, rows: ArrayLike, power: float = 0.8) -> float:
-    """Return the smallest true mean difference that a two-sided test at 5% detects with this power.
+def min_detectable_effect(sums: ArrayLike, rows: ArrayLike) -> float:
+    """Return the smallest true `mean_of_clusters` that a two-sided test at 5% tells from 0 with a power of 80%.
 
-    (z(0.975) + z(power)) times the cluster-robust standard error; with one row per cluster this is Connor's (1987, Biometrics
+    (z(0.975) + z(0.8)) times the cluster-robust standard error; with one row per cluster this is Connor's (1987, Biometrics
     43:207) for McNemar's test. NaN for fewer than two clusters and for equal differences, which do not show the variance.
-
-    Args:
-        sums, rows: as in `mean_of_clusters`.
     """
     total, size = np.asarray(sums, dtype=float), np.asarray(rows, dtype=float)
     n = len(total)
@@ -143,7 +126,7 @@ def min_detectable_effect(sums: ArrayLike, rows: ArrayLike, power: float = 0.8) 
         return math.nan
     residuals = total - total.sum() / size.sum() * size
     error = math.sqrt(float((residuals**2).sum()) * n / (n - 1)) / size.sum()
-    return (stats.norm.ppf((1 + CONFIDENCE) / 2) + stats.norm.ppf(power)) * error if error > 0 else math.nan
+    return (stats.norm.ppf((1 + CONFIDENCE) / 2) + stats.norm.ppf(POWER)) * error if error > 0 else math.nan
 
 
 def adjust_holm(p_values: ArrayLike) -> Floats:
@@ -165,10 +148,9 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def rank_correlation_interval(first: Floats, second: Floats) -> Interval:
-    """Return Kendall's tau-b of resampled values of models with its interval over the resamples.
+    """Return Kendall's tau-b of resampled values of models, shape (1 + resamples, models), with its interval over the resamples.
 
-    Args:
-        first, second: shape (1 + resamples, models). Models with an undefined observed value (NaN) are left out.
+    Models with an undefined observed value (NaN) are left out.
     """
     shared = ~np.isnan(first[0]) & ~np.isnan(second[0])
     a, b = np.triu_indices(int(shared.sum()), 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +16,21 @@ STANDINGS_COLUMNS = ["model", "level", "task", "judge", "n", "accuracy", "low", 
 
 
 def build_students(spec: Mapping[str, Any], standings: Path, pairs: Path, metrics: Mapping[str, Path], output: Path) -> None:
-    """Write the table of students.
+    """Write the table of students, from tables of the standings stage and the metrics.json of each student.
 
-    Args:
-        spec: `Plan.students_spec`.
-        standings, pairs: tables of the standings stage.
-        metrics: student → its metrics.json.
+    `spec`: `Plan.students_spec`.
     """
     accuracies, model_pairs = tables.read(standings, tables.STANDINGS), tables.read(pairs, tables.MODEL_PAIRS)
-    rows = []
+    rows: list[dict[Any, Any]] = []
     for name, student in spec["students"].items():
         control = _find_control(spec["students"], name)
         columns = {**student, "answers": _training_answers(metrics[name]), "control": control}
-        rows += [{**columns, **row, **_difference(model_pairs, row, control)} for row in _model_rows(accuracies, name)]
+        for row in accuracies.loc[accuracies["model"] == name, STANDINGS_COLUMNS].to_dict("records"):
+            rows.append({**columns, **row, **_difference(model_pairs, row, control)})
     for recipe, base in spec["bases"].items():
-        rows += [{"recipe": recipe, "keep": 0.0, "answers": 0, **row} for row in _model_rows(accuracies, base)]
+        base_rows = accuracies.loc[accuracies["model"] == base, STANDINGS_COLUMNS].to_dict("records")
+        rows += [{"recipe": recipe, "keep": 0.0, "answers": 0, **row} for row in base_rows]
     tables.write(pd.DataFrame(rows, columns=tables.STUDENTS.names), output, tables.STUDENTS, spec)
-
-
-def _model_rows(standings: pd.DataFrame, model: str) -> Iterator[dict[str, Any]]:
-    for row in standings.loc[standings["model"] == model, STANDINGS_COLUMNS].to_dict("records"):
-        yield {str(key): value for key, value in row.items()}
 
 
 def _training_answers(metrics: Path) -> int:
@@ -48,16 +42,14 @@ def _training_answers(metrics: Path) -> int:
 
 def _find_control(students: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
     """Return the student of the same recipe and size with randomly chosen answers; None if there is none or it is `name`."""
-    student = students[name]
-    controls = [
-        candidate
-        for candidate, settings in students.items()
-        if settings["chooser"] == "random" and all(settings[key] == student[key] for key in ("recipe", "keep"))
-    ]
-    return controls[0] if controls and student["chooser"] != "random" else None
+    twin = {**students[name], "chooser": "random"}
+    controls = (
+        other for other, settings in students.items() if all(settings[key] == twin[key] for key in ("chooser", "recipe", "keep"))
+    )
+    return None if students[name]["chooser"] == "random" else next(controls, None)
 
 
-def _difference(pairs: pd.DataFrame, row: Mapping[str, Any], control: str | None) -> dict[str, float]:
+def _difference(pairs: pd.DataFrame, row: Mapping[Any, Any], control: str | None) -> dict[str, float]:
     group = pairs[(pairs["level"] == row["level"]) & (pairs["task"] == row["task"]) & (pairs["judge"] == row["judge"])]
     for model, opponent, sign in ((row["model"], control, 1), (control, row["model"], -1)):
         matches = group[(group["model"] == model) & (group["other"] == opponent)]

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.judges.cascade.escalation import fitted_judges
+from bert_judge.judges.cascade.escalation import load_thresholds
 from bert_judge.report import charts
 from bert_judge.report.format import (
     MISSING,
@@ -121,7 +121,8 @@ def _cascade_finding(row: Row) -> str:
 
 def _trade_off(path: Path) -> dict[str, Any]:
     """Return the judges, the number of rows that the cascade was fitted on, and the chart of the trade-off on them."""
-    judges = fitted_judges(path)
+    thresholds, last_judge = load_thresholds(path)
+    judges = [*thresholds, last_judge]
     try:
         content = json.loads(path.read_text("utf-8"))
         points = sorted((point["row_shares"][judges[-1]], point["agreement"]) for point in content["trade_off"])

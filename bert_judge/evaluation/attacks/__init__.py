@@ -9,8 +9,8 @@ from importlib import resources
 
 import yaml
 
-from bert_judge.evaluation.attacks import generators
-from bert_judge.evaluation.attacks.family import GENERATORS, AttackedQuestion, Family
+from bert_judge.evaluation.attacks.family import AttackedQuestion, Family, fill_phrases
+from bert_judge.evaluation.attacks.generators import GENERATORS
 
 
 def load_families() -> dict[str, Family]:
@@ -21,7 +21,9 @@ def load_families() -> dict[str, Family]:
     """
     themes = yaml.safe_load(resources.files(__package__).joinpath("families.yaml").read_text(encoding="utf-8"))
     families = {
-        name: Family(name=name, theme=theme, **entry) for theme, entries in themes.items() for name, entry in entries.items()
+        name: Family(name=name, theme=theme, generator=GENERATORS.get(name, fill_phrases), **entry)
+        for theme, entries in themes.items()
+        for name, entry in entries.items()
     }
     if unknown := GENERATORS.keys() - families.keys():
         raise ValueError(f"families.yaml: no entry for the functions {', '.join(sorted(unknown))}; add them")
@@ -29,6 +31,5 @@ def load_families() -> dict[str, Family]:
 
 
 FAMILIES = load_families()
-THEMES = tuple(dict.fromkeys(family.theme for family in FAMILIES.values()))
 
-__all__ = ["FAMILIES", "THEMES", "AttackedQuestion", "Family", "generators"]
+__all__ = ["FAMILIES", "GENERATORS", "AttackedQuestion", "Family"]

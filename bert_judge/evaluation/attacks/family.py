@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -54,28 +54,22 @@ class AttackedQuestion:
         return self.options.get(self.answer, "")
 
 
-Generator = Callable[[AttackedQuestion, KeyedRandom, "Family"], Iterable[str]]
-Rewrite = Callable[[str, KeyedRandom, "Family"], str]
-# Name of the family → function. A family without one fills in its phrases.
-GENERATORS: dict[str, Generator] = {}
+Generator = Callable[[AttackedQuestion, KeyedRandom, "Family"], list[str]]
 
 
-def generator(function: Generator) -> Generator:
-    """Register the function that generates the answers of the family of the same name; it depends on its arguments alone."""
-    GENERATORS[function.__name__] = function
-    return function
-
-
-def change_of_answer(function: Rewrite, name: str | None = None) -> Rewrite:
-    """Register a function that rewrites the short answer; it returns the answer as it is where it does not apply."""
-
-    def generate(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> Iterator[str]:
-        answer = question.short_answer
-        if answer and (changed := function(answer, rng, family)) != answer:
-            yield changed
-
-    GENERATORS[name or function.__name__] = generate
-    return function
+def fill_phrases(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> list[str]:
+    """Draw phrases of a family and fill in their placeholders; none if the question lacks one."""
+    [(draw, phrases)] = family.phrases.items()
+    names = ("question", "answer", "option_text", "short_answer", "wrong_answer")
+    values: dict[str, str] = {name: getattr(question, name) for name in names}
+    if question.short_answer and question.wrong_answer:
+        order = rng.shuffled((question.short_answer, question.wrong_answer), "order")
+        values["first_answer"], values["second_answer"] = order
+    required = {name for phrase in phrases for name in PLACEHOLDER.findall(phrase)} - {"question"}
+    if not all(values.get(name) for name in required):
+        return []
+    selected = [family.choose(rng, draw)] if family.count == 1 else rng.shuffled(phrases, draw)[: family.count]
+    return [PLACEHOLDER.sub(lambda match: values[match[1]], phrase) for phrase in selected]
 
 
 @dataclass(frozen=True)
@@ -99,28 +93,12 @@ class Family:
     count: int = 1
     phrases: Mapping[str, Sequence[str]] = field(default_factory=dict)
     replacements: Mapping[str, str] = field(default_factory=dict)
+    generator: Generator = fill_phrases
 
-    def generate(self, question: AttackedQuestion, rng: KeyedRandom) -> Iterable[str]:
+    def generate(self, question: AttackedQuestion, rng: KeyedRandom) -> list[str]:
         """Generate the family's answers to a question; none if it does not fit."""
-        if question.options and not self.multiple_choice:
-            return ()
-        return GENERATORS.get(self.name, _fill_phrases)(question, rng, self)
+        return [] if question.options and not self.multiple_choice else self.generator(question, rng, self)
 
     def choose(self, rng: KeyedRandom, draw: str) -> str:
         """Draw one of the phrases of this name."""
         return rng.choose(self.phrases[draw], draw)
-
-
-def _fill_phrases(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> Iterator[str]:
-    [(draw, phrases)] = family.phrases.items()
-    values = {"question": question.question, "answer": question.answer, "option_text": question.option_text}
-    values |= {"short_answer": question.short_answer, "wrong_answer": question.wrong_answer}
-    if question.short_answer and question.wrong_answer:
-        shuffled = rng.shuffled((question.short_answer, question.wrong_answer), "order")
-        values |= {"first_answer": shuffled[0], "second_answer": shuffled[1]}
-    required = {name for phrase in phrases for name in PLACEHOLDER.findall(phrase)} - {"question"}
-    if not all(values.get(name) for name in required):
-        return
-    selected = [family.choose(rng, draw)] if family.count == 1 else rng.shuffled(phrases, draw)[: family.count]
-    for phrase in selected:
-        yield PLACEHOLDER.sub(lambda match: values[match[1]], phrase)

@@ -100,12 +100,10 @@ def certify(
         _check_size(name, len(np.unique(question[label == value])), minimum)
     hits, correct = verdict == label, label == CORRECT
     sensitivity, specificity = (proportion_lower_bound(hits[rows], question[rows], weight[rows]) for rows in (correct, ~correct))
+    bounds = {"sensitivity": (sensitivity[1], min_sensitivity), "specificity": (specificity[1], min_specificity)}
     problems = [
         f"the lower bound of the {name} is {bound:.3f}, below {minimum:g}"
-        for name, bound, minimum in (
-            ("sensitivity", sensitivity[1], min_sensitivity),
-            ("specificity", specificity[1], min_specificity),
-        )
+        for name, (bound, minimum) in bounds.items()
         if bound < minimum
     ]
     bootstrap = QuestionBootstrap.over(question)
@@ -181,8 +179,7 @@ def certificate_table(
     Args:
         answers: from `sampling.order_answers`, with `LABEL`.
         votes: from `labels.attach_labels`; None if nobody labelled.
-        spec: `judges`, `min_sensitivity`, `min_specificity`.
-        attack_rates: judge → share of attack answers that it calls correct, of the attacked judges.
+        attack_rates: from `read_attack_rates`.
     """
     labelled = (answers[LABEL] >= 0).to_numpy()
     # The probabilities make the labels of a model stand for all of its answers.

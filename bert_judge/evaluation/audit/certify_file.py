@@ -34,13 +34,11 @@ def certify_file(
     min_specificity: float,
     attack_rate: float = math.nan,
 ) -> Certificate:
-    """Certify a judge on the rows of a file that have a label.
+    """Certify a judge on the rows of a file that have a label; see `certify`.
 
     Args:
         columns: question, references and candidate → column.
         labels: columns with labels, one per annotator; the majority decides.
-        judge: the training rows of a trained judge are refused.
-        min_sensitivity, min_specificity, attack_rate: see `certify`.
 
     Raises:
         InputError: no labels, one class only, too few rows, or rows that the judge has seen.

@@ -17,14 +17,7 @@ from bert_judge import tables
 from bert_judge.evaluation.audit import ppi, sequences
 from bert_judge.evaluation.audit.certificate import certificate_table, read_attack_rates
 from bert_judge.evaluation.audit.labels import LABEL, attach_labels, labels_from_gold, read_labels
-from bert_judge.evaluation.audit.sampling import (
-    POSITION,
-    RATE,
-    assign_strata,
-    draw_sample,
-    inclusion_probabilities,
-    order_answers,
-)
+from bert_judge.evaluation.audit.sampling import POSITION, RATE, assign_strata, draw_sample, inclusion_probabilities, order_answers
 from bert_judge.evaluation.score_tables import KEY, MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy
 from bert_judge.evaluation.statistics import adjust_holm
@@ -43,13 +36,11 @@ log = logging.getLogger(__name__)
 def build_corrected(
     spec: Mapping[str, Any], scores: Sequence[Path], sheets: Sequence[Path], folder: Path, attacks: Path | None = None
 ) -> None:
-    """Write the tables of `SCHEMAS`.
+    """Write the tables of `SCHEMAS` from the score tables.
 
     Args:
         spec: `Plan.corrected_spec`.
-        scores: the score tables, in any order.
         sheets: the annotators' sheets; none to use the verdicts of the judge `labels_from` on the sampled answers.
-        folder: output folder.
         attacks: rates of `build_rates`, if judges were attacked.
     """
     gold = spec["labels_from"]
@@ -78,7 +69,7 @@ def corrected_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.DataFr
 
     Args:
         answers: from `sampling.order_answers`, with `LABEL`.
-        spec: `judge`, whose scores the sample was drawn by, and `judges`.
+        spec: `judge`, the sampling judge, whose scores the sample was drawn by, and `judges`.
     """
     represented = (answers[LABEL] >= 0).groupby(answers[MODEL]).transform("sum") >= ppi.MIN_LABELS
     by_model = [("model", str(name), rows) for name, rows in answers.groupby(MODEL, sort=True)]
@@ -108,13 +99,7 @@ def _accuracy_rows(answers: pd.DataFrame, judge: str, sampling_judge: str, is_mo
 
 
 def estimate_methods(answers: pd.DataFrame, judge: str, sampling_judge: str) -> dict[str, ppi.Estimate | None]:
-    """Estimate the accuracy over some answers by each of `METHODS`.
-
-    Args:
-        answers: as in `corrected_table`.
-        judge: the judge to correct.
-        sampling_judge: the judge whose scores the sample was drawn by.
-    """
+    """Estimate the accuracy over some answers, as in `corrected_table`, by correcting a judge with each of `METHODS`."""
     labels, model = answers[LABEL].to_numpy(float), answers[MODEL].astype(str).to_numpy()
     truth = np.where(labels >= 0, labels, np.nan)
     labelled, question = labels >= 0, answers["sample_id"].to_numpy()
@@ -169,16 +154,14 @@ def compare_models(
 ) -> dict[str, dict[str, Any]]:
     """Compare two models on the answers that both gave: method → columns of `tables.CORRECTED_PAIRS`, the better model first.
 
-    Args:
-        first, second: the answers of one model each, as in `corrected_table`.
-        num_pairs: comparisons among which the error of the confidence sequences is divided.
+    `num_pairs`: comparisons among which the error of the confidence sequences is divided.
     """
     keys = [pd.MultiIndex.from_frame(rows[[TASK, *KEY]].astype({TASK: str, "sample_id": str})) for rows in (first, second)]
     shared = [first[keys[0].isin(keys[1])], second[keys[1].isin(keys[0])]]
     names = [str(rows[MODEL].iloc[0]) for rows in (first, second)]
     estimates = [estimate_methods(rows, judge, sampling_judge) if len(rows) else dict.fromkeys(METHODS) for rows in shared]
-    labels = [int((rows[LABEL] >= 0).sum()) for rows in shared]
-    counts = {"n": len(shared[0]), "questions": shared[0]["sample_id"].nunique(), "labels": min(labels)}
+    num_labels = min(int((rows[LABEL] >= 0).sum()) for rows in shared)
+    counts = {"n": len(shared[0]), "questions": shared[0]["sample_id"].nunique(), "labels": num_labels}
     alpha = (1 - CONFIDENCE) / num_pairs
     bounds, values = _difference_sequence(shared[0], shared[1], judge, alpha)
     compared = {}
@@ -223,7 +206,8 @@ def _forecast(difference: float, low: float, values: NDArray[np.float64], answer
 
     Args:
         low: lower end of its confidence sequence.
-        values, answers, alpha: see `_difference_sequence`; answers that both models gave.
+        values, alpha: see `_difference_sequence`.
+        answers: answers that both models gave.
     """
     if math.isnan(difference) or math.isnan(low):
         return {"state": "unknown", "labels_needed": None}
@@ -238,11 +222,7 @@ def _forecast(difference: float, low: float, values: NDArray[np.float64], answer
 
 
 def next_steps(pairs: pd.DataFrame) -> list[str]:
-    """Say for each pair of neighbours in the ranking whether more labels are needed, and how many.
-
-    Args:
-        pairs: rows of one judge in `tables.CORRECTED_PAIRS`.
-    """
+    """Say for each pair of neighbours in the ranking, from the rows of one judge, whether and how many more labels are needed."""
     rows = pairs[pairs["method"] == "ppi"]
     if len(rows) and (rows["state"] == "settled").all():
         return [f"Stop: every difference between models is settled ({len(rows)} of {len(rows)})."]

@@ -95,9 +95,8 @@ def attach_labels(
     Several people decide by majority; without one, the label is "cannot tell".
 
     Args:
-        verdicts: all answers with their `RATE`, from `sampling.order_answers`.
+        verdicts: all answers with their `RATE`, from `sampling.order_answers`; rates of `votes` replace them.
         scores: their score tables.
-        votes: from `read_labels`; their rates replace those of `verdicts`.
         source: the sheets, for messages.
         needs_rates: the design labels some answers with a higher probability.
 

@@ -5,7 +5,7 @@ judge makes their intervals narrow.
 
 * `prediction_powered`: PPI++ (Angelopoulos, Duchi and Zrnic, arXiv 2311.01453) for a mean: the judge's mean over all answers,
   plus the mean of (label - judge) over the labelled ones. The judge has a weight in [0, 1] that minimises the variance
-  (`tune_weight`); at 0 only the labels count.
+  (`_tune_weight`); at 0 only the labels count.
 * `rogan_gladen`: the share of answers called correct, corrected for the judge's sensitivity and false positive rate on the labelled
   answers (Rogan and Gladen 1978, American Journal of Epidemiology 107:71).
 
@@ -41,6 +41,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from bert_judge.evaluation.statistics import POWER
 from bert_judge.runtime.bootstrap import CONFIDENCE, UNKNOWN, Floats, Interval
 
 # Pseudo-labels that an interval is computed with: for the labels alone (Agresti and Coull's), and for the difference to a judge of
@@ -50,7 +51,6 @@ PSEUDO_LABELS_ALONE, PSEUDO_LABELS_JUDGED = 4.0, 0.5
 PSEUDO_CALLS = 0.25
 # A stratum with fewer labels has no variance.
 MIN_LABELS = 2
-POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Estimate:
     Attributes:
         value: the estimate.
         centre: of the interval, computed with pseudo-labels.
-        influence: per question, the influence that its answers have on the estimate (`answers`), and its labels (`labels`).
+        influence: of each question's answers and labels on the estimate.
         added_variance: of the pseudo-labels.
         degrees_of_freedom: of Student's t.
         bounds: smallest and largest possible value.
@@ -68,13 +68,13 @@ class Estimate:
 
     value: float
     centre: float
-    influence: pd.DataFrame
+    influence: pd.Series
     added_variance: float
     degrees_of_freedom: int
     bounds: tuple[float, float] = (0.0, 1.0)
 
     def __sub__(self, other: Estimate) -> Estimate:
-        """Return the difference of the accuracies of two models, paired by question."""
+        """Return the difference, paired by question."""
         return Estimate(
             self.value - other.value,
             self.centre - other.centre,
@@ -84,13 +84,9 @@ class Estimate:
             (self.bounds[0] - other.bounds[1], self.bounds[1] - other.bounds[0]),
         )
 
-    def standard_error(self, growth: float = 1.0) -> float:
-        """Return the standard error, with `growth` times as many labels; with very many it is that of the answers alone."""
+    def standard_error(self) -> float:
         n = len(self.influence)
-        answers, both = (self.influence["answers"], self.influence.sum(axis=1))
-        total, limit = (float((sums**2).sum()) * n / max(n - 1, 1) for sums in (both, answers))
-        total += self.added_variance
-        return math.sqrt(total if growth == 1 else min(limit, total) + max(total - limit, 0.0) / growth)
+        return math.sqrt(float((self.influence**2).sum()) * n / max(n - 1, 1) + self.added_variance)
 
     def interval(self) -> Interval:
         """Return the 95% interval, within the bounds and extended to the estimate."""
@@ -115,12 +111,7 @@ def interval_of(estimate: Estimate | None) -> Interval:
 
 
 def impute_scores(scores: ArrayLike, groups: ArrayLike) -> Floats:
-    """Replace missing scores (invalid verdicts) by the mean of the group, 0.5 in a group without any.
-
-    Args:
-        scores: in [0, 1], shape (N,).
-        groups: model of each answer, shape (N,).
-    """
+    """Replace missing scores (invalid verdicts) by the mean of the group, an answer's model; 0.5 in a group without any."""
     score = pd.Series(np.asarray(scores, float))
     means = score.groupby(pd.factorize(np.asarray(groups))[0]).transform("mean")
     return score.fillna(means).fillna(0.5).to_numpy()
@@ -180,11 +171,10 @@ class _Sample:
         answers = all_values + mean[self.stratum]
         labels = self.weight * scale[self.stratum] * (labelled_values - mean[self.stratum])
         question, distinct = pd.factorize(self.clusters)
-        sums = [np.bincount(question, influence) / len(answers) for influence in (answers - answers.mean(), labels)]
+        influence = np.bincount(question, answers - answers.mean() + labels) / len(answers)
         num_labels, num_questions = int(self.labels.sum()), len(np.unique(question[self.labelled]))
         degrees_of_freedom = max(min(num_labels - len(self.sizes), num_questions - 1), 1)
-        influence = pd.DataFrame({"answers": sums[0], "labels": sums[1]}, index=pd.Index(distinct))
-        return Estimate(value, centre, influence, added, degrees_of_freedom)
+        return Estimate(value, centre, pd.Series(influence, pd.Index(distinct)), added, degrees_of_freedom)
 
 
 def prediction_powered(
@@ -199,14 +189,13 @@ def prediction_powered(
 
     Args:
         predictions: from `impute_scores`.
-        truth, clusters, strata, probabilities: see above.
-        weight: of the judge, in [0, 1]; 0 for the labels alone, `tune_weight` by default.
+        weight: of the judge, in [0, 1]; 0 for the labels alone, `_tune_weight` by default.
     """
     y, f = np.asarray(truth, float), np.asarray(predictions, float)
     sample = _Sample.build(y, clusters, strata, probabilities)
     if sample is None:
         return None
-    judge_weight = _tune(sample, f, y) if weight is None else weight
+    judge_weight = _tune_weight(sample, f, y) if weight is None else weight
     residuals = np.where(sample.labelled, y, 0.0) - judge_weight * f
     mean = sample.means(residuals)
     value = float((judge_weight * f + mean[sample.stratum]).mean())
@@ -221,18 +210,12 @@ def prediction_powered(
     return sample.estimate(value, centre, judge_weight * f, residuals, float(added.sum()), sample.labels / labels)
 
 
-def tune_weight(predictions: ArrayLike, truth: ArrayLike, strata: ArrayLike, probabilities: ArrayLike | None = None) -> float:
+def _tune_weight(sample: _Sample, f: Floats, y: Floats) -> float:
     """Return the weight of the judge: the slope of label on prediction within strata, in [0, 1]; 0 where it is undefined.
 
     With N answers of which n are labelled, this is λ of PPI++ (its section 6) times N / (N - n), since here the predictions on
     the labelled answers do not count for the mean over all. The estimate is the same.
     """
-    y, f = np.asarray(truth, float), np.asarray(predictions, float)
-    sample = _Sample.build(y, np.zeros(len(y)), strata, probabilities)
-    return 0.0 if sample is None else _tune(sample, f, y)
-
-
-def _tune(sample: _Sample, f: Floats, y: Floats) -> float:
     # The variance of a weighted mean is the sum of squared weights times residuals, so the weights of the regression are squared.
     rows, stratum = sample.labelled, sample.stratum[sample.labelled]
     labels = np.where(rows, y, 0.0)
@@ -248,11 +231,7 @@ def rogan_gladen(
     """Estimate the accuracy over all answers by Rogan and Gladen.
 
     None if a stratum has fewer than two labels, if no or every labelled answer is correct, or if the judge calls correct answers
-    correct no more often than incorrect ones.
-
-    Args:
-        called_correct: whether the judge's verdict is correct; an invalid one is not.
-        truth, clusters, strata, probabilities: see above.
+    correct no more often than incorrect ones. An invalid verdict has not called an answer correct.
     """
     y, c = np.asarray(truth, float), np.asarray(called_correct, float)
     sample = _Sample.build(y, clusters, strata, probabilities)

@@ -151,11 +151,7 @@ def order_answers(verdicts: pd.DataFrame, judge: str, design: Design, seed: int)
 
 
 def draw_sample(ordered: pd.DataFrame, size: int) -> pd.DataFrame:
-    """Return the first `size` answers of each model, all if there are fewer.
-
-    Args:
-        ordered: from `order_answers`, without the answers that are labelled already.
-    """
+    """Return the first `size` of the ordered answers of each model, all if there are fewer."""
     return ordered.groupby(MODEL, observed=True, sort=False).head(size)
 
 

@@ -14,13 +14,7 @@ from bert_judge import tables
 from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, POINTS, group_by_task
-from bert_judge.runtime.bootstrap import (
-    Interval,
-    QuestionBootstrap,
-    classification_resamples,
-    percentile_interval,
-    ratio,
-)
+from bert_judge.runtime.bootstrap import Interval, QuestionBootstrap, classification_resamples, percentile_interval, ratio
 
 # (measure, rows that it is computed on, value).
 Measure = tuple[str, pd.DataFrame, Interval]

@@ -9,16 +9,7 @@ from pydantic import Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Share
 from bert_judge.config.training import Input, Training
-from bert_judge.judges.registry import (
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LoadContext,
-    RunPlan,
-    Spec,
-    read_card,
-)
+from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, RunPlan, Spec, read_card
 
 
 class BertJudgeConfig(JudgeConfig):

@@ -5,12 +5,10 @@ OpenVINO is in `openvino.py`.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -97,15 +95,12 @@ class TorchBackend:
 
     def run(self, batch: Batch) -> np.ndarray:
         tensors = {name: torch.from_numpy(batch[name]).to(self.device) for name in model_inputs(self.model.config)}
-        with torch.inference_mode(), self._autocast():
+        is_mixed = self.dtype != torch.float32
+        with torch.inference_mode(), torch.autocast(self.device.type, self.dtype if is_mixed else None, enabled=is_mixed):
             return self.model(**tensors).logits.double().cpu().numpy()
 
-    def _autocast(self) -> contextlib.AbstractContextManager[object]:
-        return contextlib.nullcontext() if self.dtype == torch.float32 else torch.autocast(self.device.type, dtype=self.dtype)
 
-
-@dataclass(frozen=True)
-class BackendChoice:
+class BackendChoice(NamedTuple):
     """Backend and precision, neither of them `auto`, and the reason for the log."""
 
     backend: str
@@ -119,22 +114,27 @@ def choose_backend(backend: str, precision: str, device: torch.device, parameter
     Raises:
         InputError: an unknown name, a backend that is not installed, or a precision that it does not support.
     """
-    torch_precision = str(hardware.best_dtype(device)).removeprefix("torch.")
-    _check(backend, precision, torch_precision)
-    fastest = torch_precision if torch_precision == "bfloat16" else "int8" if hardware.supports_int8() else "float32"
+    in_torch = torch_precision(device)
+    _check(backend, precision, in_torch)
+    fastest = in_torch if in_torch == "bfloat16" else "int8" if hardware.supports_int8() else "float32"
     if backend == OPENVINO or precision == "int8":
         return BackendChoice(OPENVINO, fastest if precision == "auto" else precision, "as configured")
     if backend == TORCH or precision != "auto":
-        return BackendChoice(TORCH, torch_precision if precision == "auto" else precision, "as configured")
+        return BackendChoice(TORCH, in_torch if precision == "auto" else precision, "as configured")
     if device.type != "cpu":
-        return BackendChoice(TORCH, torch_precision, f"the fastest precision of this {device.type.upper()}")
+        return BackendChoice(TORCH, in_torch, f"the fastest precision of this {device.type.upper()}")
     if fastest == "float32":
-        return BackendChoice(TORCH, torch_precision, "this CPU is fast in float32 only")
+        return BackendChoice(TORCH, in_torch, "this CPU is fast in float32 only")
     if parameters < MIN_PARAMETERS:
-        return BackendChoice(TORCH, torch_precision, "the encoder is too small to be worth a conversion")
+        return BackendChoice(TORCH, in_torch, "the encoder is too small to be worth a conversion")
     if not has_openvino():
-        return BackendChoice(TORCH, torch_precision, f"{OPENVINO} in {fastest} would be faster: {pip_install(OPENVINO)}")
+        return BackendChoice(TORCH, in_torch, f"{OPENVINO} in {fastest} would be faster: {pip_install(OPENVINO)}")
     return BackendChoice(OPENVINO, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
+
+
+def torch_precision(device: torch.device) -> str:
+    """Return the fastest precision of PyTorch on a device: float32 or bfloat16."""
+    return str(hardware.best_dtype(device)).removeprefix("torch.")
 
 
 def has_openvino() -> bool:
@@ -142,7 +142,7 @@ def has_openvino() -> bool:
     return importlib.util.find_spec(OPENVINO) is not None
 
 
-def _check(backend: str, precision: str, torch_precision: str) -> None:
+def _check(backend: str, precision: str, in_torch: str) -> None:
     for key, value, values in (("backend", backend, (TORCH, OPENVINO)), ("precision", precision, PRECISIONS)):
         if value not in ("auto", *values):
             raise InputError(f"{key}: unknown value {value!r}; choose one of {', '.join(('auto', *values))}")
@@ -150,5 +150,5 @@ def _check(backend: str, precision: str, torch_precision: str) -> None:
         raise InputError(f"precision: {TORCH} does not support int8; choose the backend {OPENVINO}")
     if (backend == OPENVINO or precision == "int8") and not has_openvino():
         raise InputError(f"backend: {OPENVINO} is not installed; {pip_install(OPENVINO)}, or choose {TORCH}")
-    if (backend, precision) == (OPENVINO, "bfloat16") and torch_precision != precision:
+    if (backend, precision) == (OPENVINO, "bfloat16") and in_torch != precision:
         raise InputError("precision: this CPU does not compute in bfloat16; choose int8, float32 or auto")

@@ -12,7 +12,8 @@ from typing import cast
 import numpy as np
 import torch
 
-from bert_judge.judges.bert.backend import Backend, BackendChoice, TorchBackend, choose_backend, model_inputs, pad_rows, round_up
+from bert_judge.judges.bert import backend as backends
+from bert_judge.judges.bert.backend import Backend, BackendChoice, TorchBackend, model_inputs, pad_rows, round_up
 from bert_judge.judges.bert.checkpoint import Checkpoint
 from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder
 from bert_judge.runtime import hardware
@@ -48,7 +49,7 @@ class Engine:
         self.batch_tokens = batch_tokens
         self.device = hardware.best_device()
         checkpoint.model.to(self.device)  # type: ignore[arg-type]
-        self.choice = choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
+        self.choice = backends.choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
         # An automatic choice may fall back to torch.
         self._is_explicit = backend != "auto" or precision != "auto"
         self._converted: Backend | None = None
@@ -79,11 +80,8 @@ class Engine:
             self.batch_tokens,
         )
         starts = np.cumsum([0, *counts[:-1]])
-        return EncoderOutput(
-            np.maximum.reduceat(output.logits, starts),
-            np.logical_or.reduceat(output.truncated, starts),
-            np.add.reduceat(output.tokens, starts),
-        )
+        reductions = (np.maximum, output.logits), (np.logical_or, output.truncated), (np.add, output.tokens)
+        return EncoderOutput(*(function.reduceat(values, starts) for function, values in reductions))
 
     def logits(self, rows: Sequence[EncodedRow], *, exact: bool = False) -> np.ndarray:
         """Return logit₁ − logit₀ of encoded rows, float64, shape (n,), in the given order; `exact`: see `score`."""
@@ -93,9 +91,7 @@ class Engine:
     def stay_on_torch(self, reason: str) -> None:
         """Run the model in memory from now on, because a converted copy would not follow its changes."""
         if self.choice.backend != "torch":
-            dtype = hardware.best_dtype(self.device)
-            self.choice = BackendChoice("torch", str(dtype).removeprefix("torch."), reason)
-            self._converted = None
+            self.choice, self._converted = BackendChoice("torch", backends.torch_precision(self.device), reason), None
 
     def _select_backend(self, exact: bool) -> Backend:
         return TorchBackend(self.checkpoint.model) if exact else self._backend
@@ -209,8 +205,7 @@ def collate(rows: Sequence[EncodedRow], pad_id: int, config: object) -> dict[str
 def _encode_ahead(
     encoder: RowEncoder, rows: Sequence[tuple[str, str, str]], batch_tokens: int
 ) -> Iterator[tuple[list[int], list[EncodedRow]]]:
-    """Yield chunks of positions with their encoded rows, longest first; a thread encodes the next (fast tokenizers release the
-    GIL)."""
+    """Yield chunks of positions with their encoded rows, longest first; a thread encodes the next one."""
     max_characters = encoder.max_length * CHARACTERS_PER_TOKEN
     lengths = [min(max_characters, sum(map(len, row))) for row in rows]
     chunk_characters = max(CHUNK_TOKENS, CHUNK_BATCHES * batch_tokens) * CHARACTERS_PER_TOKEN
@@ -219,12 +214,11 @@ def _encode_ahead(
         questions, candidates, references = zip(*(rows[i] for i in chunk), strict=True)
         return chunk, encoder.encode(questions, candidates, references)
 
+    first, *others = batch_by_tokens(lengths, chunk_characters)
     with ThreadPoolExecutor(1) as pool:
-        pending = None
-        for chunk in batch_by_tokens(lengths, chunk_characters):
+        pending = pool.submit(encode, first)
+        for chunk in others:
             following = pool.submit(encode, chunk)
-            if pending is not None:
-                yield pending.result()
-            pending = following
-        if pending is not None:
             yield pending.result()
+            pending = following
+        yield pending.result()

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -15,22 +15,13 @@ from scipy.special import expit
 
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
-from bert_judge.judges.bert import BertJudgeConfig
+from bert_judge.judges.bert import BertJudgeConfig, stacker
 from bert_judge.judges.bert import checkpoint as checkpoints
 from bert_judge.judges.bert.checkpoint import StackerWeights, round_weights
 from bert_judge.judges.bert.encoding import closest_references
 from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
 from bert_judge.judges.bert.inference import EncoderOutput, Engine
 from bert_judge.judges.bert.judge_folder import find_folder, resolve_checkpoint
-from bert_judge.judges.bert.stacker import (
-    fit_logit_bounds,
-    fit_stacker,
-    fit_temperature,
-    fit_trees,
-    load_trees,
-    predict_tree_logits,
-    save_trees,
-)
 from bert_judge.judges.languages import unfamiliar_text
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.judges.visible_text import is_blank_answer, normalize_inputs, normalize_text
@@ -62,8 +53,7 @@ class Prediction:
     tokens: np.ndarray
 
 
-@dataclass(frozen=True)
-class CalibrationRows:
+class CalibrationRows(NamedTuple):
     """Labelled rows for `BERTJudge.calibrate` that no metric is computed on: labels in [0, 1], weights of 1 if empty; all of length
     n."""
 
@@ -72,6 +62,22 @@ class CalibrationRows:
     candidates: Sequence[str] = ()
     labels: Sequence[float] = ()
     weights: Sequence[float] = ()
+
+
+class _Texts(NamedTuple):
+    """Texts of n rows, normalised."""
+
+    questions: Sequence[str]
+    references: list[list[str]]
+    candidates: list[str]
+
+    def select(self, rows: np.ndarray) -> _Texts:
+        """Select rows by position, also from columns of a data frame, whose index is not the position."""
+        return _Texts(*([values[i] for i in rows.tolist()] for values in map(list, self)))
+
+
+def _normalize(questions: Sequence[str], references: References, candidates: Sequence[str]) -> _Texts:
+    return _Texts(questions, *normalize_inputs(questions, references, candidates))
 
 
 class BERTJudge:
@@ -133,7 +139,7 @@ class BERTJudge:
         self.early_exit = early_exit
         self.revisions = {name: revision}
         self.path = path
-        self.trees = load_trees(self.path) if self.checkpoint.metadata.stacker else None
+        self.trees = stacker.load_trees(self.path) if self.checkpoint.metadata.stacker else None
         # Stacker of a judge that is trained further.
         self._prior: StackerWeights | None = None
         self.feature_extractor = FeatureExtractor(cores=torch.get_num_threads())
@@ -167,14 +173,14 @@ class BERTJudge:
     def explain(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> Prediction:
         """Like `predict`, with raw scores, truncation and token counts."""
         self.check_trained()
-        references, candidates = normalize_inputs(questions, references, candidates)
+        texts = _normalize(questions, references, candidates)
         uses_trees = self.calibrated and self.checkpoint.metadata.stacker is not None
-        tree_logits = self._predict_trees(questions, references, candidates) if uses_trees else None
+        tree_logits = self._predict_trees(texts) if uses_trees else None
         rows, logits = self._rows_for_encoder(tree_logits, len(candidates))
-        encoded = self._encode(rows, tree_logits, questions, references, candidates)
+        encoded = self._encode(rows, tree_logits, texts)
         logits[rows] = encoded.logits
         scores = expit(self._combined_logits(logits, tree_logits))
-        return _assemble_prediction(scores, rows, encoded, references, candidates)
+        return _assemble_prediction(scores, rows, encoded, texts)
 
     def predict_proba(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
         """Return the probabilities of incorrect and correct, shape (n, 2), as scikit-learn's classifiers do."""
@@ -230,20 +236,21 @@ class BERTJudge:
         from bert_judge.judges.bert import trainer
 
         training = training or Training()
-        references, candidates = normalize_inputs(questions, references, candidates)
-        rows = self.checkpoint.encoder.encode(questions, candidates, closest_references(references, candidates))
+        texts = _normalize(questions, references, candidates)
+        closest = closest_references(texts.references, texts.candidates)
+        rows = self.checkpoint.encoder.encode(questions, texts.candidates, closest)
         examples = trainer.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
         statistics = trainer.fit(self.checkpoint, examples, training, work_folder)
         if training.round_weights:
             round_weights(self.checkpoint.model)
         start, self.trees = self.trees, None
         if features:
-            table = self._extract_features(questions, references, candidates)
-            self.trees = fit_trees(table, examples.labels, examples.weights, training.seed, start)
+            table = self._extract_features(texts)
+            self.trees = stacker.fit_trees(table, examples.labels, examples.weights, training.seed, start)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
         metadata = self.checkpoint.metadata
-        if any(unfamiliar_text(text, metadata.languages) for text in candidates):
+        if any(unfamiliar_text(text, metadata.languages) for text in texts.candidates):
             metadata.languages = []
         self._prior = metadata.stacker
         metadata.temperature, metadata.stacker, metadata.logit_bounds, metadata.version = 1.0, None, None, ""
@@ -270,11 +277,11 @@ class BERTJudge:
             for a judge with trees, accuracy_features and share_read (rows that need the encoder); and the calibrated scores without
             early exit, shape (n,).
         """
-        references, candidates = normalize_inputs(questions, references, candidates)
-        logits = self.engine.score(questions, references, candidates, exact=True).logits
+        texts = _normalize(questions, references, candidates)
+        logits = self.engine.score(*texts, exact=True).logits
         encoder_metrics = classification_metrics(labels, expit(logits))
         metadata = self.checkpoint.metadata
-        metadata.temperature, metadata.stacker, metadata.logit_bounds = fit_temperature(logits, labels), None, None
+        metadata.temperature, metadata.stacker, metadata.logit_bounds = stacker.fit_temperature(logits, labels), None, None
         components = {
             "accuracy_encoder": encoder_metrics["accuracy"],
             "ece_uncalibrated": encoder_metrics["ece"],
@@ -282,7 +289,7 @@ class BERTJudge:
         }
         tree_logits = None
         if self.trees is not None:
-            tree_logits = self._predict_trees(questions, references, candidates)
+            tree_logits = self._predict_trees(texts)
             self._fit_stacker(logits, tree_logits, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
             components["share_read"] = len(self._rows_for_encoder(tree_logits, len(logits))[0]) / len(logits)
@@ -301,14 +308,14 @@ class BERTJudge:
         for rows in (weak, synthetic):
             if not rows.labels:
                 continue
-            references, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
-            all_logits.append(self.engine.score(rows.questions, references, candidates, exact=True).logits)
-            all_tree_logits.append(self._predict_trees(rows.questions, references, candidates))
+            texts = _normalize(*rows[:3])
+            all_logits.append(self.engine.score(*texts, exact=True).logits)
+            all_tree_logits.append(self._predict_trees(texts))
             all_labels += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
         num_real = len(labels) + len(weak.labels)
         encoder, trees = np.concatenate(all_logits), np.concatenate(all_tree_logits)
-        self.checkpoint.metadata.logit_bounds = fit_logit_bounds(encoder, trees)
+        self.checkpoint.metadata.logit_bounds = stacker.fit_logit_bounds(encoder, trees)
         if self._prior is not None:
             # A few validation rows say less about the weights than the judge that training started from.
             n = len(labels)
@@ -316,26 +323,22 @@ class BERTJudge:
             all_labels = [*expit(self._prior.combine(logits, tree_logits)).tolist(), *all_labels]
             weights = [*[PRIOR_ROWS / n] * n, *weights]
             num_real += n
-        self.checkpoint.metadata.stacker = fit_stacker(encoder, trees, all_labels, weights, num_real)
+        self.checkpoint.metadata.stacker = stacker.fit_stacker(encoder, trees, all_labels, weights, num_real)
 
     def save(self, folder: str | Path, int8: bool = False) -> None:
         """Write weights, trees, tokenizer and, last, judge.json; see `Checkpoint.save`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_trees(self.trees if self.checkpoint.metadata.stacker else None, folder)
+        stacker.save_trees(self.trees if self.checkpoint.metadata.stacker else None, folder)
         self.checkpoint.save(folder, int8)
 
-    def _extract_features(
-        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
-    ) -> np.ndarray:
-        visible_questions = questions if self.checkpoint.metadata.input.question else [""] * len(questions)
-        return self.feature_extractor.extract(visible_questions, references, candidates)
+    def _extract_features(self, texts: _Texts) -> np.ndarray:
+        questions = texts.questions if self.checkpoint.metadata.input.question else [""] * len(texts.questions)
+        return self.feature_extractor.extract(questions, texts.references, texts.candidates)
 
-    def _predict_trees(
-        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
-    ) -> np.ndarray:
+    def _predict_trees(self, texts: _Texts) -> np.ndarray:
         assert self.trees is not None
-        return predict_tree_logits(self.trees, self._extract_features(questions, references, candidates))
+        return stacker.predict_tree_logits(self.trees, self._extract_features(texts))
 
     def _rows_for_encoder(self, tree_logits: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that need the encoder, and the encoder's expected logit for all rows, shape (n,)."""
@@ -347,24 +350,17 @@ class BERTJudge:
         log.debug("%d of %d rows need the encoder", len(rows), n)
         return rows, mean
 
-    def _encode(
-        self,
-        rows: np.ndarray,
-        tree_logits: np.ndarray | None,
-        questions: Sequence[str],
-        references: Sequence[Sequence[str]],
-        candidates: Sequence[str],
-    ) -> EncoderOutput:
-        inputs = _take(rows, questions, references, candidates)
+    def _encode(self, rows: np.ndarray, tree_logits: np.ndarray | None, texts: _Texts) -> EncoderOutput:
+        texts = texts.select(rows)
         if self.references == "closest":
-            _, references, candidates = inputs
-            inputs[1] = [[text] for text in closest_references(references, candidates)]
-        output = self.engine.score(*inputs)
+            closest = closest_references(texts.references, texts.candidates)
+            texts = texts._replace(references=[[text] for text in closest])
+        output = self.engine.score(*texts)
         # Rounding must not flip a verdict.
         logits, error = output.logits, self.engine.logit_error
         close = self._undecided(logits - error, logits + error, None if tree_logits is None else tree_logits[rows])
         log.debug("%d of %d rows are scored again in float32", len(close), len(logits))
-        logits[close] = self.engine.score(*_take(close, *inputs), exact=True).logits
+        logits[close] = self.engine.score(*texts.select(close), exact=True).logits
         return output
 
     def _undecided(self, low: np.ndarray, high: np.ndarray, tree_logits: np.ndarray | None) -> np.ndarray:
@@ -382,20 +378,14 @@ class BERTJudge:
         return metadata.stacker.combine(logits, tree_logits)
 
 
-def _assemble_prediction(
-    scores: np.ndarray, rows: np.ndarray, encoded: EncoderOutput, references: Sequence[Sequence[str]], candidates: Sequence[str]
-) -> Prediction:
+def _assemble_prediction(scores: np.ndarray, rows: np.ndarray, encoded: EncoderOutput, texts: _Texts) -> Prediction:
     """Score blank candidates 0, and add the encoder's output for the rows that it read."""
-    blank = [is_blank_answer(candidate, texts) for candidate, texts in zip(candidates, references, strict=True)]
+    pairs = list(zip(texts.references, texts.candidates, strict=True))
+    blank = [is_blank_answer(candidate, references) for references, candidate in pairs]
     raw_scores, tokens = np.full(len(scores), np.nan), np.zeros(len(scores), int)
     raw_scores[rows], tokens[rows] = expit(encoded.logits), encoded.tokens
     truncated = np.zeros(len(scores), bool)
     truncated[rows] = encoded.truncated
     for i in np.flatnonzero(tokens == 0).tolist():
-        truncated[i] = is_truncated(references[i], candidates[i])
+        truncated[i] = is_truncated(*pairs[i])
     return Prediction(np.where(blank, 0.0, scores), raw_scores, truncated, tokens)
-
-
-def _take(rows: np.ndarray, *columns: Sequence[Any]) -> list[list[Any]]:
-    """Select rows by position from lists, or from columns of a data frame, whose index is not the position."""
-    return [[values[i] for i in rows.tolist()] for values in map(list, columns)]

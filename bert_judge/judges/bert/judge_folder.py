@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,9 @@ def fingerprint(folder: Path) -> str:
     """Hash a judge's weights, trees and `judge.json`, 16 hex digits."""
     judge_file = folder / JUDGE_FILE
     digest = hashlib.sha256(judge_file.read_bytes() if judge_file.is_file() else b"")
-    weights = [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
-    for path in (*weights, folder / "features.txt"):
-        if path.is_file():
-            with path.open("rb") as content:
-                digest.update(hashlib.file_digest(content, "sha256").digest())
+    for pattern in ("*.safetensors", "*.bin", "features.txt"):
+        for path in sorted(folder.glob(pattern)):
+            digest.update(bytes.fromhex(_hash_file(path)))
     return digest.hexdigest()[:16]
 
 
@@ -39,14 +37,11 @@ def check_folder(folder: Path) -> None:
     """Refuse a judge's folder with links to files outside it, or whose files are not those that were published.
 
     A judge may come from a stranger. The cache of the hub, whose snapshots link to its own blobs, is allowed.
-
-    Raises:
-        InputError: names the first such file.
     """
     root = folder.resolve()
     allowed = (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
     for path in sorted(folder.iterdir()):
-        if path.is_symlink() and not path.resolve().is_relative_to(allowed[0]) and not path.resolve().is_relative_to(allowed[-1]):
+        if path.is_symlink() and not any(map(path.resolve().is_relative_to, allowed)):
             raise InputError(f"{path}: is a link to a file outside the judge's folder; replace it by the file, if you trust it")
     if (folder / CHECKSUMS).is_file():
         _verify_checksums(folder)
@@ -112,24 +107,8 @@ def read_seen_rows(folder: Path) -> NDArray[np.uint64] | None:
         raise InputError(f"{path}: not an array of hashes ({error}); retrain the judge") from error
 
 
-def read_base_rate(folder: Path) -> float:
-    """Return the base rate of the rows that a judge was calibrated on, in (0, 1). Raises InputError: it is unknown."""
-    metrics = read_metrics(folder)
-    if metrics is None:
-        raise InputError(f"{folder}: has no {METRICS}, which a prior-shift correction needs; use a judge trained here")
-    validation = metrics.get("validation")
-    base_rate = validation.get("base_rate") if isinstance(validation, Mapping) else None
-    if not isinstance(base_rate, float | int) or not 0 < base_rate < 1:
-        raise InputError(f"{folder / METRICS}: validation.base_rate is {base_rate!r}; give a number between 0 and 1")
-    return float(base_rate)
-
-
 def find_folder(name: str | Path) -> Path:
-    """Return the folder of a judge or backbone: `general`, `minilm`, a local folder, or a hub id, which is downloaded.
-
-    Raises:
-        InputError: no such folder, or the hub does not have it.
-    """
+    """Return the folder of a judge or backbone: `general`, `minilm`, a local folder, or a hub id, which is downloaded."""
     if (folder := local_folder(str(name))) is not None:
         return folder
     # Imported lazily: local judges do not need the hub's client.

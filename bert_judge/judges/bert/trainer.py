@@ -17,18 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
-from torch.utils.data import Dataset
-from transformers import (
-    PreTrainedModel,
-    PrinterCallback,
-    Trainer,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
-)
+from torch.utils.data import Subset
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from bert_judge.config import Training, Tuning
 from bert_judge.judges.bert.attention import float32_attention
@@ -55,13 +48,15 @@ class Examples:
     weights: Sequence[float]
     opponents: Sequence[EncodedRow] | None = None
 
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        item = {"row": self.rows[i], "label": self.labels[i], "weight": self.weights[i]}
+        return item if self.opponents is None else item | {"opponent": self.opponents[i]}
+
     @property
     def tokens(self) -> list[int]:
         """Number of tokens of each example."""
-        lengths = [len(row.ids) for row in self.rows]
-        if self.opponents is None:
-            return lengths
-        return [length + len(opponent.ids) for length, opponent in zip(lengths, self.opponents, strict=True)]
+        lengths = np.array([[len(row.ids) for row in rows] for rows in (self.rows, self.opponents) if rows is not None])
+        return lengths.sum(axis=0).tolist()
 
 
 def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_folder: str | Path) -> dict[str, float]:
@@ -80,7 +75,7 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
     trainer = _WeightedTrainer(
         model=model,
         args=training_arguments(settings, work_folder, steps=math.ceil(len(order) / settings.batch_size)),
-        train_dataset=_OrderedExamples(examples, order),
+        train_dataset=Subset(cast(Any, examples), order),
         data_collator=lambda batch: _collate(batch, pad_id, config, settings.label_smoothing),
         settings=settings,
     )
@@ -92,15 +87,14 @@ def fit(checkpoint: Checkpoint, examples: Examples, settings: Training, work_fol
 
 def run_trainer(trainer: Trainer, tokens: int, work_folder: Path) -> dict[str, float]:
     """Train on so many tokens, resuming from the last checkpoint; return steps, loss and throughput. SIGTERM saves and stops."""
-    throughput = ThroughputCallback(tokens)
-    for callback in (throughput, SaveOnSigterm(), StopIfDiverged()):
-        trainer.add_callback(callback)
+    monitor = TrainingMonitor(tokens)
+    trainer.add_callback(monitor)
     trainer.remove_callback(PrinterCallback)
     with sigterm.defer_sigterm(), float32_attention(cast(PreTrainedModel, trainer.model)):
         result = trainer.train(resume_from_checkpoint=find_last_checkpoint(work_folder))
         if trainer.state.global_step < trainer.state.max_steps:
             sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
-    return {"steps": result.global_step, **throughput.summary(trainer.state), "loss": result.training_loss}
+    return {"steps": result.global_step, **monitor.summary(trainer.state), "loss": result.training_loss}
 
 
 def batch_order(lengths: Sequence[int], settings: Training | Tuning) -> list[int]:
@@ -130,10 +124,7 @@ def _chunks(items: list[int], size: int) -> list[list[int]]:
 
 
 def find_last_checkpoint(folder: Path) -> str | None:
-    """Return the newest complete checkpoint in a folder, or None; remove incomplete ones.
-
-    The Trainer writes `trainer_state.json` last.
-    """
+    """Return the newest complete checkpoint in a folder, or None; remove incomplete ones, without the file that is written last."""
     complete: dict[int, Path] = {}
     for path in folder.glob("checkpoint-*"):
         try:
@@ -146,19 +137,6 @@ def find_last_checkpoint(folder: Path) -> str | None:
     step = max(complete)
     log.info("resuming from step %d", step)
     return str(complete[step])
-
-
-class _OrderedExamples(Dataset[dict[str, Any]]):
-    def __init__(self, examples: Examples, order: Sequence[int]) -> None:
-        self.examples, self.order = examples, order
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def __getitem__(self, position: int) -> dict[str, Any]:
-        i = self.order[position]
-        item = {"row": self.examples.rows[i], "label": self.examples.labels[i], "weight": self.examples.weights[i]}
-        return item if self.examples.opponents is None else item | {"opponent": self.examples.opponents[i]}
 
 
 def _collate(batch: Sequence[dict[str, Any]], pad_id: int, config: object, smoothing: float) -> dict[str, torch.Tensor]:
@@ -263,8 +241,11 @@ def set_dropout(model: PreTrainedModel, probability: float) -> None:
                 child.p = 0.0 if type(module).__name__.endswith("SelfAttention") else probability
 
 
-class ThroughputCallback(TrainerCallback):
-    """Logs loss and tokens per second; `tokens` are those of the whole run, without padding."""
+class TrainingMonitor(TrainerCallback):
+    """Logs loss and tokens per second, saves a checkpoint and stops after SIGTERM, and ends a run whose weights are not finite.
+
+    `tokens`: those of the whole run, without padding.
+    """
 
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
@@ -273,39 +254,30 @@ class ThroughputCallback(TrainerCallback):
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.first_step, self.start_time = state.global_step, time.monotonic()
 
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if sigterm.stop_requested():
+            control.should_save = control.should_training_stop = True
+
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        if "loss" in (logs := kwargs["logs"] or {}):
+        logs = kwargs["logs"] or {}
+        if "loss" in logs:
             rate = self.summary(state)["tokens_per_second"]
             message = "step %d of %d, loss %.4f, %.0f tokens/s"
             # The progress bar of `bert-judge train` reads these attributes of the record.
             steps = {"step": state.global_step, "total_steps": state.max_steps}
             log.info(message, state.global_step, state.max_steps, float(logs["loss"]), rate, extra=steps)
+        # Checking all weights is slow, and non-finite weights always have a non-finite gradient.
+        if not math.isfinite(logs.get("grad_norm", math.nan)):
+            _check_finite(kwargs["model"], args, state)
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        _check_finite(kwargs["model"], args, state)
 
     def summary(self, state: TrainerState) -> dict[str, float]:
         """Return tokens, seconds and tokens_per_second of this process, without what an earlier one did."""
         seconds = time.monotonic() - self.start_time
         tokens = round(self.tokens * (state.global_step - self.first_step) / max(1, state.max_steps))
         return {"tokens": tokens, "seconds": round(seconds, 1), "tokens_per_second": round(tokens / seconds, 1)}
-
-
-class SaveOnSigterm(TrainerCallback):
-    """Saves a checkpoint after the current step and stops, once SIGTERM has arrived."""
-
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if sigterm.stop_requested():
-            control.should_save = control.should_training_stop = True
-
-
-class StopIfDiverged(TrainerCallback):
-    """Ends a training run whose weights are no longer finite."""
-
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        # Checking all weights is slow, and non-finite weights always have a non-finite gradient.
-        if not math.isfinite((kwargs["logs"] or {}).get("grad_norm", math.nan)):
-            _check_finite(kwargs["model"], args, state)
-
-    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        _check_finite(kwargs["model"], args, state)
 
 
 def _check_finite(model: torch.nn.Module, args: TrainingArguments, state: TrainerState) -> None:

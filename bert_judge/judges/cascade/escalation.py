@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-_REASON_PREFIX = "decided by "
 TOKENS = ["prompt_tokens", "completion_tokens"]
 # (judge, label table).
 JudgeLabels = tuple[str, str | Path]
@@ -44,7 +43,7 @@ class DecisionThresholds:
 
 def format_reason(judge: str, reason: str | None = None) -> str:
     """Build the reason of a cascade's label: the judge that decided, and that judge's own reason."""
-    return f"{_REASON_PREFIX}{judge}: {reason}" if reason else f"{_REASON_PREFIX}{judge}"
+    return f"decided by {judge}: {reason}" if reason else f"decided by {judge}"
 
 
 def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
@@ -53,25 +52,11 @@ def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
     return next((judge for judge in judges if prefix == format_reason(judge)), None)
 
 
-def fitted_judges(path: str | Path) -> list[str]:
-    description = _read_json(path)
-    return [*description["thresholds"], description["last"]]
-
-
-def load_thresholds(path: str | Path) -> dict[str, DecisionThresholds]:
-    """Return judge → thresholds, for all but the last judge of a fitted cascade."""
-    return {name: DecisionThresholds(**values) for name, values in _read_json(path)["thresholds"].items()}
-
-
-def to_json(thresholds: Mapping[str, DecisionThresholds], last: str) -> dict[str, Any]:
-    return {"thresholds": {name: asdict(values) for name, values in thresholds.items()}, "last": last}
-
-
-def _read_json(path: str | Path) -> dict[str, Any]:
+def load_thresholds(path: str | Path) -> tuple[dict[str, DecisionThresholds], str]:
+    """Return judge → thresholds of all but the last judge of a fitted cascade, and the last judge."""
     try:
         content = json.loads(Path(path).read_text("utf-8"))
-        thresholds = {str(name): dict(values) for name, values in content["thresholds"].items()}
-        return {"thresholds": thresholds, "last": str(content["last"])}
+        return {name: DecisionThresholds(**values) for name, values in content["thresholds"].items()}, content["last"]
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); fit the cascade first") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -94,9 +79,8 @@ def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], casc
     """Write the answers that the judges of these label tables, the cheapest first, left undecided, for the next judge."""
     answers = tables.read(candidates, tables.CANDIDATES)
     undecided = answers.drop(_decide(answers, labels, cascade).index).reset_index(drop=True)
-    tables.write(
-        undecided, output, tables.CANDIDATES, {"undecided_by": [judge for judge, _ in labels]}, tables.merge_revisions([candidates])
-    )
+    spec = {"undecided_by": [judge for judge, _ in labels]}
+    tables.write(undecided, output, tables.CANDIDATES, spec, tables.merge_revisions([candidates]))
     log.info("%d of %d answers are escalated", len(undecided), len(answers))
 
 
@@ -116,7 +100,7 @@ def label_cascade(
 
 def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str | Path) -> pd.DataFrame:
     """Return the labels of the answers that these judges decide, indexed as the answers; tokens are summed over all judges."""
-    thresholds, last = load_thresholds(cascade), fitted_judges(cascade)[-1]
+    thresholds, last = load_thresholds(cascade)
     decided: list[pd.DataFrame] = []
     remaining, tokens = answers, pd.DataFrame(np.nan, answers.index, TOKENS)
     for judge, path in labels:
@@ -127,9 +111,8 @@ def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str |
         is_confident = np.ones(len(rows), dtype=bool)
         if judge != last:
             # An answer whose generation failed is not escalated.
-            is_confident = (
-                thresholds[judge].is_confident(rows["verdict"], rows["score"]) | (remaining["status"] == "error").to_numpy()
-            )
+            has_failed = (remaining["status"] == "error").to_numpy()
+            is_confident = has_failed | thresholds[judge].is_confident(rows["verdict"], rows["score"])
         reasons = [format_reason(judge, None if pd.isna(reason) else reason) for reason in rows["reason"]]
         decided.append(rows.assign(**tokens.astype("Int64"), reason=reasons)[is_confident][LABEL_FIELDS])
         remaining = remaining[~is_confident]

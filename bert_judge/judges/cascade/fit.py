@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from bert_judge import tables
-from bert_judge.judges.cascade.escalation import DecisionThresholds, to_json, with_unique_attempts
+from bert_judge.judges.cascade.escalation import DecisionThresholds, with_unique_attempts
 from bert_judge.judges.protocol import join_labels
 from bert_judge.runtime.errors import InputError
 
@@ -92,7 +92,8 @@ def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping
         raise InputError(f"judges.{spec['judge']}.{error}") from None
     single_judges = {name: float(outputs.agrees(correct).mean()) for name, outputs in judges.items()}
     description = {
-        **to_json(operating_point.thresholds, spec["judges"][-1]),
+        "thresholds": {name: asdict(thresholds) for name, thresholds in operating_point.thresholds.items()},
+        "last": spec["judges"][-1],
         "fitted_on": {"dataset": spec["dataset"], "rows": len(rows), "questions": int(rows["question"].nunique())},
         "operating_point": operating_point.to_json(),
         "single_judges": single_judges,
@@ -104,11 +105,7 @@ def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping
 
 
 def operating_points(judges: Mapping[str, JudgeOutputs], correct: Bools) -> list[OperatingPoint]:
-    """Compute the distinct outcomes of a cascade, the cheapest judge first, for each minimum confidence, the strictest first.
-
-    Raises:
-        InputError: there are no rows.
-    """
+    """Compute the distinct outcomes of a cascade, the cheapest judge first, for each minimum confidence, the strictest first."""
     if not len(correct):
         raise InputError("no rows to fit a cascade on; raise the dataset's share of validation questions")
     points = [_operating_point(float(confidence), judges, correct) for confidence in CONFIDENCE_GRID[::-1]]

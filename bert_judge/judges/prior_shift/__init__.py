@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Share
-from bert_judge.judges.registry import (
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LabelTable,
-    LoadContext,
-    RunPlan,
-    find,
-    names,
-)
+from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LabelTable, LoadContext, RunPlan, find, names
 
 if TYPE_CHECKING:
     from bert_judge.config import Config

@@ -11,15 +11,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from bert_judge import tables
 from bert_judge.config.base import JudgeConfig, Name, ProbeAspect, Share, as_list, roscoe
-from bert_judge.judges.registry import (
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LoadContext,
-    RunPlan,
-    Spec,
-)
+from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, RunPlan, Spec
 from bert_judge.runtime.resume import content_key
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +49,16 @@ def evaluate_aspect(table: pd.DataFrame) -> dict[str, Any]:
         baseline_prediction = merged["prediction_other"].to_numpy()
         results[str(split)][predictor] = class_metrics(truth, baseline_prediction, questions)
         if split == TEST and predictor != "probe":
-            results["differences"][predictor] = metric_differences(
-                truth, merged["prediction"].to_numpy(), baseline_prediction, questions
-            )
+            probe_prediction = merged["prediction"].to_numpy()
+            results["differences"][predictor] = metric_differences(truth, probe_prediction, baseline_prediction, questions)
     return results
 
 
 def class_metrics(truth: np.ndarray, predictions: np.ndarray, questions: np.ndarray) -> dict[str, Any]:
     """Return n, questions, and accuracy, macro_f1 and weighted_f1 as `[value, low, high]` of a bootstrap over questions."""
     resampled = classification_resamples(QuestionBootstrap.over(questions), truth, predictions)
-    return {
-        "n": len(truth),
-        "questions": len(np.unique(questions)),
-        **{name: _interval(resampled[name]) for name in METRICS},
-    }
+    counts = {"n": len(truth), "questions": len(np.unique(questions))}
+    return {**counts, **{name: _interval(resampled[name]) for name in METRICS}}
 
 
 def metric_differences(
@@ -109,21 +105,12 @@ def _describe_head(aspect: Mapping[str, Any]) -> tuple[str, str, str]:
     return f"{head['head']}, {head['range'][0]} to {head['range'][1]}", layers, aspect["classifier"]
 
 
-def _score_cells(aspect: Mapping[str, Any]) -> list[tuple[object, ...]]:
-    return [
-        (
-            title,
-            predictor,
-            format_interval(scores["macro_f1"]),
-            format_interval(scores["weighted_f1"]),
-            scores["n"],
-            format_interval(aspect["differences"][predictor]["macro_f1"], "+")
-            if split == TEST and predictor in aspect["differences"]
-            else "",
-        )
-        for split, title in SPLIT_TITLES.items()
-        for predictor, scores in sorted(aspect[split].items(), key=lambda item: PREDICTORS.index(item[0]))
-    ]
+def _score_cells(aspect: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    for split, title in SPLIT_TITLES.items():
+        for predictor, scores in sorted(aspect[split].items(), key=lambda item: PREDICTORS.index(item[0])):
+            intervals = [format_interval(scores[name]) for name in ("macro_f1", "weighted_f1")]
+            difference = aspect["differences"].get(predictor) if split == TEST else None
+            yield title, predictor, *intervals, scores["n"], format_interval(difference["macro_f1"], "+") if difference else ""
 
 
 def format_interval(interval: list[float], sign: str = "") -> str:

@@ -39,11 +39,9 @@ def feature_schema(layers: int, poolings: Sequence[str], width: int, dtype: str)
         for pooling in poolings
     )
     keys = tuple(column for column in tables.CANDIDATES.columns if column.name in tables.CANDIDATES.key)
-    more = (
-        tables.Column("truncated", pa.bool_(), "the prompt was truncated"),
-        tables.Column("tokens", pa.int32(), "tokens of the prompt"),
-    )
-    return tables.Schema("features", 1, tables.CANDIDATES.key, (*keys, *more, *states))
+    truncated = tables.Column("truncated", pa.bool_(), "the prompt was truncated")
+    tokens = tables.Column("tokens", pa.int32(), "tokens of the prompt")
+    return tables.Schema("features", 1, tables.CANDIDATES.key, (*keys, truncated, tokens, *states))
 
 
 def extract_features(
@@ -93,23 +91,16 @@ def _extract_batch(
 def _to_frame(batch: pd.DataFrame, results: list[Mapping[str, Any] | None], schema: tables.Schema, dtype: str) -> pd.DataFrame:
     columns = [column for column in schema.columns if pa.types.is_fixed_size_list(column.type)]
     width = columns[0].type.list_size
-    states = np.zeros((len(results), len(columns), width), dtype)
-    for row, result in enumerate(results):
-        if result is not None:
-            states[row] = np.frombuffer(result["states"], dtype).reshape(len(columns), width)
-    failed = pa.array([result is None for result in results], pa.bool_())
-    details = [result or {"truncated": False, "tokens": 0} for result in results]
-    frame = batch[list(tables.CANDIDATES.key)].reset_index(drop=True)
-    frame = frame.assign(truncated=[row["truncated"] for row in details], tokens=[row["tokens"] for row in details])
-    lists = {
-        column.name: pd.Series(
-            pd.arrays.ArrowExtensionArray(
-                pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(states[:, index]).ravel()), width, mask=failed)
-            )
-        )
-        for index, column in enumerate(columns)
-    }
-    return pd.concat([frame, pd.DataFrame(lists)], axis=1)
+    failed = {"states": bytes(len(columns) * width * np.dtype(dtype).itemsize), "truncated": False, "tokens": 0}
+    rows = pd.DataFrame([result or failed for result in results], columns=list(failed))
+    states = np.frombuffer(b"".join(rows["states"]), dtype).reshape(len(rows), len(columns), width)
+    is_failed = pa.array([result is None for result in results], pa.bool_())
+    lists = {}
+    for index, column in enumerate(columns):
+        values = pa.array(np.ascontiguousarray(states[:, index]).ravel())
+        lists[column.name] = pd.arrays.ArrowExtensionArray(pa.FixedSizeListArray.from_arrays(values, width, mask=is_failed))
+    identity = batch[list(tables.CANDIDATES.key)].reset_index(drop=True)
+    return pd.concat([identity, rows[["truncated", "tokens"]], pd.DataFrame(lists)], axis=1)
 
 
 class FeatureTable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,12 +51,8 @@ class StatesByLayer(Protocol):
 
 @dataclass(frozen=True)
 class AspectLabels:
-    """The labels of an aspect.
-
-    Attributes:
-        train, test: indices of the labelled training and test rows.
-        classes: class of every row, arbitrary for rows without a label.
-    """
+    """The labels of an aspect: indices of the labelled training and test rows; class (arbitrary without a label) and question of
+    every row."""
 
     name: str
     head: Mapping[str, Any]
@@ -85,16 +80,9 @@ class FittedAspect:
     ranking: Ranking
 
 
-class CachedLayers:
-    """Keeps the states of the most recently used layers in memory, for concatenations."""
-
-    def __init__(self, states: StatesByLayer) -> None:
-        self.layers = states.layers
-        self.load = lru_cache(maxsize=MAX_CANDIDATE_LAYERS)(states.load)
-
-    def concatenate(self, layers: Sequence[LayerPooling]) -> np.ndarray:
-        """Shape (rows, sum of the widths)."""
-        return np.concatenate([self.load(layer) for layer in layers], axis=1)
+def concatenate(states: StatesByLayer, layers: Sequence[LayerPooling]) -> np.ndarray:
+    """Return states of shape (rows, sum of the widths)."""
+    return np.concatenate([states.load(layer) for layer in layers], axis=1)
 
 
 @dataclass(frozen=True)
@@ -116,15 +104,13 @@ def fit_aspect(states: StatesByLayer, aspect: AspectLabels, settings: Mapping[st
     """Fit the classifier of an aspect, and predict its rows out of fold.
 
     Every fold of the outer cross-validation selects layers, classifier and calibration from its own training rows, so that the
-    out-of-fold predictions are an unbiased estimate for the whole procedure.
-
-    Returns:
-        The classifier fitted to all rows, and the out-of-fold class of each of `aspect.train`.
+    out-of-fold predictions are an unbiased estimate for the whole procedure. Return the classifier fitted to all rows, and the
+    out-of-fold class of each of `aspect.train`.
 
     Raises:
         InputError: the labels have one class only, or too few questions for folds.
     """
-    cached, seed = CachedLayers(states), settings["seed"]
+    seed = settings["seed"]
     classes = aspect.classes[aspect.train]
     outer = make_folds(classes, aspect.questions[aspect.train], settings["folds"], seed)
     if not outer:
@@ -134,21 +120,21 @@ def fit_aspect(states: StatesByLayer, aspect: AspectLabels, settings: Mapping[st
         )
     subsets = [make_subset(aspect, aspect.train[train], seed) for train, _ in outer]
     subsets.append(make_subset(aspect, aspect.train, seed))
-    rankings = rank_layers(cached, subsets, settings)
+    rankings = rank_layers(states, subsets, settings)
     predictions = np.zeros(len(aspect.train), int)
     for (_, test), subset, ranking in zip(outer, subsets, rankings, strict=False):
-        fitted = _fit_subset(cached, subset, ranking, aspect, settings)
-        predictions[test] = fitted.model.predict(cached.concatenate(fitted.layers)[aspect.train[test]])
-    return _fit_subset(cached, subsets[-1], rankings[-1], aspect, settings), predictions
+        fitted = _fit_subset(states, subset, ranking, aspect, settings)
+        predictions[test] = fitted.model.predict(concatenate(states, fitted.layers)[aspect.train[test]])
+    return _fit_subset(states, subsets[-1], rankings[-1], aspect, settings), predictions
 
 
 def _fit_subset(
-    states: CachedLayers, subset: TrainingSubset, ranking: Ranking, aspect: AspectLabels, settings: Mapping[str, Any]
+    states: StatesByLayer, subset: TrainingSubset, ranking: Ranking, aspect: AspectLabels, settings: Mapping[str, Any]
 ) -> FittedAspect:
     if not subset.splits:
         raise InputError(f"aspects.{aspect.name}: too few questions for nested folds; lower `folds` or add questions")
     layers = forward_selection(states, subset, ranking, settings)
-    features = states.concatenate(layers)[subset.indices]
+    features = concatenate(states, layers)[subset.indices]
     pipeline = make_pipeline(make_classifiers(settings["seed"])["logistic"], features.shape[1], subset, settings)
     grid = parameter_grid(settings["classifiers"], aspect.head["head"], settings["seed"])
     with warnings.catch_warnings():
@@ -165,7 +151,7 @@ def _fit_subset(
     return FittedAspect(model, layers, name, best_settings, float(search.best_score_), ranking)
 
 
-def rank_layers(states: CachedLayers, subsets: Sequence[TrainingSubset], settings: Mapping[str, Any]) -> list[Ranking]:
+def rank_layers(states: StatesByLayer, subsets: Sequence[TrainingSubset], settings: Mapping[str, Any]) -> list[Ranking]:
     """Rank all layers for each subset by macro-F1 in its folds; each layer is read once for all subsets."""
     scores = np.zeros((len(subsets), len(states.layers)))
     for column, layer in enumerate(states.layers):
@@ -176,7 +162,7 @@ def rank_layers(states: CachedLayers, subsets: Sequence[TrainingSubset], setting
 
 
 def forward_selection(
-    states: CachedLayers, subset: TrainingSubset, ranking: Ranking, settings: Mapping[str, Any]
+    states: StatesByLayer, subset: TrainingSubset, ranking: Ranking, settings: Mapping[str, Any]
 ) -> list[LayerPooling]:
     """Start with the best layer and add others as long as the macro-F1 in the folds improves."""
     selected, best = [ranking[0][0]], ranking[0][1]
@@ -184,9 +170,8 @@ def forward_selection(
         remaining = [layer for layer, _ in ranking[:MAX_CANDIDATE_LAYERS] if layer not in selected]
         if not remaining:
             break
-        scores = [
-            cross_validated_f1(states.concatenate([*selected, layer])[subset.indices], subset, settings) for layer in remaining
-        ]
+        candidates = (concatenate(states, [*selected, layer])[subset.indices] for layer in remaining)
+        scores = [cross_validated_f1(features, subset, settings) for features in candidates]
         if max(scores) <= best:
             break
         best = max(scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,7 @@ class PooledStates:
 
 
 class HiddenStateExtractor:
-    """A frozen model in a folder, and the prompt template of a features spec. Raises InputError: the folder holds no complete
-    model."""
+    """A frozen model in a folder, with the prompt of a features spec. Raises InputError: the folder holds no complete model."""
 
     def __init__(self, folder: str | Path, spec: Mapping[str, Any], batch_tokens: int | None = None) -> None:
         folder = Path(folder)
@@ -90,32 +90,16 @@ class HiddenStateExtractor:
 def pool(hidden: Tensor, mask: Tensor, poolings: Sequence[str]) -> Tensor:
     """Pool states, shape (texts, tokens, width), of the unmasked tokens, at least one per text, to float32, (texts, poolings,
     width)."""
-    hidden = hidden.float()
-    positions = torch.arange(mask.shape[1], device=mask.device)
-    pooled = []
-    if not bool(mask.all()):
-        # Padding repeats the first token of the text, which changes neither extreme.
-        first = hidden.gather(1, _gather_index(mask.int().argmax(1), hidden))
-        hidden = torch.where(mask.unsqueeze(-1), hidden, first)
-    for pooling in poolings:
-        match pooling:
-            case "mean":
-                weights = mask.float() / mask.sum(1, keepdim=True)
-                pooled.append(torch.bmm(weights.unsqueeze(1), hidden).squeeze(1))
-            case "last":
-                last = (mask * positions).argmax(1)
-                pooled.append(hidden.gather(1, _gather_index(last, hidden)).squeeze(1))
-            case "min":
-                pooled.append(hidden.amin(1))
-            case "max":
-                pooled.append(hidden.amax(1))
-            case _:
-                raise ValueError(pooling)
-    return torch.stack(pooled, 1)
-
-
-def _gather_index(positions: Tensor, hidden: Tensor) -> Tensor:
-    return positions.view(-1, 1, 1).expand(-1, 1, hidden.shape[-1])
+    hidden, padding = hidden.float(), ~mask.unsqueeze(-1)
+    weights = mask.float() / mask.sum(1, keepdim=True)
+    last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1)
+    functions = {
+        "mean": lambda: torch.bmm(weights.unsqueeze(1), hidden.masked_fill(padding, 0.0)).squeeze(1),
+        "last": lambda: hidden[torch.arange(len(hidden), device=mask.device), last],
+        "min": lambda: hidden.masked_fill(padding, math.inf).amin(1),
+        "max": lambda: hidden.masked_fill(padding, -math.inf).amax(1),
+    }
+    return torch.stack([functions[pooling]() for pooling in poolings], 1)
 
 
 class PromptEncoder(RowEncoder):

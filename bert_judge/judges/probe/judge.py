@@ -20,11 +20,10 @@ from skops.io.exceptions import UntrustedTypesFoundException
 from bert_judge import tables
 from bert_judge.judges.probe import classifiers
 from bert_judge.judges.probe.features import FeatureTable, combine_poolings
-from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.judges.protocol import EMPTY_ANSWER, Label, Row, decided
 from bert_judge.runtime.errors import InputError
 
 LayerPooling = tuple[int, str]
-EMPTY_REASON = "empty answer"
 PROBE_FILE = "probe.json"
 # Types in a classifier file that skops does not trust by default.
 TRUSTED_TYPES = [
@@ -115,11 +114,10 @@ class Probe:
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty answer gets the lowest value of every aspect without running the model."""
+        lowest = {name: 0.0 if head.spec["head"] == "binary" else float(head.spec["range"][0]) for name, head in self.heads.items()}
         not_empty = [row for row in rows if row.candidate.strip()]
         labels = iter(self._classify(not_empty) if not_empty else [])
-        return [
-            next(labels) if row.candidate.strip() else self._to_label(self._lowest_values(), reason=EMPTY_REASON) for row in rows
-        ]
+        return [next(labels) if row.candidate.strip() else self._to_label(lowest, reason=EMPTY_ANSWER) for row in rows]
 
     def _classify(self, rows: Sequence[Row]) -> list[Label]:
         values: dict[str, np.ndarray] = {}
@@ -132,17 +130,11 @@ class Probe:
             for name, head in heads.items():
                 states = np.concatenate([hidden.by_layer[layer] for layer in head.layers], axis=1)
                 values[name] = head.model.predict_proba(states) @ head.model.classes_.astype(float)
-        return [
-            self._to_label(
-                {name: float(values[name][row]) for name in self.heads},
-                truncated=bool(truncated[row]),
-                prompt_tokens=int(tokens[row]),
-            )
-            for row in range(len(rows))
+        aspects = [
+            dict(zip(self.heads, column, strict=True)) for column in np.stack([values[name] for name in self.heads], 1).tolist()
         ]
-
-    def _lowest_values(self) -> dict[str, float]:
-        return {name: 0.0 if head.spec["head"] == "binary" else float(head.spec["range"][0]) for name, head in self.heads.items()}
+        columns = zip(aspects, truncated.tolist(), tokens.tolist(), strict=True)
+        return [self._to_label(aspect, truncated=is_cut, prompt_tokens=count) for aspect, is_cut, count in columns]
 
     def _to_label(self, aspects: dict[str, float], **details: Any) -> Label:
         scores = [classifiers.normalize(value, self.heads[name].spec) for name, value in aspects.items()]

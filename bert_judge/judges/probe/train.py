@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bert_judge import tables
 from bert_judge.judges.probe import judge
 from bert_judge.judges.probe.classifiers import to_classes
 from bert_judge.judges.probe.features import FeatureTable
-from bert_judge.judges.probe.fit import AspectLabels, FittedAspect, fit_aspect, make_folds
+from bert_judge.judges.probe.fit import MAX_CANDIDATE_LAYERS, AspectLabels, FittedAspect, concatenate, fit_aspect, make_folds
 from bert_judge.judges.probe.judge import AspectHead, LayerPooling
 from bert_judge.runtime.errors import InputError
 
@@ -32,11 +33,8 @@ CROSS_VALIDATION, TEST = "cross_validation", "test"
 
 
 class DatasetStates:
-    """Hidden states of the rows of a dataset, read one layer at a time from the tables of all its models and tasks.
-
-    Raises:
-        InputError: the tables lack an answer.
-    """
+    """Hidden states of the rows of a dataset, read by layer from the tables of all its models and tasks. Raises InputError: the
+    tables lack an answer."""
 
     def __init__(
         self, paths: Sequence[str | Path], rows: pd.DataFrame, pairs: Sequence[Sequence[str]], poolings: Sequence[str]
@@ -54,9 +52,11 @@ class DatasetStates:
         except KeyError as error:
             raise InputError(f"{paths[0]}: neither it nor the other tables contain {error.args[0]}; delete them") from error
         self._rows = [(np.flatnonzero(location[:, 0] == n), location[location[:, 0] == n, 1]) for n in range(len(self._tables))]
+        # Concatenations read the best layers several times.
+        self.load = lru_cache(maxsize=MAX_CANDIDATE_LAYERS)(self._load)
         self.layers: list[LayerPooling] = [(layer, pooling) for layer in range(self._tables[0].layers) for pooling in poolings]
 
-    def load(self, layer: LayerPooling) -> np.ndarray:
+    def _load(self, layer: LayerPooling) -> np.ndarray:
         """float32, shape (rows, width)."""
         states: np.ndarray | None = None
         for table, (dataset_rows, table_rows) in zip(self._tables, self._rows, strict=True):
@@ -92,7 +92,7 @@ def train_probe(
         states = DatasetStates(features[aspect["features"]], rows, spec["tables"], spec["pooling"])
         labels = aspect_labels(name, {key: aspect[key] for key in ("head", "range", "positive_from")}, rows, num_train)
         fitted, out_of_fold = fit_aspect(states, labels, spec)
-        test_states = np.concatenate([states.load(layer)[labels.test] for layer in fitted.layers], axis=1)
+        test_states = concatenate(states, fitted.layers)[labels.test]
         test = fitted.model.predict(test_states) if len(labels.test) else np.zeros(0, int)
         predictions += _predictions_tables("probe", rows, labels, out_of_fold, test)
         for baseline, classes in _predict_baselines(rows, labels, spec):

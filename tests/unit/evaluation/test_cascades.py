@@ -12,7 +12,7 @@ from score_files import SCORE, VERDICT, write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.cascades import build_cascades
-from bert_judge.judges.cascade.escalation import DecisionThresholds, format_reason, to_json
+from bert_judge.judges.cascade.escalation import format_reason
 from bert_judge.report import optional_sections
 from bert_judge.runtime.errors import InputError
 
@@ -88,7 +88,8 @@ def fitted(folder: Path, **changes: Any) -> Path:
     point = {"confidence": 0.9, "row_shares": {"cheap": 1.0, "dear": 0.3}, "agreement": 0.95}
     ends = [{**point, "row_shares": {"cheap": 1.0, "dear": share}, "agreement": a} for share, a in ((0.0, 0.8), (1.0, 0.96))]
     content = {
-        **to_json({"cheap": DecisionThresholds(0.1, 0.9)}, "dear"),
+        "thresholds": {"cheap": {"low": 0.1, "high": 0.9}},
+        "last": "dear",
         "fitted_on": {"dataset": "mix", "rows": 100, "questions": 50},
         "operating_point": point,
         "single_judges": {"cheap": 0.8, "dear": 0.96},

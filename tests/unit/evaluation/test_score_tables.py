@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.evaluation.score_tables import build_scores, identify_table, read_verdicts
+from bert_judge.evaluation.score_tables import build_scores, identify_table, load_verdicts
 from bert_judge.runtime.errors import InputError
 
 SPEC = {"model": "ada", "task": "capitals", "judges": ["strict", "bert"]}
@@ -76,7 +76,7 @@ def test_rows_are_joined_by_id_not_by_position(build):
     assert scores["references"].tolist() == [["a", "那里"], ["b", "那里"], ["c", "那里"]]
     assert identify_table(path) == ("ada", "capitals")
     assert tables.provenance(path)["revisions"] == {"ada": "rev1", "strict": "rev2", "bert": "rev2"}
-    assert read_verdicts(path, ["bert"]).columns.tolist() == ["sample_id", "attempt", "bert", "bert_verdict"]
+    assert load_verdicts([path], ["bert"]).columns.tolist() == ["sample_id", "attempt", "bert", "bert_verdict", "(model)", "(task)"]
 
 
 def test_attempts_are_separate_rows(build):

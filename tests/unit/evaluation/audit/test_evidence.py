@@ -85,9 +85,9 @@ def test_difference_of_labels_is_the_paired_one():
     first, second = (ppi.prediction_powered(np.zeros(300), y, question, np.zeros(300), weight=0.0) for y in (a, b))
     difference = first - second
     assert difference.value == pytest.approx((a - b).mean())
-    influence = difference.influence.sum(axis=1).to_numpy() * 300
+    influence = difference.influence.to_numpy() * 300
     assert influence.std(ddof=1) == pytest.approx((a - b).std(ddof=1), rel=0.03)
-    assert difference.standard_error() > difference.standard_error(4) > 0
+    assert difference.standard_error() > 0
 
 
 def test_pairs_table():

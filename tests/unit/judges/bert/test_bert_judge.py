@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert.checkpoint import WEIGHTS_FILE, StackerWeights
-from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
+from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows, _normalize
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE
 from bert_judge.judges.languages import UNKNOWN_SCRIPT
 from bert_judge.judges.protocol import Row
@@ -136,7 +136,7 @@ def test_closest_reference_only(tmp_path: Path) -> None:
         assert one_read.tokens[i] == alone.tokens[0] < all_read.tokens[i]
     assert (one_read.raw_scores <= all_read.raw_scores + 1e-6).all()
     # The trees still use every reference.
-    tree_logits = judge._predict_trees(*asked)
+    tree_logits = judge._predict_trees(_normalize(*asked))
     weights = one.checkpoint.metadata.stacker
     logits = np.log(one_read.raw_scores / (1 - one_read.raw_scores))
     expected = weights.combine(logits, tree_logits)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bert_judge import tables
 from bert_judge.judges.cascade import escalation as stage
-from bert_judge.judges.cascade.escalation import DecisionThresholds, fitted_judges, load_thresholds, to_json
+from bert_judge.judges.cascade.escalation import DecisionThresholds, load_thresholds
 from bert_judge.judges.cascade.fit import MIN_BIN_ROWS, JudgeOutputs, choose_point, fit_cascade, operating_points
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import selections
@@ -162,7 +162,7 @@ def write(folder: Path, name: str, frame: pd.DataFrame, schema: tables.Schema) -
 @pytest.fixture
 def fitted(tmp_path: Path) -> Path:
     path = tmp_path / "cascade.json"
-    path.write_text(json.dumps(to_json({"cheap": DecisionThresholds(0.2, 0.8)}, "expensive")))
+    path.write_text(json.dumps({"thresholds": {"cheap": {"low": 0.2, "high": 0.8}}, "last": "expensive"}))
     return path
 
 
@@ -252,8 +252,7 @@ def test_fit_on_rows_of_several_models(tmp_path: Path) -> None:
     assert (len(held_out), held_out["model"].tolist()) == (2 * QUESTIONS, rows_of_two["model"].tolist())
     cheap = write(tmp_path, "cheap", labels(held_out, "cheap", rows_of_two["label"].tolist()), tables.LABELS)
     fit_cascade(SPEC, validation, {"cheap": cheap}, tmp_path / "cascade.json")
-    assert load_thresholds(tmp_path / "cascade.json") == {"cheap": DecisionThresholds(0.0, 1.0)}
-    assert fitted_judges(tmp_path / "cascade.json") == ["cheap", "expensive"]
+    assert load_thresholds(tmp_path / "cascade.json") == ({"cheap": DecisionThresholds(0.0, 1.0)}, "expensive")
     description = json.loads((tmp_path / "cascade.json").read_text())
     assert description["operating_point"]["row_shares"] == {"cheap": 1.0, "expensive": 0.0}
     assert description["single_judges"] == {"cheap": 1.0, "expensive": 1.0}
@@ -291,7 +290,7 @@ def test_invalid_file_is_an_error(tmp_path: Path, content: str | None, line: str
     if content is not None:
         path.write_text(content)
     with pytest.raises(InputError, match=line):
-        fitted_judges(path)
+        load_thresholds(path)
 
 
 @pytest.mark.parametrize(

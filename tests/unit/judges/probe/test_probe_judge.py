@@ -17,9 +17,9 @@ from bert_judge.integrations.samples import evaluate_samples
 from bert_judge.judges.probe.evaluate import evaluate_probe
 from bert_judge.judges.probe.features import extract_features
 from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
-from bert_judge.judges.probe.judge import EMPTY_REASON, CachedStates, Probe
+from bert_judge.judges.probe.judge import CachedStates, Probe
 from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE, aspect_values, train_probe
-from bert_judge.judges.protocol import Row
+from bert_judge.judges.protocol import EMPTY_ANSWER, Row
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import InputError
 
@@ -133,7 +133,7 @@ def test_label_table_contains_aspects_and_their_mean(run: Run) -> None:
 @pytest.mark.parametrize("candidate", ["", " \n\t"])
 def test_empty_answer_gets_the_lowest_values(run: Run, candidate: str) -> None:
     label = Probe(run.probe).judge([Row("s", 0, "m", "q", (), candidate)])[0]
-    assert (label.verdict, label.score, label.reason) == ("incorrect", 0.0, EMPTY_REASON)
+    assert (label.verdict, label.score, label.reason) == ("incorrect", 0.0, EMPTY_ANSWER)
     assert label.aspects == {"correctness": 0.0, "tone": 1.0}
 
 

@@ -15,7 +15,7 @@ from bert_judge.judges.probe.classifiers import to_classes
 from bert_judge.judges.probe.evaluate import class_metrics
 from bert_judge.judges.probe.fit import (
     AspectLabels,
-    CachedLayers,
+    concatenate,
     fit_aspect,
     forward_selection,
     make_folds,
@@ -61,7 +61,7 @@ def test_informative_layer_is_selected(spec: dict[str, Any], low: int, high: int
     fitted, predictions = fit_aspect(SyntheticStates(classes), aspect(classes, spec), SETTINGS)
     assert fitted.layers[0] == SyntheticStates.informative
     assert f1_score(classes, predictions, average="macro") > 0.8
-    probabilities = fitted.model.predict_proba(CachedLayers(SyntheticStates(classes)).concatenate(fitted.layers))
+    probabilities = fitted.model.predict_proba(concatenate(SyntheticStates(classes), fitted.layers))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
@@ -69,7 +69,7 @@ def test_weak_probe_predicts_the_rare_class() -> None:
     """By calibrated probabilities alone, a weak probe would always predict the most common class."""
     classes = (np.random.default_rng(5).random(ROWS) < 0.75).astype(int)
     fitted, predictions = fit_aspect(SyntheticStates(classes, strength=0.3), aspect(classes, BINARY), SETTINGS)
-    features = CachedLayers(SyntheticStates(classes, strength=0.3)).concatenate(fitted.layers)
+    features = concatenate(SyntheticStates(classes, strength=0.3), fitted.layers)
     assert set(predictions) == set(fitted.model.predict(features)) == {0, 1}
     assert 0.2 < np.mean(predictions == 0) < 0.7
     # The probabilities follow the base rate.
@@ -106,12 +106,12 @@ def test_ranking_ignores_rows_outside_the_part(binary: np.ndarray) -> None:
     subset = make_subset(aspect(binary), np.arange(ROWS // 2), 0)
     for states in changed.states.values():
         states[ROWS // 2 :] = 1e6
-    rankings = [rank_layers(CachedLayers(states), [subset], SETTINGS) for states in (original, changed)]
+    rankings = [rank_layers(states, [subset], SETTINGS) for states in (original, changed)]
     assert rankings[0] == rankings[1]
 
 
 def test_layer_is_added_only_if_it_improves(binary: np.ndarray) -> None:
-    states = CachedLayers(SyntheticStates(binary, strength=4))
+    states = SyntheticStates(binary, strength=4)
     subset = make_subset(aspect(binary), np.arange(ROWS), 0)
     [ranking] = rank_layers(states, [subset], SETTINGS)
     assert forward_selection(states, subset, ranking, {**SETTINGS, "max_concat_layers": 5}) == [SyntheticStates.informative]
