@@ -32,7 +32,7 @@ def agreement_table(groups: Groups, judges: Sequence[str], gold: str) -> pd.Data
         truth = _verdicts(frame, gold)
         questions = pd.factorize(frame["sample_id"])[0]
         majority = "correct" if 2 * np.sum(truth == "correct") >= len(truth) else "incorrect"
-        verdicts = {judge: _verdicts(frame, judge) for judge in judges}
+        verdicts: dict[str, Any] = {judge: _verdicts(frame, judge) for judge in judges}
         verdicts[MAJORITY] = pd.Categorical([majority] * len(truth), categories=tables.VERDICTS)
         for judge, predicted in verdicts.items():
             scores = frame[judge].to_numpy(dtype=float) if judge in judges else None

@@ -34,20 +34,16 @@ class Usage(NamedTuple):
 def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | None = None) -> Usage:
     """Add up the usage of candidates or label tables; files that do not exist are skipped.
 
-    Args:
-        timings: (seconds, rows) of the jobs that wrote the tables; those of the tables' own benchmark files by default.
+    `timings`: (seconds, rows) of the jobs that wrote the tables; those of the tables' own benchmark files by default.
     """
     existing = [path for path in paths if path.is_file()]
     counts = [pq.read_table(path, columns=TOKENS).to_pandas() for path in existing]
-    tokens = pd.concat([frame.sum(min_count=1) for frame in counts], axis=1).sum(axis=1, min_count=1) if counts else {}
+    sums = {name: [frame[name].sum() for frame in counts if frame[name].notna().any()] for name in TOKENS}
+    prompt, completion = (float(sum(sums[name])) if sums[name] else None for name in TOKENS)
     if timings is None:
         timings = [(seconds, tables.count(path)) for path in existing if (seconds := job_seconds(path)) is not None]
-    return Usage(
-        sum(map(len, counts)),
-        *(None if pd.isna(tokens.get(name)) else float(tokens[name]) for name in TOKENS),
-        timed_rows=sum(rows for _, rows in timings),
-        seconds=sum(seconds for seconds, _ in timings) if timings else None,
-    )
+    seconds = sum(seconds for seconds, _ in timings) if timings else None
+    return Usage(sum(map(len, counts)), prompt, completion, sum(rows for _, rows in timings), seconds)
 
 
 def job_seconds(table: Path) -> float | None:
@@ -114,10 +110,8 @@ def _price_tokens(tokens: Mapping[str, Any], price: Mapping[str, float] | None) 
 def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.DataFrame:
     """Compute the cost of a run per stage, model or judge, and use, in the schema `tables.COST`.
 
-    The last row is the comparison with an LLM judge on all answers.
-
-    Args:
-        characters: of question, references and answer of all scored answers together.
+    The last row is the comparison with an LLM judge on all answers. `characters`: of question, references and answer of all scored
+    answers together.
     """
     gpus, rows = spec["gpus"], []
     for use, pairs in (("test", spec["tables"]), ("training", spec["trained_on"])):

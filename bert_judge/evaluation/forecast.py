@@ -68,8 +68,7 @@ class PendingWork:
 def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results") -> list[PendingWork]:
     """List the pending work of each generating model and of each costly judge, in the plan's order.
 
-    Args:
-        pending: paths of the missing tables, such as `results/candidates/m/t.parquet`; other files are skipped.
+    `pending`: paths of the missing tables, such as `results/candidates/m/t.parquet`; other files are skipped.
     """
     results = Path(results)
     missing = [match for path in pending if (match := TABLE_PATH.fullmatch(path.removeprefix("results/")))]
@@ -84,7 +83,8 @@ def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results"
             work.append(PendingWork(model, "answers", len(pairs), _count_rows(plan, pairs, results), _num_gpus(entry), rates))
     for judge, block in plan.config.judges.items():
         pairs = [(m["model"], m["task"]) for m in missing if m["judge"] == judge]
-        if pairs and _reads_with_model(block):
+        # Judges that run neither a language model nor an encoder take no time worth a forecast.
+        if pairs and any(getattr(block, name, None) for name in ("model", "checkpoint", "backbone")):
             rates = _mean_rates(results / "labels" / judge)
             if rates == Rates():
                 rates = _estimate_judge_rates(block)
@@ -116,11 +116,6 @@ def _estimate_rates(model: LocalModel | OpenAIModel, prompt_tokens: float, compl
     rate = gpus * (VLLM_RATE if isinstance(model, VLLMModel) else HF_RATE)
     seconds = 2 * parameters * (prompt_tokens + completion_tokens) / rate if parameters else None
     return Rates(prompt_tokens, completion_tokens, seconds, estimated=True)
-
-
-def _reads_with_model(block: JudgeConfig) -> bool:
-    """Return whether a judge runs a language model or an encoder; others take no time worth a forecast."""
-    return any(getattr(block, name, None) for name in ("model", "checkpoint", "backbone"))
 
 
 def _estimate_judge_rates(block: JudgeConfig) -> Rates:

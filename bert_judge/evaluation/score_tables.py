@@ -61,10 +61,8 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
 def load_verdicts(scores: Sequence[Path], judges: Sequence[str], answer_features: bool = False) -> pd.DataFrame:
     """Read several score tables: `MODEL`, `TASK`, `sample_id`, `attempt`, then score and verdict of each judge.
 
-    Rows are sorted by task, model, sample_id and attempt, so that the order of the files does not matter.
-
-    Args:
-        answer_features: add the columns `ANSWER_FEATURES`.
+    Rows are sorted by task, model, sample_id and attempt, so that the order of the files does not matter. `answer_features`: add
+    the columns `ANSWER_FEATURES`.
     """
     columns = [name for judge in judges for name in (judge, f"{judge}_verdict")]
     frames = []

@@ -22,8 +22,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
     """Return why a judge cannot be trusted with a text; None for a familiar or a very short one.
 
-    Args:
-        languages: ISO 639-1 codes of the languages that the judge was trained on, all in Latin script; empty: unknown.
+    `languages`: ISO 639-1 codes of the languages that the judge was trained on, all in Latin script; empty: unknown.
     """
     if not languages:
         return None

@@ -85,11 +85,7 @@ class JudgeReference:
         return None if path is None else f"{path}: no such file; make it with bert-judge run CONFIG {path}"
 
     def load(self) -> NamedJudge:
-        """Load the judge; download its model first if that is missing.
-
-        Raises:
-            InputError: a file is missing or broken.
-        """
+        """Load the judge; download its model first if that is missing. Raises InputError: a file is missing or broken."""
         inputs = dict(self.context.inputs)
         for key, path in self.required.items():
             if path.is_file():

@@ -183,9 +183,12 @@ def _compare_frame(spec: Spec, pairs: pd.DataFrame, judge: PairJudge, folder: st
             raise ValueError(f"judge {spec['judge']}: {len(preferences)} preferences for {len(batch)} pairs")
         return [_to_record(preference) for preference in preferences]
 
+    def should_cache(record: Mapping[str, Any]) -> bool:
+        return bool(record["verdict"] != "invalid")
+
     origin = tables.canonical({"spec": spec, "revisions": dict(judge.revisions)})
     keys = [resume.content_key(origin, pair) for pair in pending]
-    results = iter(resume.run_resumable(pending, keys, compare, folder, PAIR_SHARD_ROWS, "pairs", _is_valid))
+    results = iter(resume.run_resumable(pending, keys, compare, folder, PAIR_SHARD_ROWS, "pairs", should_cache))
     failed = _to_record(invalid_preference(FAILED))
     records = pd.DataFrame([failed if has_no_answer else next(results) for has_no_answer in has_failed], columns=list(failed))
     identity = pairs[["pair_id", "sample_id", "task", "model_a", "model_b"]]
@@ -197,26 +200,14 @@ def _to_pair(row: Mapping[Any, Any]) -> Pair:
     return Pair(row["question"], row["answer_a"], row["answer_b"], tuple(references))
 
 
-def _is_valid(record: Mapping[str, Any]) -> bool:
-    return record["verdict"] != "invalid"
-
-
 def _to_record(preference: Preference) -> dict[str, Any]:
-    forward, backward = preference.forward, preference.backward
-    return {
-        "verdict": preference.verdict,
-        "score": preference.score,
-        "consistent": preference.consistent,
-        "forward": forward.verdict,
-        "forward_score": forward.score,
-        "backward": backward.verdict,
-        "backward_score": backward.score,
-        "reason": tables.storable(preference.reason),
-        "raw": tables.storable(preference.raw),
-        "truncated": preference.truncated,
-        "prompt_tokens": preference.prompt_tokens,
-        "completion_tokens": preference.completion_tokens,
-    }
+    names = ("verdict", "score", "consistent", "reason", "raw", "truncated", "prompt_tokens", "completion_tokens")
+    record = {name: getattr(preference, name) for name in names}
+    record |= {name: tables.storable(record[name]) for name in ("reason", "raw")}
+    for order in ("forward", "backward"):
+        verdict = getattr(preference, order)
+        record |= {order: verdict.verdict, f"{order}_score": verdict.score}
+    return record
 
 
 def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]) -> None:

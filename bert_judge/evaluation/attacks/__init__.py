@@ -14,11 +14,7 @@ from bert_judge.evaluation.attacks.generators import GENERATORS
 
 
 def load_families() -> dict[str, Family]:
-    """Read families.yaml: name → family.
-
-    Raises:
-        ValueError: a function has no family.
-    """
+    """Read families.yaml: name → family. Raises ValueError: a function has no family."""
     themes = yaml.safe_load(resources.files(__package__).joinpath("families.yaml").read_text(encoding="utf-8"))
     families = {
         name: Family(name=name, theme=theme, generator=GENERATORS.get(name, fill_phrases), **entry)

@@ -35,11 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def write_attacks(spec: Mapping[str, Any], task: Path, candidates: Path, attacks: Path) -> None:
-    """Write the suite's answers to a task.
-
-    Args:
-        spec: `Plan.attacks_spec`.
-    """
+    """Write the suite's answers to a task; `spec`: `Plan.attacks_spec`."""
     answers, families = generate_attacks(tables.read(task, tables.TASK), spec["rows"], spec["seed"])
     tables.write(answers, candidates, tables.CANDIDATES, spec)
     tables.write(families, attacks, tables.ATTACKS, spec)
@@ -139,8 +135,7 @@ def build_rates(
 def error_rates(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Compute the error rates of each judge by kind, theme and family, in the schema `tables.ATTACK_RATES`.
 
-    Args:
-        verdicts: `judge`, `task`, `sample_id`, `family`, `theme`, `kind` and `verdict` of each answer.
+    `verdicts`: `judge`, `task`, `sample_id`, `family`, `theme`, `kind` and `verdict` of each answer.
     """
     order = {name: index for index, name in enumerate(FAMILIES)}
     verdicts = verdicts.sort_values("family", key=lambda names: names.map(order), kind="stable")
@@ -187,8 +182,7 @@ def attack_judge(
 ) -> AttackTables:
     """Generate the suite's answers, label them and compute the error rates; an interrupted run resumes.
 
-    Args:
-        labels_spec: `Plan.labels_spec` of the judge: its name, `task` and settings.
+    `labels_spec`: `Plan.labels_spec` of the judge: its name, `task` and settings.
     """
     outputs = AttackTables(*(folder / f"{name}.parquet" for name in AttackTables._fields))
     name, task = labels_spec["judge"], labels_spec["task"]

@@ -25,8 +25,7 @@ PREFERENCES = ["A", "B"]
 def measure_agreement(frame: pd.DataFrame, judges: Sequence[str]) -> list[dict[str, Any]]:
     """Compute the rows of the schema `tables.PAIR_AGREEMENT` without `set`; annotators and the majority class come last.
 
-    Args:
-        frame: from `pair_tables.load_pairs`.
+    `frame`: from `pair_tables.load_pairs`.
     """
     rows: list[dict[str, Any]] = []
     for (level, task), subset in group_by_task(frame):

@@ -99,8 +99,7 @@ def scale_length(difference: ArrayLike) -> Floats:
 def fit_strengths(comparisons: Comparisons, bootstrap: QuestionBootstrap, length_controlled: bool = False) -> Floats:
     """Fit strengths in log odds with mean 0, as observed (line 0) and in each resample: shape (1 + resamples, models).
 
-    Args:
-        length_controlled: add the length difference as a feature, so that strengths are for answers of equal length.
+    `length_controlled`: add the length difference as a feature, so that strengths are for answers of equal length.
     """
     # Imported here: most users of this module need no regression.
     from sklearn.linear_model import LogisticRegression

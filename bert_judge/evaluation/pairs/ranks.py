@@ -95,8 +95,7 @@ def _resample_accuracies(
 def rank_models(frame: pd.DataFrame, judges: Sequence[str], bootstrap: QuestionBootstrap) -> dict[str, Ranking]:
     """Rank the models by each judge, and by the labels (`PEOPLE`, last); judges without pairs of named models are left out.
 
-    Args:
-        frame: from `pair_tables.load_pairs`, or a part of it.
+    `frame`: from `pair_tables.load_pairs`, or a part of it.
     """
     verdicts = {judge: frame[f"{judge}_verdict"] for judge in judges} | {PEOPLE: frame["label"]}
     rankings = {judge: _rank(frame, judge_verdicts, bootstrap) for judge, judge_verdicts in verdicts.items()}

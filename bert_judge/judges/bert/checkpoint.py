@@ -9,9 +9,7 @@ uncalibrated. A folder with neither is a backbone and gets a new head.
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -104,9 +102,7 @@ class JudgeMetadata:
 
     def write(self, folder: Path) -> None:
         """Write `judge.json`; last, because it marks a complete judge."""
-        with tables.atomic(folder / JUDGE_FILE) as temporary:
-            content = {**asdict(self), "input": self.input.model_dump()}
-            temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        tables.write_json(folder / JUDGE_FILE, {**asdict(self), "input": self.input.model_dump()})
 
 
 @dataclass
@@ -227,8 +223,9 @@ def _load_int8(folder: Path) -> PreTrainedModel:
         tensors = load_file(folder / WEIGHTS_FILE)
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         pretrained.check_size(AutoModelForSequenceClassification, config, folder)
-        if wrong := [name for name in tensors if name.endswith(SCALE) and tensors[name].shape != _scale_shape(tensors, name)]:
-            raise ValueError(f"{wrong[0]} has the shape {tuple(tensors[wrong[0]].shape)}")
+        for name in (name for name in tensors if name.endswith(SCALE)):
+            if tensors[name].shape != (len(tensors[name.removesuffix(SCALE)]), 1):
+                raise ValueError(f"{name} has the shape {tuple(tensors[name].shape)}")
         model = AutoModelForSequenceClassification.from_config(config)
         state = {
             name: value.float() * tensors[name + SCALE] if name + SCALE in tensors else value
@@ -239,10 +236,6 @@ def _load_int8(folder: Path) -> PreTrainedModel:
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{folder}: not a readable judge: {' '.join(str(error).split())[:300]}") from error
     return model
-
-
-def _scale_shape(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[int, int]:
-    return len(tensors[name.removesuffix(SCALE)]), 1
 
 
 def _quantize(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -11,15 +11,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+from operator import itemgetter
 from typing import TypeVar
 
 import joblib
 import numpy as np
+import yaml
 
-from bert_judge.judges.bert.reference_context import CONTEXT_FEATURES, count_words, reference_context_features, word_list
 from bert_judge.judges.lexical import choices, extraction
-from bert_judge.judges.lexical.matching import stated_answers, unwrap
+from bert_judge.judges.lexical.extraction import stated_answers, unwrap
 from bert_judge.judges.lexical.normalization import normalize_words
 from bert_judge.judges.lexical.options import expected_choice, parse_options
 from bert_judge.judges.lexical.word_metrics import contains
@@ -43,6 +45,16 @@ _SYMBOL = re.compile(r"[^\w.]")
 # In an answer with so many more words than the reference, symbols may belong to an explanation.
 MAX_EXTRA_WORDS = 3
 _FRACTION_WORDS = frozenset({"frac", "dfrac", "tfrac"})
+# Words beside a reference that are its context.
+WINDOW = 5
+# Parts of a list with more words are sentences.
+MAX_PART_WORDS = 6
+_PART_SEPARATOR = re.compile(r"[,;/|\n]|\s(?:or|and|vs\.?|versus)\s")
+CONTEXT_FEATURES = (
+    *("alternative_near", "denied_before", "denied_behind"),
+    *("retractions_before", "retractions_behind", "words_before", "words_behind"),
+    *("rejected_behind", "corrected_behind", "divided", "parts_beside", "unfinished"),
+)
 
 
 class FeatureExtractor:
@@ -83,15 +95,12 @@ def extract_features(question: str, references: Sequence[str], candidate: str) -
     # A reference may be a whole solution: "… #### 72".
     for text in map(_Text, [*references, *stated_answers(references)]):
         row = {name: compute(text, answer, question_words) for name, compute in _OVERLAP_FEATURES.items()}
-        context = reference_context_features(frozenset(text.content), answer.words, answer.text)
-        row |= dict(zip(CONTEXT_FEATURES, context, strict=True))
-        rows.append(row | _extraction_features(options, correct, text, answer))
-    best = max(rows, key=_agreement)
+        row |= dict(zip(CONTEXT_FEATURES, _context_features(text, answer), strict=True))
+        row |= _extraction_features(options, correct, text, answer)
+        agreement = row["choice"], row["identical"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]
+        rows.append((agreement, row))
+    _, best = max(rows, key=itemgetter(0))
     return [*best.values(), math.log(len(references))]
-
-
-def _agreement(row: Mapping[str, float]) -> tuple[float, ...]:
-    return row["choice"], row["identical"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]
 
 
 def is_truncated(references: Sequence[str], candidate: str) -> bool:
@@ -242,11 +251,49 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
     "years": lambda r, a, q: _year_match(r, a),
     "other_names": _other_names,
     "reference_in_question": lambda r, a, q: sum(word in q for word in r.words) / max(1, len(r.words)),
-    "negations": lambda r, a, q: count_words(a.words, word_list("negations"), 4.0),
-    "hedges": lambda r, a, q: count_words(a.words, word_list("hedges"), 5.0),
+    "negations": lambda r, a, q: _count(a.words, "negations", 4.0),
+    "hedges": lambda r, a, q: _count(a.words, "hedges", 5.0),
     "reference_length": lambda r, a, q: math.log1p(len(r.words)),
     "answer_length": lambda r, a, q: math.log1p(len(a.words)),
 }
+
+
+@cache
+def word_list(name: str) -> frozenset[str]:
+    """Return one of the lists of `words.yaml`, normalised."""
+    lists = yaml.safe_load(files(__package__).joinpath("words.yaml").read_text("utf-8"))
+    return frozenset(normalize_words(lists[name]))
+
+
+def _count(text: Sequence[str], name: str, limit: float = 3.0) -> float:
+    """Count the words of a text that are in a word list, up to a limit."""
+    vocabulary = word_list(name)
+    return min(limit, sum(word in vocabulary for word in text))
+
+
+def _context_features(reference: _Text, answer: _Text) -> tuple[float, ...]:
+    """Describe the context of the reference in the answer: alternatives, retractions, position; zeros if it does not occur."""
+    reference_words = frozenset(reference.content)
+    positions = [position for position, word in enumerate(answer.words) if word in reference_words]
+    if not positions:
+        return (0.0,) * len(CONTEXT_FEATURES)
+    before, after = answer.words[: positions[0]], answer.words[positions[-1] + 1 :]
+    between = answer.words[positions[0] : positions[-1]]
+    parts = [normalize_words(part) for part in _PART_SEPARATOR.split(answer.text)]
+    return (
+        _count([*before[-WINDOW:], *after[:WINDOW]], "alternatives", 1.0),
+        _count(before[-WINDOW:], "retractions", 1.0),
+        _count(after[:WINDOW], "retractions", 1.0),
+        _count(before, "retractions"),
+        _count([*between, *after], "retractions"),
+        math.log1p(len(before)),
+        math.log1p(len(after)),
+        _count(after[:3], "rejections", 1.0),
+        _count(after[: 2 * WINDOW], "corrections"),
+        _count([*before, *between, *after], "case_distinctions"),
+        min(6.0, sum(0 < len(part) <= MAX_PART_WORDS and reference_words.isdisjoint(part) for part in parts)),
+        _count(answer.words[-1:], "unfinished_endings"),
+    )
 
 
 def _extraction_features(options: Mapping[str, str], correct: Collection[str], reference: _Text, answer: _Text) -> dict[str, float]:

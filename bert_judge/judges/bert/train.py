@@ -23,8 +23,8 @@ from bert_judge.runtime import resume
 log = logging.getLogger(__name__)
 _INTRODUCTION = """\
 A judge of answers of language models: given a question, the reference answers and a candidate, it returns a score between 0 and 1
-for how correct the candidate is. Trained by bert-judge {version} from `{backbone}` ({revision}) on the labels of the teacher
-`{teacher}`."""
+for how correct the candidate is. Trained by bert-judge {version} from `{metadata.backbone}` ({metadata.backbone_revision}) on the
+labels of the teacher `{teacher}`."""
 _METRICS = """\
 On {n:.0f} validation rows, from questions that are not in the training set, against the same teacher ({base_rate:.1%} of the
 candidates correct):
@@ -41,9 +41,9 @@ judge.predict(["What is the capital of France?"], [["Paris"]], ["It is Paris."])
 _USAGE = """\
 {example}
 
-Input format: `{format}`{without_question}, at most {max_length} tokens. With z = logit₁ − logit₀ of the encoder, the score is
-{formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the encoder
-alone."""
+Input format: `{input.format}`{without_question}, at most {input.max_length} tokens. With z = logit₁ − logit₀ of the encoder, the
+score is {formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the
+encoder alone."""
 _EARLY_EXIT = """\
 ; where no z within the `logit_bounds` in `judge.json` changes the verdict, the encoder is skipped and z is the mean"""
 
@@ -94,12 +94,10 @@ def train_judge(
     counts = json.loads(Path(summary).read_text())
     metadata.simulated = bool(counts["simulated"])
     row_counts = {"rows": len(train_rows), "rows_weakly_labelled": counts["weak_teacher"]}
-    with tables.atomic(folder / METRICS) as temporary:
-        content = {"validation": metrics, "training": {**row_counts, **statistics}}
-        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    tables.write_json(folder / METRICS, {"validation": metrics, "training": {**row_counts, **statistics}})
     seen = pd.concat([train_rows, validation_rows, weak_rows])
     write_seen_rows(folder, hash_rows(seen["question"], seen["candidate"]))
-    write_judge_card(folder, spec["judge"], metadata, metrics, dataset, counts)
+    _write_card(folder, metadata, metrics, dataset, counts)
     judge.save(folder)
     resume.clear(work_folder)
 
@@ -119,33 +117,20 @@ def _texts(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     return rows["question"].tolist(), rows["references"].tolist(), rows["candidate"].tolist()
 
 
-def write_judge_card(
-    folder: str | Path,
-    name: str,
-    metadata: JudgeMetadata,
-    metrics: Mapping[str, float],
-    dataset: Mapping[str, Any],
-    summary: Mapping[str, Any],
+def _write_card(
+    folder: Path, metadata: JudgeMetadata, metrics: Mapping[str, float], dataset: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> None:
-    """Write `README.md` into the folder of a judge."""
     write_model_card(
         folder,
-        title=name,
-        introduction=_INTRODUCTION.format(
-            version=__version__, backbone=metadata.backbone, revision=metadata.backbone_revision, teacher=dataset["teacher"]
-        ),
+        title=metadata.spec["judge"],
+        introduction=_INTRODUCTION.format(version=__version__, teacher=dataset["teacher"], metadata=metadata),
         sections={
-            "Evaluation": _METRICS.format(
-                n=metrics["n"],
-                base_rate=metrics["base_rate"],
-                table=metrics_table(metrics, exclude=("n", "base_rate")),
-            ),
+            "Evaluation": _METRICS.format(**metrics, table=metrics_table(metrics, exclude=("n", "base_rate"))),
             "Training data": _training_data(dataset, summary),
             "Usage": _USAGE.format(
                 example=code_block(_EXAMPLE),
-                format=metadata.input.format,
+                input=metadata.input,
                 without_question="" if metadata.input.question else ", without the question",
-                max_length=metadata.input.max_length,
                 formula=_formula(metadata),
             ),
         },

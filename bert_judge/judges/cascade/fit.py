@@ -71,10 +71,8 @@ class OperatingPoint:
 def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping[str, str | Path], output: str | Path) -> None:
     """Choose the decision thresholds of a cascade on the validation rows of its dataset, and write its cascade.json.
 
-    `labels`: judge → its labels of these rows, except for the dataset's teacher.
-
-    Raises:
-        InputError: a label table does not fit the rows, or no thresholds reach the configured accuracy or budget.
+    `labels`: judge → its labels of these rows, except for the dataset's teacher. Raises InputError: a label table does not fit the
+    rows, or no thresholds reach the configured accuracy or budget.
     """
     rows = with_unique_attempts(tables.read(validation, tables.DATASET))
     correct = (rows["label"] >= 0.5).to_numpy()
@@ -116,10 +114,8 @@ def operating_points(judges: Mapping[str, JudgeOutputs], correct: Bools) -> list
 def choose_point(points: Sequence[OperatingPoint], accuracy: float | None, budget: float | None) -> OperatingPoint:
     """Return the cheapest point with an agreement of at least `accuracy`, or the best one within the maximum escalation rate.
 
-    The cheapest point escalates least to the last judge, then to the one before.
-
-    Raises:
-        InputError: no point satisfies the requirement.
+    The cheapest point escalates least to the last judge, then to the one before. Raises InputError: no point satisfies the
+    requirement.
     """
     if accuracy is not None:
         accurate = [point for point in points if point.agreement >= accuracy]

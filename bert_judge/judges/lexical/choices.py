@@ -21,10 +21,8 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
 
     A text that states several options gives their letters together, "AB", which is no option. Tried in this order: the text is an
     option; the last "the answer is (B)" or box; the final answer or box mentions a single option; the last "choose B" or "B is
-    correct"; the only marked letter that is not rejected; the last or first line; the only option mentioned.
-
-    Args:
-        is_statement: the text is an extracted answer, so that its first letter is a statement.
+    correct"; the only marked letter that is not rejected; the last or first line; the only option mentioned. `is_statement`: the
+    text is an extracted answer, so that its first letter is a statement.
     """
     if not options or SIGNED_LETTER.fullmatch(text):
         return None
@@ -35,17 +33,18 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
     if not text.isascii():
         text = _FOREIGN_LETTER.sub(lambda letter: letter[0].translate(_LETTER_FORMS), text)
     final, box, scan = extraction.extract_final_answer(text), boxed(text), _Scan(text, options, is_statement)
+    opening = scan.by_cue["opening"]
     return (
         (final and match_option(final, options))
-        or _combine(scan.stated, options)
+        or _combine(scan.by_cue["statement"], options)
         or _option_in(final, options)
         or _option_in(box, options)
-        or _combine(scan.selected, options)
+        or _combine(scan.by_cue["choose"], options)
         or _only(scan.marked - scan.rejected)
         or _option_at_the_edge(text, options)
         or _only_option_in(text, options, scan.rejected)
         or _only(scan.bare - scan.rejected)
-        or (_combine(scan.opening, options) if len(set(scan.opening) - scan.rejected) > 1 else None)
+        or (_combine(opening, options) if len(set(opening) - scan.rejected) > 1 else None)
     )
 
 
@@ -92,8 +91,10 @@ _TERMINAL = re.compile(
 )
 _END_OF_LOWERCASE = re.compile(r"[)\]}.,;:*\"'$\n]|\s*\Z")
 # "a", "A" and "I" are words before another word: "A cat".
-_WORD_AFTER_A = re.compile(r"\s+(?!(?:because|since|as|and|or|over|which|is|was|isn|seems|not)\b)\w", re.IGNORECASE)
-_WORD_AFTER_I = re.compile(r"\s+(?!(?:is|or|and)\b)\w|['’]", re.IGNORECASE)
+_WORD_AFTER = {
+    "A": re.compile(r"\s+(?!(?:because|since|as|and|or|over|which|is|was|isn|seems|not)\b)\w", re.IGNORECASE),
+    "I": re.compile(r"\s+(?!(?:is|or|and)\b)\w|['’]", re.IGNORECASE),
+}
 _PREVIOUS_WORD, _NEXT_WORD = re.compile(r"(\w+)[ -]\Z"), re.compile(r"[ -](\w+)")
 _PREDICATE_GAP = re.compile(rf"{_CLOSE}{{0,4}}\s?(?:\([^()\n]{{0,80}}\))?[\s,]?\s?")
 # Full-width letters, and the letters of translated tests.
@@ -106,9 +107,8 @@ class _Scan:
     def __init__(self, text: str, options: Mapping[str, str], is_statement: bool) -> None:
         self.text, self.options = text, options
         self.option_words = f" {' '.join(options.values())} ".casefold()
-        self.stated: list[str] = []
-        self.selected: list[str] = []
-        self.opening: list[str] = []
+        # The last letters that follow a phrase of each kind: the stated, the selected and the first ones.
+        self.by_cue: dict[str, list[str]] = {"statement": [], "choose": [], "opening": []}
         self.marked: set[str] = set()
         self.rejected: set[str] = set()
         self.bare: set[str] = set()
@@ -131,9 +131,9 @@ class _Scan:
     def _add_mention(self, token: re.Match[str], kind: str, last_sentence: int) -> None:
         text, start, end = self.text, token.start(), token.end()
         group = next(name for name in _MENTION_GROUPS[kind] if token[name])
-        written, letter_end = token[group], token.end(group)
-        letter = written.upper()
-        if letter not in self.options or (kind in ("bare", "labelled") and _is_word(text, written, letter_end)):
+        letter, letter_end = token[group].upper(), token.end(group)
+        is_word = letter in _WORD_AFTER and _WORD_AFTER[letter].match(text, letter_end)
+        if letter not in self.options or (is_word and kind in ("bare", "labelled")):
             return
         follows_cue = bool(self._cue) and bool(_FILLERS.fullmatch(text, self._cue_end, start))
         if not self._is_letter(token, kind, letter_end, follows_statement=follows_cue and self._cue == "statement"):
@@ -148,12 +148,8 @@ class _Scan:
             self._group.append(letter)
         else:
             self._group = [letter]
-            if follows_cue and self._cue == "statement":
-                self.stated = self._group
-            elif follows_cue and self._cue == "choose" and is_whole:
-                self.selected = self._group
-            elif follows_cue and self._cue == "opening":
-                self.opening = self._group
+            if follows_cue and self._cue in self.by_cue and (is_whole or self._cue != "choose"):
+                self.by_cue[self._cue] = self._group
         if (follows_cue and self._cue == "reject") or (len(self._group) > 1 and self._group[0] in self.rejected):
             self.rejected.add(letter)
         if follows_cue:
@@ -166,12 +162,8 @@ class _Scan:
         if letters != sorted(set(letters)) or any(letter not in self.options for letter in letters):
             return
         if self._cue and _FILLERS.fullmatch(self.text, self._cue_end, token.start()) and _TERMINAL.match(self.text, token.end()):
-            if self._cue == "statement":
-                self.stated = letters
-            elif self._cue == "choose":
-                self.selected = letters
-            elif self._cue == "opening":
-                self.opening = letters
+            if self._cue in self.by_cue:
+                self.by_cue[self._cue] = letters
             self._cue = ""
 
     def _is_letter(self, token: re.Match[str], kind: str, letter_end: int, *, follows_statement: bool) -> bool:
@@ -191,8 +183,8 @@ class _Scan:
             if kind == "rejected":
                 self._cue, self._cue_end = "reject", token.end()
         elif kind == "affirmed":
-            self.selected = self._group
-        elif len(self._group) > 1 and (self._group is self.stated or self._group is self.selected):
+            self.by_cue["choose"] = self._group
+        elif len(self._group) > 1 and any(self._group is self.by_cue[cue] for cue in ("statement", "choose")):
             # "The answer is A, and B is wrong."
             self.rejected.add(self._group.pop())
         else:
@@ -231,11 +223,6 @@ class _Scan:
     def _starts_with_option(self, letter: str, end: int) -> bool:
         option = self.options[letter][:20].casefold()
         return bool(option) and self.text[end : end + 30].strip(" *").casefold().startswith(option)
-
-
-def _is_word(text: str, letter: str, end: int) -> bool:
-    pattern = {"a": _WORD_AFTER_A, "i": _WORD_AFTER_I}.get(letter.casefold())
-    return bool(pattern and pattern.match(text, end))
 
 
 def _combine(letters: Sequence[str], options: Mapping[str, str]) -> str | None:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig, choices, extraction
+from bert_judge.judges.lexical.extraction import is_same_text, names_another_currency, unwrap
 from bert_judge.judges.lexical.latex_forms import has_formulas, is_formula, last_decimal, last_formula, last_list, remove_names
-from bert_judge.judges.lexical.matching import is_same_text, names_another_currency, unwrap
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option

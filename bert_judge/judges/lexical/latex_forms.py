@@ -74,7 +74,7 @@ def math_verify_forms(text: str) -> list[str]:
     """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
     text = _read_number_words(_SIGNED_AMOUNT.sub("-", text.strip()))
     if _DELIMITED.search(text):
-        return [_rewrite_formulas(text)]
+        return [_FORMULA.sub(lambda match: rewrite_notation(match[0]), text)]
     number = text.strip("$").strip()
     text = number if _NUMBER.fullmatch(number) else text
     if _NUMBER.fullmatch(text):
@@ -166,10 +166,6 @@ def read_literal(text: str) -> str | None:
     if not _MODULAR.search(text):
         return None
     return re.sub(r"\\[pb]?mod|\\text|mod|[^0-9A-Za-z,+-]", "", re.split(r"\\equiv|=", text)[-1])
-
-
-def _rewrite_formulas(text: str) -> str:
-    return _FORMULA.sub(lambda match: rewrite_notation(match[0]), text)
 
 
 def _write_fraction(match: re.Match[str]) -> str:

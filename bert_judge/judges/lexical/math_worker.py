@@ -43,7 +43,7 @@ class MathResult(NamedTuple):
 
 
 class MathVerifier:
-    """Compares answers with references in a worker process. A context manager; `close` ends the worker.
+    """Compares answers with references in a worker process, which `close` ends.
 
     `seconds` of CPU time for one answer: not wall time, so that a verdict does not depend on the load of the machine.
     """
@@ -53,12 +53,6 @@ class MathVerifier:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._end: weakref.finalize | None = None
-
-    def __enter__(self) -> MathVerifier:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def verify(self, pairs: Sequence[tuple[Sequence[str], str]]) -> list[MathResult]:
         """Return one result per (references, answer), in order."""
@@ -73,12 +67,16 @@ class MathVerifier:
                 for _ in chunk:
                     results.append(MathResult(*json.loads(connection.recv_bytes())))
             except (EOFError, OSError):
-                code = self._end_code()
+                assert self._process is not None
+                code = self._process.wait()
+                self.close()
                 if code in KILLED and interrupted != len(results):
                     # Rather the fault of the machine than of this answer, unless it happens again.
                     interrupted = len(results)
                     continue
-                results.append(MathResult(None, self._describe_end(code)))
+                is_late = code == -signal.SIGPROF
+                reason = f"did not finish in {self.seconds:g} s" if is_late else f"crashed (exit code {code})"
+                results.append(MathResult(None, f"Math-Verify {reason}"))
         return results
 
     def close(self) -> None:
@@ -101,17 +99,6 @@ class MathVerifier:
             self.close()
             raise RuntimeError("Math-Verify does not start; see its error above") from error
         return ours
-
-    def _end_code(self) -> int:
-        assert self._process is not None
-        code = self._process.wait()
-        self.close()
-        return code
-
-    def _describe_end(self, code: int) -> str:
-        if code == -signal.SIGPROF:
-            return f"Math-Verify did not finish in {self.seconds:g} s"
-        return f"Math-Verify crashed (exit code {code})"
 
 
 def _end_worker(process: subprocess.Popen[bytes], connection: Connection) -> None:
@@ -150,8 +137,8 @@ class _Comparer:
         expressions = self._parse(answer) if golds else []
         if expressions and any(self._are_equal(reference, gold, answer, expressions) for reference, gold in golds):
             return MathResult(True, None)
-        if reason := self._failure():
-            return MathResult(None, reason)
+        if error := self._resource_errors.error_type:
+            return MathResult(None, f"Math-Verify gave up: {error.__name__}")
         if not golds:
             return MathResult(False, "no reference is a mathematical expression; compared as text")
         return MathResult(False, None) if expressions else MathResult(None, "no mathematical expression in the answer")
@@ -184,9 +171,6 @@ class _Comparer:
             if any(not isinstance(expression, str) for expression in parsed):
                 return parsed
         return []
-
-    def _failure(self) -> str | None:
-        return f"Math-Verify gave up: {self._resource_errors.error_type.__name__}" if self._resource_errors.error_type else None
 
 
 def _serve(connection: Connection, seconds: float) -> None:

@@ -13,18 +13,12 @@ from bert_judge.config.base import Aspects, JudgeConfig, Share
 from bert_judge.config.models import LanguageModel, OpenAIModel
 from bert_judge.judges.registry import RESULTS, Inputs, JudgeKind, LoadContext, Spec
 
+# vLLM needs many requests at once; elsewhere a kill should lose few.
+VLLM_SHARD_ROWS = 1024
 # Settings of a model that write a text, which a decision model does not.
 CHAT_SETTINGS = (
-    "max_new_tokens",
-    "temperature",
-    "top_p",
-    "seed",
-    "system",
-    "thinking",
-    "reasoning_end",
-    "max_tokens_field",
-    "structured_output",
-    "logprobs",
+    *("max_new_tokens", "temperature", "top_p", "seed", "system", "thinking", "reasoning_end", "max_tokens_field"),
+    *("structured_output", "logprobs"),
 )
 
 
@@ -67,9 +61,6 @@ class LLMJudgeConfig(JudgeConfig):
         if self.api == "system_one" and self.model.base_url == OpenAIModel.model_fields["base_url"].default:
             raise ValueError("api: system_one needs model.base_url, such as https://api.typesafe.ai/v1")
         return self
-
-
-VLLM_SHARD_ROWS = 1024
 
 
 class LLMKind(JudgeKind):
@@ -136,16 +127,9 @@ def load_generator(context: LoadContext, make: Callable[..., Any] | None = None)
     if context.store is None:
         return make(context.name, settings, path)
     revisions = {} if path is None else {context.name: load_manifest(path).revision}
-    # vLLM needs many requests at once; elsewhere a kill should lose few.
     shard_rows = VLLM_SHARD_ROWS if model["generator"] == "vllm" else SHARD_ROWS
-    return CachedGenerator(
-        model,
-        context.store,
-        lambda: make(context.name, settings, path),
-        revisions,
-        retry_errors=path is None,
-        shard_rows=shard_rows,
-    )
+    load = partial(make, context.name, settings, path)
+    return CachedGenerator(model, context.store, load, revisions, retry_errors=path is None, shard_rows=shard_rows)
 
 
 KIND = LLMKind()

@@ -74,26 +74,21 @@ class DecisionGenerator(OpenAIGenerator):
 
 
 def parse_response(response: Any, field: str) -> Completion:
-    """Convert a response to a completion with the probabilities of both verdicts; `field` of an answer holds the probability.
-
-    Raises:
-        MalformedResponseError: it answers another question, or lacks a required field.
-    """
+    """Convert a response to a completion with the probabilities of both verdicts; `field` of an answer holds the probability."""
     try:
         answer, usage = _only_answer(response["answers"]), response.get("usage") or {}
         tokens = usage.get("input_tokens"), usage.get("output_tokens")
         if answer is None or answer["type"] == "refusal":
             return Completion("", "empty", None, *tokens, reason=REFUSED)
         probability = answer[field]
-        distribution = answer.get("probabilities")
-        options = (
-            distribution.values() if isinstance(distribution, Mapping) else [option["probability"] for option in distribution or ()]
-        )
+        distribution: Any = answer.get("probabilities") or ()
+        is_mapping = isinstance(distribution, Mapping)
+        options = list(distribution.values()) if is_mapping else [option["probability"] for option in distribution]
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise MalformedResponseError(f"the response lacks a required field: {type(error).__name__} {error}") from error
     if not all(isinstance(count, int | None) for count in tokens):
         raise MalformedResponseError("a field of the response has the wrong type")
-    if reason := _check_distribution(probability, list(options)):
+    if reason := _check_distribution(probability, options):
         # The model would repeat it.
         return error_completion(reason, tokens[0])
     probabilities = {POSITIVE: probability, NEGATIVE: 1 - probability}

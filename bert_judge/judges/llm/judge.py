@@ -38,7 +38,7 @@ class Reading:
     Attributes:
         reason: how the verdict was found, or why there is none.
         verdict: if the reply states it, rather than a probability or grades.
-        retry: there is no verdict, and asking again may help.
+        retry: asking again may give a verdict.
     """
 
     reason: str
@@ -151,10 +151,8 @@ class LLMJudge(PromptedJudge[RowCase]):
     def _label(self, case: RowCase, reply: Reply) -> Label:
         reading = reply.reading
         details = {**reply.details, "truncated": case.candidate.truncated, "aspects": reading.grades}
-        if reading.score is None:
-            return Label("invalid", None, **details)
-        if reading.verdict is not None:
-            return Label(reading.verdict, reading.score, **details)
+        if reading.score is None or reading.verdict is not None:
+            return Label(reading.verdict or "invalid", reading.score, **details)
         return decided(reading.score, self.settings["threshold"], **details)
 
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
@@ -80,25 +81,15 @@ class RubricJudge(LLMJudge):
 
     def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         code, text = case.candidate.code, case.candidate.text
-        parsed = parse_grades(completion.text, self.ranges, code, text, completion.status != "truncated")
-        if parsed.grades is None:
-            return Reading(parsed.reason, retry=True)
-        grades = {aspect: float(grade) for aspect, grade in parsed.grades.items()}
-        scaled = [(grades[aspect] - low) / (high - low) for aspect, (low, high) in self.ranges.items()]
-        return Reading(parsed.reason, sum(scaled) / len(scaled), grades=grades)
+        reading = parse_grades(completion.text, self.ranges, code, text, completion.status != "truncated")
+        if reading.grades is None:
+            return reading
+        scaled = [(reading.grades[aspect] - low) / (high - low) for aspect, (low, high) in self.ranges.items()]
+        return replace(reading, score=sum(scaled) / len(scaled))
 
 
-class ParsedGrades(NamedTuple):
-    """The grades of a reply, or None and why there are none."""
-
-    grades: dict[str, int] | None
-    reason: str
-
-
-def parse_grades(
-    reply: str, ranges: Mapping[str, Range], code: str = "", candidate: str = "", finished: bool = True
-) -> ParsedGrades:
-    """Parse a judge's reply.
+def parse_grades(reply: str, ranges: Mapping[str, Range], code: str = "", candidate: str = "", finished: bool = True) -> Reading:
+    """Parse a judge's reply: its grades, or why there are none.
 
     Args:
         code: signature of the fence around the candidate; repeated fenced text is removed.
@@ -106,33 +97,37 @@ def parse_grades(
     """
     text = verdicts.strip_quotes(verdicts.normalize_characters(reply), (code,) if code else ())
     if text is None:
-        return ParsedGrades(None, verdicts.REASONING_TRUNCATED)
+        return _unreadable(verdicts.REASONING_TRUNCATED)
     normalized = verdicts.normalize_characters(candidate).strip()
     if next(_json_objects(normalized), None) is not None:
         text = text.replace(normalized, "\n")
     if not text.strip():
-        return ParsedGrades(None, verdicts.EMPTY_REPLY)
+        return _unreadable(verdicts.EMPTY_REPLY)
     last = next(_json_objects(text), None)
     if last is None:
-        return ParsedGrades(None, NO_GRADES if finished else verdicts.TRUNCATED)
+        return _unreadable(NO_GRADES if finished else verdicts.TRUNCATED)
     return _validate_grades(last, ranges)
 
 
-def _validate_grades(members: list[tuple[str, Any]], ranges: Mapping[str, Range]) -> ParsedGrades:
+def _unreadable(reason: str) -> Reading:
+    return Reading(reason, retry=True)
+
+
+def _validate_grades(members: list[tuple[str, Any]], ranges: Mapping[str, Range]) -> Reading:
     names = [name for name, _ in members]
     if duplicates := [name for name in names if names.count(name) > 1]:
-        return ParsedGrades(None, f"the grade of {duplicates[0][:80]!r} occurs twice")
+        return _unreadable(f"the grade of {duplicates[0][:80]!r} occurs twice")
     if missing := [name for name in ranges if name not in names]:
-        return ParsedGrades(None, f"no grade for {missing[0]!r}")
+        return _unreadable(f"no grade for {missing[0]!r}")
     if unknown := [name for name in names if name not in ranges]:
-        return ParsedGrades(None, f"a grade for the unknown aspect {unknown[0][:80]!r}")
+        return _unreadable(f"a grade for the unknown aspect {unknown[0][:80]!r}")
     for name, value in members:
         low, high = ranges[name]
         # True and 4.0 are integers to Python, but not valid grades.
         if type(value) is not int or not low <= value <= high:
-            return ParsedGrades(None, f"the grade of {name!r} is {str(value)[:40]!r}, not a whole number from {low} to {high}")
+            return _unreadable(f"the grade of {name!r} is {str(value)[:40]!r}, not a whole number from {low} to {high}")
     grades = dict(members)
-    return ParsedGrades({name: grades[name] for name in ranges}, GRADED)
+    return Reading(GRADED, grades={name: float(grades[name]) for name in ranges})
 
 
 def _json_objects(text: str) -> Iterator[list[tuple[str, Any]]]:

@@ -86,14 +86,7 @@ class PairEncoderJudge:
         InputError: the folder is no checkpoint, or a judge of single answers.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        max_length: int = 512,
-        name: str = "pairwise",
-        revision: str = "local",
-        batch_tokens: int | None = None,
-    ) -> None:
+    def __init__(self, path: str | Path, max_length: int = 512, name: str = "pairwise", revision: str = "local") -> None:
         self.path = Path(path)
         self.checkpoint = checkpoints.load(path, Input(max_length=max_length))
         metadata = self.checkpoint.metadata
@@ -104,7 +97,7 @@ class PairEncoderJudge:
             self.checkpoint.tokenizer, metadata.input, checkpoints.max_input_length(self.checkpoint.model)
         )
         # One number format for both orders, without conversion: exact symmetry must not depend on the machine.
-        self.engine = Engine(self.checkpoint, backend="torch", batch_tokens=batch_tokens)
+        self.engine = Engine(self.checkpoint, backend="torch")
         self.revisions = {name: revision}
 
     @classmethod
@@ -124,9 +117,25 @@ class PairEncoderJudge:
             raise InputError(f"{self.path}: an untrained backbone; call fit, or give a judge's folder")
         if not pairs:
             return []
-        # Every difference contains both orders; the tokens are counted once.
-        verdicts = self._verdicts(pairs)
-        return [combine_orders(verdict, replace(verdict, prompt_tokens=None)) for verdict in verdicts]
+        rows, swapped = self.encode(pairs)
+        model, differences, error = self.tie_model, self._differences(rows, swapped), 2 * self.engine.logit_error
+        # Rounding must not flip a verdict.
+        close = np.flatnonzero(model.verdicts(differences - error) != model.verdicts(differences + error)).tolist()
+        differences[close] = self._differences([rows[i] for i in close], [swapped[i] for i in close], exact=True)
+        columns = model.verdicts(differences).tolist(), model.probabilities(differences), differences.tolist(), rows, swapped
+        preferences = []
+        for verdict, p, difference, *orders in zip(*columns, strict=True):
+            outcome = OrderVerdict(
+                verdict,
+                # Rounding may leave [0, 1].
+                min(1.0, max(0.0, float(p[0] + p[1] / 2))),
+                raw=json.dumps({"difference": difference}),
+                truncated=any(row.truncated for row in orders),
+                prompt_tokens=sum(len(row.ids) for row in orders),
+            )
+            # Every difference contains both orders; the tokens are counted once.
+            preferences.append(combine_orders(outcome, replace(outcome, prompt_tokens=None)))
+        return preferences
 
     def encode(self, pairs: Sequence[Pair]) -> tuple[list[EncodedRow], list[EncodedRow]]:
         """Encode each pair in both orders."""
@@ -163,26 +172,6 @@ class PairEncoderJudge:
         """Compute d(A, B) of each encoded pair, before the temperature, shape (n,); `exact`: see `Engine.score`."""
         logits = self.engine.logits([*rows, *swapped], exact=exact)
         return logits[: len(rows)] - logits[len(rows) :]
-
-    def _verdicts(self, pairs: Sequence[Pair]) -> list[OrderVerdict]:
-        rows, swapped = self.encode(pairs)
-        model, differences, error = self.tie_model, self._differences(rows, swapped), 2 * self.engine.logit_error
-        # Rounding must not flip a verdict.
-        close = np.flatnonzero(model.verdicts(differences - error) != model.verdicts(differences + error)).tolist()
-        differences[close] = self._differences([rows[i] for i in close], [swapped[i] for i in close], exact=True)
-        verdicts = model.verdicts(differences).tolist()
-        columns = verdicts, model.probabilities(differences), differences.tolist(), rows, swapped
-        return [
-            OrderVerdict(
-                verdict,
-                # Rounding may leave [0, 1].
-                min(1.0, max(0.0, float(p[0] + p[1] / 2))),
-                raw=json.dumps({"difference": difference}),
-                truncated=row.truncated or swapped_row.truncated,
-                prompt_tokens=len(row.ids) + len(swapped_row.ids),
-            )
-            for verdict, p, difference, row, swapped_row in zip(*columns, strict=True)
-        ]
 
 
 class PairRowEncoder(RowEncoder):

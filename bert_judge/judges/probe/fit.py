@@ -105,10 +105,7 @@ def fit_aspect(states: StatesByLayer, aspect: AspectLabels, settings: Mapping[st
 
     Every fold of the outer cross-validation selects layers, classifier and calibration from its own training rows, so that the
     out-of-fold predictions are an unbiased estimate for the whole procedure. Return the classifier fitted to all rows, and the
-    out-of-fold class of each of `aspect.train`.
-
-    Raises:
-        InputError: the labels have one class only, or too few questions for folds.
+    out-of-fold class of each of `aspect.train`. Raises InputError: the labels have one class only, or too few questions for folds.
     """
     seed = settings["seed"]
     classes = aspect.classes[aspect.train]

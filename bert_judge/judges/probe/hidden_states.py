@@ -106,9 +106,7 @@ class PromptEncoder(RowEncoder):
     """Encodes a prompt template with question and candidate as token ids.
 
     Special tokens in question and candidate are read as plain text; in the template, which the user writes, they count as such.
-
-    Raises:
-        InputError: the template alone is too long.
+    Raises InputError: the template alone is too long.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, template: str, max_length: int) -> None:

@@ -9,8 +9,7 @@ from scipy.special import expit
 
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.checkpoint import StackerWeights
-from bert_judge.judges.bert.features import FEATURE_NAMES, feature_table
-from bert_judge.judges.bert.reference_context import CONTEXT_FEATURES
+from bert_judge.judges.bert.features import CONTEXT_FEATURES, FEATURE_NAMES, feature_table
 from bert_judge.runtime.errors import InputError
 
 

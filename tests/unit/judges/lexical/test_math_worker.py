@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from multiprocessing.connection import Connection
 
 import pytest
@@ -15,7 +16,7 @@ SECONDS = 2.0
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[MathVerifier]:
-    with MathVerifier(SECONDS) as shared:
+    with closing(MathVerifier(SECONDS)) as shared:
         yield shared
 
 
@@ -75,7 +76,7 @@ def test_the_best_reference_counts(verifier: MathVerifier) -> None:
 
 @pytest.mark.parametrize("bomb", ["9**9**9**9", "$9^{9^{9^{9}}}$"])
 def test_an_endless_computation_is_invalid_and_other_rows_are_judged(bomb: str) -> None:
-    with MathVerifier(1.0) as verifier:
+    with closing(MathVerifier(1.0)) as verifier:
         before, bombed, after = verifier.verify([(["5"], "5"), (["5"], bomb), (["5"], "6")])
     assert (before.equal, bombed.equal, after.equal) == (True, None, False)
     assert bombed.reason == "Math-Verify did not finish in 1 s"
@@ -89,7 +90,7 @@ def end_worker(verifier: MathVerifier, number: int) -> None:
 
 
 def test_a_crash_makes_one_row_invalid() -> None:
-    with MathVerifier(SECONDS) as verifier:
+    with closing(MathVerifier(SECONDS)) as verifier:
         end_worker(verifier, signal.SIGSEGV)
         crashed, after = verifier.verify([(["5"], "5"), (["5"], "5")])
     assert crashed == MathResult(None, "Math-Verify crashed (exit code -11)")
@@ -97,7 +98,7 @@ def test_a_crash_makes_one_row_invalid() -> None:
 
 
 def test_a_worker_killed_by_another_process_costs_no_row_unless_it_happens_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    with MathVerifier(SECONDS) as verifier:
+    with closing(MathVerifier(SECONDS)) as verifier:
         end_worker(verifier, signal.SIGKILL)
         assert [result.equal for result in verifier.verify([(["5"], "5"), (["5"], "5")])] == [True, True]
         start = verifier._start
@@ -115,7 +116,7 @@ def test_a_worker_killed_by_another_process_costs_no_row_unless_it_happens_again
 
 
 def test_close_ends_the_worker() -> None:
-    with MathVerifier(SECONDS) as verifier:
+    with closing(MathVerifier(SECONDS)) as verifier:
         verifier.verify([(["5"], "5")])
         process = verifier._process
         assert process is not None
@@ -135,7 +136,7 @@ def test_the_worker_ends_with_the_verifier() -> None:
 
 
 def test_nothing_to_verify_starts_nothing() -> None:
-    with MathVerifier(SECONDS) as verifier:
+    with closing(MathVerifier(SECONDS)) as verifier:
         assert verifier.verify([]) == []
         assert verifier._process is None
 
